@@ -1,0 +1,1 @@
+"""PyTorch Lightning suite for generalized input-label embedding (GILE) text classification."""

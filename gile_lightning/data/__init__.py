@@ -1,0 +1,8 @@
+"""Corpora: readers, vocabulary, encoded shards, ragged batches and data modules."""
+
+from gile_lightning.data.bioasq import BioASQ
+from gile_lightning.data.corpus import Columns, Corpus
+from gile_lightning.data.module import DocumentDataModule
+from gile_lightning.data.ragged import RaggedBatch, Texts
+
+__all__ = ["BioASQ", "Columns", "Corpus", "DocumentDataModule", "RaggedBatch", "Texts"]

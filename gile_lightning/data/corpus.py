@@ -1,0 +1,290 @@
+"""A user's own corpus: JSON lines or any Hugging Face dataset, and a file of labels."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import datasets
+
+from gile_lightning.data.lines import Record, read_records
+from gile_lightning.data.module import DocumentDataModule
+from gile_lightning.data.report import Skipped
+from gile_lightning.data.shards import SPLITS, Document
+from gile_lightning.errors import InputError, nearest
+
+_YEAR = re.compile(r"\s*(\d{4})")
+_CHECK_AFTER = 1_000  # records read before a column that most of them lack is an error
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of a corpus' columns.
+
+    Attributes:
+        id: unique id of a document.
+        text: one column, or several that are joined with a space (title, abstract).
+        labels: list of label names.
+        year: year of publication, or null.
+        split: train, validation or test, or null.
+    """
+
+    id: str = "id"
+    text: tuple[str, ...] = ("text",)
+    labels: str = "labels"
+    year: str | None = None
+    split: str | None = None
+
+
+class Corpus(DocumentDataModule):
+    """Documents from JSON lines or a Hugging Face dataset; labels from JSON lines.
+
+    The split is the ``columns.split`` column if one is named; else documents with
+    ``columns.year`` below ``split_year`` are for training and the others for testing; else test
+    documents are drawn. Validation documents are drawn from those for training.
+
+    Args:
+        path: a .jsonl[.gz] file, a glob of them, a folder written by `Dataset.save_to_disk`, or
+            the name of a dataset on the Hugging Face hub.
+        labels: JSON lines with ``name`` and ``description``.
+        columns: which column is what.
+        split_year: first year of the test documents, where there is a year column.
+        label_text: what describes a label: its description alone (the paper's choice), its name
+            followed by the description, or its name alone.
+        undescribed_labels: a label without a description is left out (paper), or described by its
+            name.
+        max_broken_lines: lines that are not JSON objects are skipped and counted up to this many.
+        encoding: of the text files.
+        kwargs: see `DocumentDataModule`.
+    """
+
+    def __init__(
+        self,
+        path: str | None,
+        labels: Path | None = None,
+        *,
+        columns: Columns = Columns(),  # noqa: B008 (frozen)
+        split_year: int = 2005,
+        label_text: Literal["description", "name_description", "name"] = "description",
+        undescribed_labels: Literal["skip", "name"] = "skip",
+        max_broken_lines: int = 100,
+        encoding: str = "utf-8",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.path = path
+        self.labels = labels
+        self.columns = columns
+        self.split_year = split_year
+        self.label_text = label_text
+        self.undescribed_labels = undescribed_labels
+        self.max_broken_lines = max_broken_lines
+        self.encoding = encoding
+
+    def sources(self) -> dict[str, Any]:
+        """Return the files with their sizes and times, and the options that change the result."""
+        return {
+            "documents": self._identity(),
+            "labels": [stamp(path) for path in self.label_files()],
+            "columns": asdict(self.columns),
+            "split_year": self.split_year,
+            "label_text": self.label_text,
+            "undescribed_labels": self.undescribed_labels,
+        }
+
+    def documents(self, skipped: Skipped) -> Iterator[Document]:
+        """Stream the documents; those that lack a column are counted by the column's name."""
+        missing: dict[str, tuple[int, str]] = {}
+        read = 0
+        years: list[int] = []
+        splits: set[str] = set()
+        record: Record | None = None
+        for record in self.records(skipped):
+            read += 1
+            document = self._document(record)
+            if isinstance(document, Document):
+                splits.add(document.split)
+                yield document
+            else:
+                column = document
+                skipped.add(f"documents without {column}", record.where)
+                count, first = missing.get(column, (0, record.where))
+                missing[column] = count + 1, first
+            if self.columns.year and read <= _CHECK_AFTER:
+                years.append(_year(record.fields.get(self.columns.year)) or 0)
+            if read == _CHECK_AFTER:
+                self._check(missing, read, record)
+        if record is None:
+            raise InputError(f"{self.path}: no document in it")
+        self._check(missing, read, record)
+        if self.columns.year and not self.columns.split and self.known is None:
+            self._check_years(splits, [year for year in years if year])
+
+    def _document(self, record: Record) -> Document | str:
+        """Make a document of a record, or name the column that it lacks."""
+        fields, columns = record.fields, self.columns
+        identity = fields.get(columns.id)
+        if identity is None or identity == "":
+            return columns.id
+        texts = []
+        for name in columns.text:
+            text = fields.get(name)
+            if not isinstance(text, str) or not text.strip():
+                return name
+            texts.append(text)
+        labels = fields.get(columns.labels)
+        if not labels:
+            return columns.labels
+        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+            raise InputError(
+                f"{record.where}: {columns.labels!r} is not a list of label names: {labels!r:.80}"
+            )
+        split = ""
+        if columns.split:
+            split = str(fields.get(columns.split) or "")
+            if split not in SPLITS:
+                raise InputError(
+                    f"{record.where}: {columns.split!r} is {split!r}, expected one of "
+                    f"{', '.join(SPLITS)}"
+                )
+        elif columns.year:
+            year = _year(fields.get(columns.year))
+            if year is None:
+                return columns.year
+            split = "train" if year < self.split_year else "test"
+        return Document(record.where, str(identity), [" ".join(texts)], labels, split)
+
+    def _check(self, missing: Mapping[str, tuple[int, str]], read: int, record: Record) -> None:
+        """Stop early where most documents lack the same column: a wrong name, not bad luck."""
+        for column, (count, first) in missing.items():
+            if count > read / 2:
+                raise InputError(
+                    f"{first}: no {column!r} in this document and in {count:,} of the first "
+                    f"{read:,}; the columns are {', '.join(record.fields)}"
+                    f"{nearest(column, record.fields)} (set --data.columns)"
+                )
+
+    def _check_years(self, splits: set[str], years: list[int]) -> None:
+        for split, side in (("train", "before"), ("test", "from")):
+            if split not in splits:
+                span = f"the first documents are of {min(years)} to {max(years)}" if years else ""
+                raise InputError(
+                    f"{self.path}: no document {side} {self.split_year} for the {split} split; "
+                    f"{span}; set --data.split_year"
+                )
+
+    def label_texts(self, skipped: Skipped) -> Mapping[str, str]:
+        """Read the labels and put together the text that describes each."""
+        places: dict[str, str] = {}
+        texts: dict[str, str] = {}
+        if self.known is not None:
+            texts = dict(zip(self.known.labels.names, self.known.labels.texts, strict=True))
+        for where, name, description in self.descriptions(skipped):
+            if name in places:
+                raise InputError(
+                    f"{where}: the label {name!r} is there already at {places[name]}; "
+                    "names must be unique"
+                )
+            places[name] = where
+            if not description and self.undescribed_labels == "skip":
+                skipped.add("labels without a description", where)
+                continue
+            described = {
+                "description": description or name,
+                "name_description": f"{name} {description}",
+                "name": name,
+            }
+            texts.setdefault(name, described[self.label_text])
+        if not texts:
+            files = ", ".join(map(str, self.label_files())) or "no file"
+            raise InputError(f"{files}: no label has a description")
+        return texts
+
+    def records(self, skipped: Skipped) -> Iterable[Record]:
+        """Stream the raw documents."""
+        files = self.document_files()
+        if files:
+            return read_records(files, skipped, self.max_broken_lines, self.encoding)
+        return self._dataset_records()
+
+    def _dataset_records(self) -> Iterator[Record]:
+        path = str(self.path)
+        if Path(path).is_dir():
+            try:
+                source = datasets.load_from_disk(path)
+            except FileNotFoundError as error:
+                raise InputError(f"{path}: neither a saved dataset nor a .jsonl file") from error
+        else:
+            try:
+                source = datasets.load_dataset(path, streaming=True)
+            except Exception as error:  # of many kinds: network, name, format
+                raise InputError(
+                    f"{path}: neither a file or folder here nor a dataset that can be loaded "
+                    f"from the hub ({type(error).__name__}: {error})"
+                ) from error
+        parts = source if isinstance(source, dict) else {"": source}
+        for name, rows in parts.items():
+            for number, fields in enumerate(rows, 1):
+                if self.columns.split:
+                    fields.setdefault(self.columns.split, name)
+                yield Record(f"{path}[{name}]:{number}", fields)
+
+    def descriptions(self, skipped: Skipped) -> Iterator[tuple[str, str, str]]:
+        """Stream (place, name, description) of the labels."""
+        for path in self.label_files():
+            yield from read_labels(path, skipped)
+
+    def document_files(self) -> Sequence[Path]:
+        """Return the files that hold the documents; none for a Hugging Face dataset."""
+        if self.path is None:
+            raise InputError("no documents: set --data.path")
+        return find_files(self.path)
+
+    def label_files(self) -> Sequence[Path]:
+        """Return the files that hold the labels."""
+        if self.labels is None:
+            if self.known is not None:
+                return []
+            raise InputError("no labels: set --data.labels to a JSONL file of name, description")
+        return [Path(self.labels)]
+
+    def _identity(self) -> Any:
+        files = self.document_files()
+        return [stamp(file) for file in files] if files else str(self.path)
+
+
+def read_labels(path: Path | str, skipped: Skipped | None = None) -> Iterator[tuple[str, str, str]]:
+    """Stream (place, name, description) from JSON lines with ``name`` and ``description``."""
+    for where, fields in read_records([path], skipped or Skipped(), max_broken=0):
+        name = fields.get("name")
+        if not isinstance(name, str) or not name:
+            raise InputError(
+                f"{where}: a label needs a 'name'; the keys are {', '.join(fields) or 'none'}"
+                f"{nearest('name', fields)}"
+            )
+        yield where, name, str(fields.get("description") or "").strip()
+
+
+def find_files(path: str) -> Sequence[Path]:
+    """Return the one file, or the files of a glob, at ``path``; none if it is neither."""
+    if any(sign in path for sign in "*?["):
+        root, pattern = Path(path).parent, Path(path).name
+        files = sorted(root.glob(pattern))
+        if not files:
+            raise InputError(f"{path}: no file matches")
+        return files
+    return [Path(path)] if Path(path).is_file() else []
+
+
+def stamp(path: Path) -> dict[str, Any]:
+    """Return the name, size and time that identify a file's content."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    status = path.stat()
+    return {"file": str(path.resolve()), "bytes": status.st_size, "time": status.st_mtime_ns}
+
+
+def _year(value: Any) -> int | None:
+    match = _YEAR.match(str(value)) if value is not None else None
+    return int(match.group(1)) if match else None

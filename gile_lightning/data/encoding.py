@@ -1,0 +1,246 @@
+"""One pass over a raw corpus into Arrow shards of word ids, with flat memory.
+
+The vocabulary is known only when every training document has been read. So documents are first
+written with word ids that are local to their shard, beside the shard's own word list; then the
+lists are counted together, and each shard is rewritten with the final ids. A text is tokenized
+once, and only the shard at hand and the vocabulary are in memory.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from gile_lightning.data.labels import LabelSet
+from gile_lightning.data.language import Language
+from gile_lightning.data.report import Skipped
+from gile_lightning.data.shards import (
+    SHARD,
+    SPLITS,
+    Document,
+    KnownIds,
+    RawShard,
+    Shard,
+    write_raw,
+    write_table,
+)
+from gile_lightning.data.text import TextEncoder, build_vocabulary
+from gile_lightning.errors import InputError
+
+
+@dataclass(frozen=True)
+class EncodingSettings:
+    """How a corpus is encoded; part of the cache key.
+
+    Attributes:
+        min_count: training occurrences that a word of the vocabulary needs.
+        max_document_words: words kept per document.
+        max_label_words: words kept per label description.
+        validation_size: share (below 1) or number of training documents drawn for validation,
+            where the corpus has no validation split of its own.
+        test_size: the same for testing, where the corpus says nothing about splits.
+        split_seed: seeds both draws.
+    """
+
+    min_count: int = 5
+    max_document_words: int = 300
+    max_label_words: int = 50
+    validation_size: float = 0.1
+    test_size: float = 0.1
+    split_seed: int = 1234
+
+
+def encode(
+    documents: Iterable[Document],
+    label_texts: Mapping[str, str],
+    directory: Path,
+    settings: EncodingSettings,
+    skipped: Skipped,
+    known: Language | None = None,
+    total: int | None = None,
+) -> dict[str, Any]:
+    """Encode a corpus into ``directory``: ``<split>-<n>.arrow`` files and ``language.json``.
+
+    Args:
+        documents: the raw documents, streamed once.
+        label_texts: the text of every label that may be used; other labels are left out.
+        directory: an existing empty folder.
+        settings: lengths, vocabulary and draws.
+        skipped: counts what is left out.
+        known: the vocabulary and labels of a trained model; then only the test documents are
+            written, and labels new to the model are unseen labels behind its own.
+        total: number of documents, if known, for the progress bar.
+
+    Returns:
+        The counts: documents per split, seen and unseen labels, words.
+
+    Raises:
+        InputError: a split has no document, or no document has a described label.
+    """
+    names = list(label_texts)
+    raw = list(_read(documents, names, directory, settings, skipped, total))
+    if not raw:
+        raise InputError("no document has a described label; are these the labels of this corpus?")
+    splits = np.concatenate([shard.splits for shard in raw])
+    if known is None:
+        _draw(splits, settings)
+    else:
+        splits[splits == -1] = SPLITS.index("test")
+        skipped.add("training documents (a trained model is scored)", "", int((splits != 2).sum()))
+    start = 0
+    placed = []
+    for shard in raw:
+        placed.append(shard._replace(splits=splits[start : start + len(shard.splits)]))
+        start += len(shard.splits)
+    language = _count(placed, names, label_texts, settings, known, skipped)
+    sizes = _rewrite(placed, names, language, directory, ("test",) if known else SPLITS)
+    language.save(directory / "language.json")
+    unused = len(names) - sum(name in language.labels.ids for name in names)
+    skipped.add("described labels that no document has", "", unused)
+    return {
+        "documents": sizes,
+        "seen_labels": language.labels.seen,
+        "unseen_labels": len(language.labels) - language.labels.seen,
+        "words": len(language.text.vocabulary),
+    }
+
+
+def _read(
+    documents: Iterable[Document],
+    names: list[str],
+    directory: Path,
+    settings: EncodingSettings,
+    skipped: Skipped,
+    total: int | None,
+) -> Iterator[RawShard]:
+    label_ids = {name: i for i, name in enumerate(names)}
+    known_ids = KnownIds()
+    shard = Shard()
+    number = 0
+    for document in tqdm(documents, "encoding", total, unit=" documents", smoothing=0.05):
+        if document.id in known_ids:
+            skipped.add("documents with an id that came before", document.where)
+            continue
+        unknown = [name for name in document.labels if name not in label_ids]
+        skipped.add("label assignments without a description", document.where, len(unknown))
+        labels = list(dict.fromkeys(label_ids[x] for x in document.labels if x in label_ids))
+        if not labels:
+            skipped.add("documents without a described label", document.where)
+        elif not shard.add(document, labels, settings.max_document_words):
+            skipped.add("documents without a word", document.where)
+        else:
+            known_ids.add(document.id)
+        if len(shard.ids) == SHARD:
+            yield write_raw(shard, directory, number)
+            shard = Shard()
+            number += 1
+    if shard.ids:
+        yield write_raw(shard, directory, number)
+
+
+def _draw(splits: NDArray[np.int8], settings: EncodingSettings) -> None:
+    """Assign in place what the corpus leaves open: test documents, then validation documents."""
+    generator = np.random.default_rng(settings.split_seed)
+    for split, size in (("test", settings.test_size), ("validation", settings.validation_size)):
+        target = SPLITS.index(split)
+        if split == "test":
+            pool = np.flatnonzero(splits == -1)  # the corpus says nothing about these
+        elif (splits == target).any():
+            continue
+        else:
+            pool = np.flatnonzero((splits == SPLITS.index("train")) | (splits == -1))
+        count = round(size * len(pool)) if size < 1 else int(size)
+        if len(pool):
+            if split == "validation":
+                count = max(count, 1)
+            if count >= len(pool):
+                raise InputError(
+                    f"{split}_size = {size:g} would take all {len(pool):,} documents; make it "
+                    "smaller (below 1 it is a share)"
+                )
+            splits[generator.choice(pool, count, replace=False)] = target
+    splits[splits == -1] = SPLITS.index("train")
+    for split in SPLITS:
+        if not (splits == SPLITS.index(split)).any():
+            raise InputError(f"no {split} document is left; see the counts of what was left out")
+
+
+def _count(
+    raw: list[RawShard],
+    names: list[str],
+    label_texts: Mapping[str, str],
+    settings: EncodingSettings,
+    known: Language | None,
+    skipped: Skipped,
+) -> Language:
+    words: Counter[str] = Counter()
+    labels = {split: np.zeros(len(names), dtype=np.int64) for split in SPLITS}
+    for shard in raw:
+        table = shard.table()
+        for code, split in enumerate(SPLITS):
+            rows = table.filter(pa.array(shard.splits == code))
+            labels[split] += np.bincount(_values(rows, "labels"), minlength=len(names))
+            if split == "train" and known is None:
+                local = shard.word_list()
+                counts = np.bincount(_values(rows, "words"), minlength=len(local))
+                words.update({w: n for w, n in zip(local, counts.tolist(), strict=True) if n})
+    if known is not None:
+        tested = [name for name, n in zip(names, labels["test"], strict=True) if n]
+        return Language(known.text, known.labels.extended(tested, label_texts))
+    training = {n: int(c) for n, c in zip(names, labels["train"], strict=True) if c}
+    others = [n for s in SPLITS[1:] for n, c in zip(names, labels[s], strict=True) if c]
+    vocabulary = build_vocabulary(words, settings.min_count)
+    if len(vocabulary) == 1:
+        raise InputError(
+            f"no word occurs {settings.min_count} times in the training documents; lower min_count"
+        )
+    rare = len(words) - len(vocabulary) + 1
+    skipped.add(f"words rarer than min_count = {settings.min_count}", "", rare)
+    text = TextEncoder(vocabulary, settings.max_document_words, settings.max_label_words)
+    return Language(text, LabelSet.from_counts(Counter(training), others, label_texts))
+
+
+def _values(table: pa.Table, name: str) -> NDArray[np.int32]:
+    values: NDArray[np.int32] = pc.list_flatten(table.column(name)).to_numpy()
+    return values
+
+
+def _rewrite(
+    raw: list[RawShard],
+    names: list[str],
+    language: Language,
+    directory: Path,
+    splits: tuple[str, ...],
+) -> dict[str, int]:
+    """Write the shards with final word and label ids; remove the raw ones."""
+    final = {word: i for i, word in enumerate(language.text.vocabulary)}
+    unknown = len(final) - 1
+    label_map = np.array([language.labels.ids.get(name, -1) for name in names], dtype=np.int32)
+    sizes = dict.fromkeys(splits, 0)
+    for number, shard in enumerate(tqdm(raw, "writing shards", unit=" shards", leave=False)):
+        table = shard.table()
+        word_map = np.array([final.get(w, unknown) for w in shard.word_list()], dtype=np.int32)
+        table = _mapped(_mapped(table, "words", word_map), "labels", label_map)
+        for split in splits:
+            rows = table.filter(pa.array(shard.splits == SPLITS.index(split)))
+            if rows.num_rows:
+                write_table(directory / f"{split}-{number:05}.arrow", rows.combine_chunks())
+                sizes[split] += rows.num_rows
+        shard.path.unlink()
+        shard.words.unlink()
+    return sizes
+
+
+def _mapped(table: pa.Table, name: str, mapping: NDArray[np.int32]) -> pa.Table:
+    column = table.column(name).combine_chunks()
+    values = pa.array(mapping[column.values.to_numpy()])
+    return table.set_column(
+        table.column_names.index(name), name, pa.ListArray.from_arrays(column.offsets, values)
+    )

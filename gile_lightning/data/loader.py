@@ -1,0 +1,100 @@
+"""Batches of an epoch, equal in number on every process, resumable at any batch."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from datasets import Dataset
+from numpy.typing import NDArray
+
+from gile_lightning.data.ragged import RaggedBatch, batch_from_arrow
+from gile_lightning.errors import InputError, positive
+
+COLUMNS = ["words", "sentence_lengths", "labels"]
+
+
+class RaggedLoader:
+    """Iterates over a dataset in ragged batches, one Arrow gather each.
+
+    An epoch visits every document exactly once over all processes. Its order is a permutation
+    drawn from (seed, epoch) if ``shuffle``, else that of the dataset. The order is cut into
+    global batches whose sizes differ by one document at most, and each of these into one batch
+    per process, so every process takes the same number of steps and no document is doubled or
+    dropped. The position is part of the state, so a restored loader goes on at the next batch.
+
+    Args:
+        dataset: encoded documents.
+        language: the key of the batches, `{language: RaggedBatch}`.
+        batch_size: documents per batch and process; the last ones may have one less.
+        shuffle: permute the documents, anew in each epoch.
+        seed: of the permutations.
+        rank: this process.
+        world_size: number of processes.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        language: str,
+        batch_size: int,
+        *,
+        shuffle: bool = False,
+        seed: int = 0,
+        rank: int = 0,
+        world_size: int = 1,
+    ) -> None:
+        positive(batch_size=batch_size)
+        if shuffle and len(dataset) < world_size:
+            raise InputError(
+                f"{len(dataset)} training documents are too few for {world_size} processes"
+            )
+        self.dataset = dataset.select_columns(COLUMNS).with_format("arrow")
+        self.language = language
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.seed = seed
+        self.rank = rank
+        self.world_size = world_size
+        self.epoch = 0
+        self.batch = 0
+
+    def __len__(self) -> int:
+        """Batches per epoch and process."""
+        documents = len(self.dataset)
+        steps = -(-documents // (self.batch_size * self.world_size))
+        # a step must have a document for every process: DDP waits for each of them
+        return max(1, min(steps, documents // self.world_size))
+
+    def order(self) -> NDArray[np.int64]:
+        """Return the documents of the current epoch, in order, for all processes."""
+        documents = len(self.dataset)
+        if not self.shuffle:
+            return np.arange(documents)
+        return np.random.default_rng((self.seed, self.epoch)).permutation(documents)
+
+    def indices(self, order: NDArray[np.int64], batch: int) -> NDArray[np.int64]:
+        """Return the documents of this process in global batch number ``batch``."""
+        pieces = len(self) * self.world_size
+        piece = batch * self.world_size + self.rank
+        start, stop = (len(order) * i // pieces for i in (piece, piece + 1))
+        return order[start:stop]
+
+    def __iter__(self) -> Iterator[dict[str, RaggedBatch]]:
+        order = self.order()
+        steps = len(self)
+        while self.batch < steps:
+            rows = self.indices(order, self.batch)
+            self.batch += 1
+            if self.batch == steps:  # before the last yield: nothing after it is ever run
+                self.epoch, self.batch = self.epoch + 1, 0
+                yield {self.language: batch_from_arrow(self.dataset[rows])}
+                return
+            yield {self.language: batch_from_arrow(self.dataset[rows])}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the position: the epoch and the next batch."""
+        return {"epoch": self.epoch, "batch": self.batch}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go to a stored position."""
+        self.epoch, self.batch = state["epoch"], state["batch"]

@@ -1,0 +1,89 @@
+"""Ragged batches: flat values and lengths, never padding."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+
+class Texts(NamedTuple):
+    """Texts as flat word ids: sentences are runs of words, documents are runs of sentences.
+
+    Shapes: ``words`` [N], ``sentence_lengths`` [S] in words, ``document_lengths`` [B] in
+    sentences. N is the sum of the sentence lengths and S the sum of the document lengths.
+    """
+
+    words: Tensor
+    sentence_lengths: Tensor
+    document_lengths: Tensor
+
+    @classmethod
+    def from_flat(cls, words: NDArray[np.int32], lengths: NDArray[np.int64]) -> "Texts":
+        """Make texts of one sentence each from flat word ids and words per text."""
+        return cls(
+            torch.from_numpy(words), torch.from_numpy(lengths), torch.ones(len(lengths)).long()
+        )
+
+
+class RaggedBatch(NamedTuple):
+    """Documents with their labels.
+
+    Shapes: ``words`` [N], ``sentence_lengths`` [S], ``document_lengths`` [B] as in `Texts`;
+    ``label_ids`` [P] holds the labels of document 0, then of document 1, ...; ``label_counts``
+    [B] says how many each has.
+    """
+
+    words: Tensor
+    sentence_lengths: Tensor
+    document_lengths: Tensor
+    label_ids: Tensor
+    label_counts: Tensor
+
+    @property
+    def texts(self) -> Texts:
+        """The documents without their labels."""
+        return Texts(self.words, self.sentence_lengths, self.document_lengths)
+
+
+def batch_from_arrow(table: pa.Table) -> RaggedBatch:
+    """Turn gathered rows (columns words, sentence_lengths, labels) into a `RaggedBatch`.
+
+    An Arrow list column is flat values and offsets, which is the layout of the batch: nothing is
+    done per document.
+    """
+    words, _ = _list_column(table, "words")
+    sentence_lengths, document_lengths = _list_column(table, "sentence_lengths")
+    label_ids, label_counts = _list_column(table, "labels")
+    return RaggedBatch(
+        words, sentence_lengths.long(), document_lengths, label_ids.long(), label_counts
+    )
+
+
+def _list_column(table: pa.Table, name: str) -> tuple[Tensor, Tensor]:
+    column = table.column(name).combine_chunks()
+    offsets = column.offsets.to_numpy()
+    values = column.values.to_numpy()[offsets[0] : offsets[-1]]
+    # a copy: the gathered values may be a read-only view of the memory-mapped shard
+    return torch.from_numpy(values.copy()), torch.from_numpy(np.diff(offsets).astype(np.int64))
+
+
+def segment_starts(lengths: Tensor) -> Tensor:
+    """Return the offset [S] at which every segment of the given lengths [S] begins."""
+    return lengths.cumsum(0) - lengths
+
+
+def segment_ids(lengths: Tensor) -> Tensor:
+    """Return for every element of the flat values which segment it belongs to."""
+    return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
+
+
+def take_segments(values: Tensor, starts: Tensor, lengths: Tensor, ids: Tensor) -> Tensor:
+    """Concatenate the segments ``ids`` of flat ``values``, given all starts and lengths."""
+    chosen = lengths[ids]
+    shift = starts[ids] - segment_starts(chosen)
+    return values[
+        torch.repeat_interleave(shift, chosen) + torch.arange(int(chosen.sum()), device=ids.device)
+    ]

@@ -1,0 +1,41 @@
+"""What a corpus leaves out, counted by reason."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+
+class Skipped:
+    """Counts what is left out, by reason, and keeps the place of each reason's first case."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.first: dict[str, str] = {}
+
+    def add(self, reason: str, where: str = "", count: int = 1) -> None:
+        """Count ``count`` more cases of ``reason``; ``where`` names the file and line."""
+        if count:
+            self.counts[reason] += count
+            if where:
+                self.first.setdefault(reason, where)
+
+    def state(self) -> dict[str, dict[str, Any]]:
+        """Return ``{reason: {"count": n, "first": place}}``."""
+        return {
+            reason: {"count": count, "first": self.first.get(reason, "")}
+            for reason, count in sorted(self.counts.items())
+        }
+
+
+def describe(meta: Mapping[str, Any]) -> str:
+    """Describe an encoded corpus in a few lines: sizes, labels and what was left out."""
+    counts = meta["counts"]
+    lines = [
+        f"{'  '.join(f'{split} {n:,}' for split, n in counts['documents'].items())} documents",
+        f"{counts['seen_labels']:,} labels seen in training, {counts['unseen_labels']:,} unseen, "
+        f"{counts['words']:,} words in the vocabulary",
+    ]
+    for reason, case in meta["skipped"].items():
+        first = f" (first: {case['first']})" if case["first"] else ""
+        lines.append(f"left out: {case['count']:,} {reason}{first}")
+    return "\n".join(lines)

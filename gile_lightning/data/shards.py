@@ -1,0 +1,157 @@
+"""Shards on their way to disk: documents with word ids that are local to the shard."""
+
+from __future__ import annotations  # array[int] needs Python 3.12 at run time
+
+from array import array
+from collections import defaultdict
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from gile_lightning.data.text import tokenize
+
+SPLITS = ("train", "validation", "test")
+SHARD = 32_768  # documents; about 30 MB of word ids
+
+
+class Document(NamedTuple):
+    """A raw document.
+
+    Attributes:
+        where: file and line, for messages.
+        id: unique in the corpus; later documents with the same id are left out.
+        sentences: the text, in as many pieces as the corpus tells apart (BioASQ: one).
+        labels: label names.
+        split: train, validation or test; "" leaves it to the draw.
+    """
+
+    where: str
+    id: str
+    sentences: list[str]
+    labels: list[str]
+    split: str
+
+
+@dataclass
+class Shard:
+    """Documents with word ids local to the shard."""
+
+    ids: list[str] = field(default_factory=list)
+    words: array[int] = field(default_factory=lambda: array("i"))
+    sentence_lengths: array[int] = field(default_factory=lambda: array("i"))
+    document_lengths: array[int] = field(default_factory=lambda: array("i"))
+    labels: array[int] = field(default_factory=lambda: array("i"))
+    label_counts: array[int] = field(default_factory=lambda: array("i"))
+    word_counts: array[int] = field(default_factory=lambda: array("i"))
+    splits: list[str] = field(default_factory=list)
+    local: defaultdict[str, int] = field(default_factory=defaultdict)
+
+    def __post_init__(self) -> None:
+        self.local.default_factory = self.local.__len__
+
+    def add(self, document: Document, labels: list[int], max_words: int) -> bool:
+        """Add a document; False where its text has no word at all."""
+        room = max_words
+        sentences = 0
+        for sentence in document.sentences:
+            tokens = tokenize(sentence)[:room]
+            if tokens:
+                self.words.extend(map(self.local.__getitem__, tokens))
+                self.sentence_lengths.append(len(tokens))
+                sentences += 1
+                room -= len(tokens)
+        if not sentences:
+            return False
+        self.word_counts.append(max_words - room)
+        self.document_lengths.append(sentences)
+        self.labels.extend(labels)
+        self.label_counts.append(len(labels))
+        self.ids.append(document.id)
+        self.splits.append(document.split)
+        return True
+
+    def table(self) -> pa.Table:
+        return pa.table(
+            {
+                "id": pa.array(self.ids, pa.string()),
+                "words": _lists(self.words, self.word_counts),
+                "sentence_lengths": _lists(self.sentence_lengths, self.document_lengths),
+                "labels": _lists(self.labels, self.label_counts),
+                "split": pa.array(self.splits, pa.string()),
+            }
+        )
+
+
+class RawShard(NamedTuple):
+    """A finished shard on disk: its table, its word list and the splits of its documents."""
+
+    path: Path
+    words: Path
+    splits: NDArray[np.int8]
+
+    def table(self) -> pa.Table:
+        with pa.OSFile(str(self.path)) as file:  # read, not mapped: mapped pages count as memory
+            return pa.ipc.open_stream(file).read_all()
+
+    def word_list(self) -> list[str]:
+        return self.words.read_text(encoding="utf-8").split("\n")
+
+
+def _lists(values: array[int], lengths: array[int]) -> pa.ListArray:
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int32)
+    np.cumsum(np.frombuffer(lengths, dtype=np.int32), out=offsets[1:])
+    flat = np.frombuffer(values, dtype=np.int32) if values else np.empty(0, dtype=np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat))
+
+
+def write_raw(shard: Shard, directory: Path, number: int) -> RawShard:
+    """Write a full shard and its word list."""
+    path = directory / f"raw-{number:05}.arrow"
+    table = shard.table()
+    write_table(path, table.drop_columns("split"))
+    words = path.with_suffix(".words")
+    words.write_text("\n".join(shard.local), encoding="utf-8")
+    code = {split: i for i, split in enumerate(SPLITS)} | {"": -1}
+    return RawShard(path, words, np.array([code[split] for split in shard.splits], dtype=np.int8))
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write a table as an Arrow stream, which Hugging Face `datasets` maps into memory."""
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+class KnownIds:
+    """A set of ids in 8 bytes each: 64-bit hashes, sorted, with the newest in a Python set.
+
+    Twelve million ids take 96 MB, a set of strings over 1 GB; two of them collide with a
+    probability of 4 in a million.
+    """
+
+    def __init__(self, recent: int = 100_000) -> None:
+        self._sorted = np.empty(0, dtype=np.uint64)
+        self._recent: set[int] = set()
+        self._limit = recent
+
+    def __contains__(self, key: str) -> bool:
+        value = _hash(key)
+        if value in self._recent:
+            return True
+        place = np.searchsorted(self._sorted, np.uint64(value))
+        return bool(place < len(self._sorted) and self._sorted[place] == value)
+
+    def add(self, key: str) -> None:
+        self._recent.add(_hash(key))
+        if len(self._recent) >= self._limit:
+            new = np.fromiter(self._recent, dtype=np.uint64, count=len(self._recent))
+            self._sorted = np.union1d(self._sorted, new)
+            self._recent.clear()
+
+
+def _hash(key: str) -> int:
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest())

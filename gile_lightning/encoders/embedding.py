@@ -1,0 +1,71 @@
+"""Word vectors."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from gile_lightning.data.lines import read_lines
+from gile_lightning.errors import InputError, positive
+
+
+class WordEmbedding(nn.Embedding):
+    """A vector per word of the vocabulary, shared by documents and label descriptions.
+
+    The vectors start uniform in ±0.05 (as in the authors' code) unless a file gives them.
+
+    Args:
+        words: the vocabulary.
+        dim: size of the vectors (paper: 100 for BioASQ).
+        vectors: a text file with a word and its ``dim`` numbers per line (GloVe, fastText and
+            word2vec text formats); words that it lacks keep their random vectors.
+        trainable: whether training changes the vectors.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        dim: int = 100,
+        vectors: Path | None = None,
+        trainable: bool = True,
+    ) -> None:
+        positive(dim=dim)
+        super().__init__(len(words), dim)
+        self.vectors = vectors
+        self.found: int | None = None
+        self.weight.requires_grad_(trainable)
+
+    def reset_parameters(self) -> None:
+        """Draw all vectors anew."""
+        nn.init.uniform_(self.weight, -0.05, 0.05)
+
+    def load_vectors(self, words: Sequence[str]) -> None:
+        """Read the file of vectors, if one was given, and count the words found.
+
+        Raises:
+            InputError: a line has another number of numbers, or no word is found.
+        """
+        if self.vectors is None:
+            return
+        ids = {word: i for i, word in enumerate(words)}
+        rows: dict[int, list[float]] = {}
+        for number, line in read_lines(self.vectors):
+            word, _, rest = line.rstrip().partition(" ")
+            if word not in ids or (number == 1 and len(rest.split()) == 1):  # word2vec's header
+                continue
+            try:
+                row = [float(value) for value in rest.split()]
+            except ValueError as error:
+                raise InputError(f"{self.vectors}:{number}: not a number ({error})") from error
+            if len(row) != self.embedding_dim:
+                raise InputError(
+                    f"{self.vectors}:{number}: {len(row)} numbers, expected {self.embedding_dim}; "
+                    "set the embedding's dim to the size of the vectors"
+                )
+            rows[ids[word]] = row
+        if not rows:
+            raise InputError(f"{self.vectors}: none of the corpus' {len(words):,} words is in it")
+        with torch.no_grad():
+            self.weight[list(rows)] = torch.tensor(list(rows.values()))
+        self.found = len(rows)

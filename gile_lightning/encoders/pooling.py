@@ -1,0 +1,69 @@
+"""From the states of a segment's words to one vector for the segment."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from gile_lightning.data.ragged import segment_ids, segment_starts
+
+
+def segment_softmax(scores: Tensor, lengths: Tensor) -> Tensor:
+    """Softmax of flat scores [N] within each segment of the given lengths [S]."""
+    ids = segment_ids(lengths)
+    highest = torch.segment_reduce(scores.detach(), "max", lengths=lengths, unsafe=True)
+    exponentials = (scores - highest[ids]).exp()
+    totals = exponentials.new_zeros(len(lengths)).index_add(0, ids, exponentials)
+    return exponentials / totals[ids]
+
+
+def segment_sum(values: Tensor, lengths: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Sum flat vectors [N, d], times weights [N] if given, within each segment: [S, d].
+
+    An empty segment gives zeros. An embedding bag over the identity does this without writing
+    the weighted vectors out.
+    """
+    rows = torch.arange(len(values), device=values.device)
+    return F.embedding_bag(
+        rows, values, segment_starts(lengths), mode="sum", per_sample_weights=weights
+    )
+
+
+class AttentionPooling(nn.Module):
+    """The weighted mean of the states, with learned weights (paper, Eq. 2).
+
+    a_t = softmax_t(v_t u + c) with v_t = ReLU(h_t W + b); the result is the sum of a_t h_t. The
+    bias c cancels in the softmax; it is there because the paper's parameter counts include it.
+
+    Args:
+        dim: size of the states; also that of v.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(dim, dim)
+        self.score = nn.Linear(dim, 1)
+
+    def weights(self, states: Tensor, lengths: Tensor) -> Tensor:
+        """Return the attention weights [N]; those of a segment sum to 1."""
+        scores: Tensor = self.score(self.hidden(states).relu())
+        return segment_softmax(scores.squeeze(-1), lengths)
+
+    def forward(self, states: Tensor, lengths: Tensor) -> Tensor:
+        """Pool states [N, dim] of segments of the given lengths [S] to [S, dim]."""
+        return segment_sum(states, lengths, self.weights(states, lengths))
+
+
+class SumPooling(AttentionPooling):
+    """The plain sum of the states: what the attention of the authors' released WAN comes to.
+
+    Their softmax runs over an axis of length one, so every weight is 1. Its parameters are
+    counted, as in the paper, but get no gradient.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(dim)
+        self.requires_grad_(False)
+
+    def forward(self, states: Tensor, lengths: Tensor) -> Tensor:
+        """Pool states [N, dim] of segments of the given lengths [S] to [S, dim]."""
+        return segment_sum(states, lengths)

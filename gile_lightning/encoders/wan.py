@@ -1,0 +1,41 @@
+"""The word-level attention network."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from gile_lightning.encoders.encoder import Encoder, document_words
+from gile_lightning.encoders.layers import Dense
+from gile_lightning.encoders.pooling import AttentionPooling
+
+
+class WAN(Encoder):
+    """A layer over the words of the whole document and one pooling of its states.
+
+    The paper's document encoder for BioASQ (section 4.1): `Dense` states and attention over them.
+
+    Args:
+        input_dim: size of the word vectors.
+        layer: makes the layer from its input size.
+        pooling: makes the pooling from the size of the states: `AttentionPooling` (paper) or
+            `SumPooling` (the authors' released code).
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        layer: Callable[[int], nn.Module] = Dense,
+        pooling: Callable[[int], nn.Module] = AttentionPooling,
+    ) -> None:
+        super().__init__()
+        self.layer = layer(input_dim)
+        self.output_dim = int(self.layer.output_dim)  # type: ignore[arg-type]
+        self.pooling = pooling(self.output_dim)
+
+    def forward(
+        self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor
+    ) -> Tensor:
+        """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, output_dim]."""
+        lengths = document_words(sentence_lengths, document_lengths)
+        pooled: Tensor = self.pooling(self.layer(words, lengths), lengths)
+        return pooled

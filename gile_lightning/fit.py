@@ -1,0 +1,90 @@
+"""Train one model, test its best checkpoint, leave a run folder.
+
+    python -m gile_lightning.fit --config sweeps/bioasq.yaml
+"""
+
+import json
+import time
+from typing import Any
+
+import wandb
+from lightning.pytorch.utilities import rank_zero_only
+
+from gile_lightning.checkpoint import BEST
+from gile_lightning.cli import CONFIG, GileCLI, command
+from gile_lightning.tracking.report import COLUMNS, flatten, rows, table
+from gile_lightning.tracking.wandb_logger import RunLogger
+
+DESCRIPTION = (
+    "Train one model, test its best checkpoint on seen, unseen and all labels, and leave a run "
+    "folder with the configuration, checkpoints and metrics."
+)
+
+
+@command
+def main(args: list[str] | None = None) -> dict[str, Any]:
+    """Run the command; returns what `metrics.json` holds."""
+    cli = GileCLI(args, "python -m gile_lightning.fit", DESCRIPTION)
+    try:
+        return fit(cli)
+    finally:
+        wandb.finish()
+
+
+def fit(cli: GileCLI) -> dict[str, Any]:
+    """Train and test what a configuration describes."""
+    start = time.perf_counter()
+    output, data, model, trainer = cli.output, cli.datamodule, cli.model, cli.trainer
+    model.config = cli.resolved()
+    # before the processes of DDP wait for each other: encoding can take longer than their patience
+    if rank_zero_only.rank == 0:
+        announce(data)
+        data.prepare_data()
+    data.setup("fit")
+    say(data.summary())
+    if rank_zero_only.rank == 0:
+        output.mkdir(parents=True, exist_ok=True)
+        (output / CONFIG).write_text(model.config, encoding="utf-8")
+        (output / "skipped.json").write_text(json.dumps(data.meta["skipped"], indent=1))
+    if isinstance(trainer.logger, RunLogger):
+        trainer.logger.log_hyperparams({**cli.config.as_dict(), "corpus": data.meta["counts"]})
+    trainer.fit(model, data, ckpt_path=cli.resume, weights_only=True)
+    if trainer.interrupted:
+        say(f"interrupted; go on with --ckpt_path last --output {output}")
+        raise KeyboardInterrupt
+    best = output / BEST
+    trainer.test(model, data, ckpt_path=best, verbose=False, weights_only=True)
+    figures = {
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "seconds": round(time.perf_counter() - start, 2),
+        "documents_per_second": round(cli.history.documents_per_second, 1),
+        "epochs": len(cli.history.rows),
+    }
+    metrics = flatten(model.results) | figures
+    say(table(model.results, figures))
+    if rank_zero_only.rank == 0:
+        (output / "metrics.json").write_text(json.dumps(metrics, indent=1))
+        if isinstance(trainer.logger, RunLogger):
+            columns = ["labels", *COLUMNS.values()]
+            trainer.logger.log_results(metrics, columns, rows(model.results))
+    say(f"run folder: {output}")
+    return metrics
+
+
+@rank_zero_only
+def say(text: str) -> None:
+    """Print on the first process only."""
+    print(text, flush=True)
+
+
+def announce(data: Any) -> None:
+    """Say when the corpus is the built-in one."""
+    if getattr(data, "builtin", False):
+        say(
+            "No --data.path: using the built-in corpus of invented abstracts. Its figures say "
+            "nothing about MEDLINE."
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+"""Exact per-document ranking metrics over large label sets, without sorting the scores."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class RankingScores(NamedTuple):
+    """The ranking metrics of every document, each [B] float64 in [0, 1], NaN without a positive."""
+
+    ranking_loss: Tensor
+    average_precision: Tensor
+    one_error: Tensor
+
+
+class Ranks(NamedTuple):
+    """Where the positives stand in the ranking of their documents; see `rank_positives`.
+
+    Shapes: ``document`` [P] is the row of each positive; ``scores_not_below`` [P] and
+    ``positives_not_below`` [P] count the columns and the positives of that row scored at least as
+    high, itself included; ``position`` [P] is its 0-based place when ties are broken by the lower
+    column; ``label_counts`` [B] is the number of positives per document; ``columns`` is K.
+    """
+
+    document: Tensor
+    scores_not_below: Tensor
+    positives_not_below: Tensor
+    position: Tensor
+    label_counts: Tensor
+    columns: int
+
+    def metrics(self) -> RankingScores:
+        """Return the three metrics that `ranking_metrics` defines."""
+        negatives = self.columns - self.label_counts
+        errors = self._total(self.scores_not_below - self.positives_not_below)
+        # without a negative nothing can be ranked wrongly: 0, where the division would say 0 / 0
+        ranking_loss = errors / (self.label_counts * negatives.clamp(min=1))
+        # double first: the quotient of integers is float32
+        precision = self.positives_not_below.double() / self.scores_not_below
+        one_error = self._or_nan(1 - self._total(self.position == 0))
+        return RankingScores(ranking_loss, self._total(precision) / self.label_counts, one_error)
+
+    def precision_at(self, k: int) -> Tensor:
+        """Return what `precision_at_k` defines."""
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        return self._or_nan(self._total(self.position < k) / k)
+
+    def _total(self, values: Tensor) -> Tensor:
+        total = torch.zeros(len(self.label_counts), dtype=torch.float64, device=values.device)
+        return total.index_add_(0, self.document, values.double())
+
+    def _or_nan(self, values: Tensor) -> Tensor:
+        return values.masked_fill(self.label_counts == 0, torch.nan)
+
+
+def ranking_metrics(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> RankingScores:
+    """Return ranking loss, average precision and one-error of every document.
+
+    With P the positives and N the negatives of a document, s its scores:
+
+    * ranking loss: share of the pairs (p in P, n in N) with s_n >= s_p; 0 if N is empty.
+    * average precision: mean over p in P of #{p' in P: s_p' >= s_p} / #{j: s_j >= s_p}.
+    * one-error: 1 if the column with the highest score, the first of them on ties, is a negative,
+      else 0.
+
+    These are the "rank loss, average precision, one-error" of Pappas & Henderson (2019, TACL,
+    section 4.1). Ties count as in scikit-learn: `label_ranking_loss` and
+    `label_ranking_average_precision_score` give the same numbers row by row.
+
+    Scores are compared in their own precision. The working memory is about 30 bytes per score, so
+    pass large matrices in batches of documents.
+
+    Args:
+        scores: [B, K] floating point, higher is better; infinities are allowed.
+        label_ids: [P] integers in [0, K), the positives of document 0, then of document 1, ...;
+            in any order, but distinct within a document.
+        label_counts: [B] integers, the number of positives per document.
+
+    Returns:
+        Fractions in [0, 1], [B] float64 each, on the device of the scores; NaN for a document
+        without a positive.
+
+    Raises:
+        ValueError: The shapes or types do not fit, an id is out of range or twice in a document,
+            or a score is NaN.
+
+    Example:
+        >>> scores = torch.tensor([[0.9, 0.8, 0.1, 0.7, 0.05]])
+        >>> result = ranking_metrics(scores, torch.tensor([0, 1, 2]), torch.tensor([3]))
+        >>> [round(metric.item(), 4) for metric in result]
+        [0.1667, 0.9167, 0.0]
+    """
+    return rank_positives(scores, label_ids, label_counts).metrics()
+
+
+def precision_at_k(scores: Tensor, label_ids: Tensor, label_counts: Tensor, k: int) -> Tensor:
+    """Return the share of positives among the k best columns of every document.
+
+    On ties the lower column comes first. The divisor is k even where there are fewer than k
+    columns.
+
+    Args:
+        scores: [B, K], as in `ranking_metrics`.
+        label_ids: [P], as in `ranking_metrics`.
+        label_counts: [B], as in `ranking_metrics`.
+        k: At least 1.
+
+    Returns:
+        Fractions in [0, 1], [B] float64; NaN for a document without a positive.
+
+    Raises:
+        ValueError: k is below 1, or as in `ranking_metrics`.
+    """
+    return rank_positives(scores, label_ids, label_counts).precision_at(k)
+
+
+def rank_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> Ranks:
+    """Rank the positives of every document: the work that all metrics here share.
+
+    Arguments and errors are those of `ranking_metrics`.
+
+    Only the order relative to the positives matters, so only they are sorted. Every score that is
+    not below the lowest positive of its row finds its *level* by binary search: how many positives
+    it is not below. Counts per level then give the ranks. For a trained model few scores are left
+    to search; for an untrained one the search, log2 of the number of positives, is still shorter
+    than a sort.
+    """
+    scores = scores.detach().contiguous()
+    label_ids, label_counts = _checked(scores, label_ids, label_counts)
+    (rows, columns), device = scores.shape, scores.device
+    if not len(label_ids):
+        return Ranks(label_ids, label_ids, label_ids, label_ids, label_counts, columns)
+    document = torch.arange(rows, device=device).repeat_interleave(
+        label_counts, output_size=len(label_ids)
+    )
+    cell_of_positive = document * columns + label_ids
+    if (cell_of_positive.sort().values.diff() == 0).any():
+        raise ValueError("a label id is twice among the positives of one document")
+
+    # The positives' scores, ascending in every row. The width is a power of two above the largest
+    # count, and the padding sorts last, so the search needs no bounds.
+    width = 1 << int(label_counts.max()).bit_length()
+    slot = torch.arange(len(label_ids), device=device)
+    slot -= (label_counts.cumsum(0) - label_counts)[document]
+    table = scores.new_full((rows, width), torch.inf)
+    table[document, slot] = scores[document, label_ids]
+    table = table.sort(dim=1).values
+    lowest, table = table[:, :1], table.view(-1)
+
+    cell = (scores >= lowest).view(-1).nonzero().squeeze(1)
+    value = scores.view(-1)[cell]
+    # half the memory traffic wherever 32 bits are enough
+    index_type = torch.int32 if len(table) < 2**31 else torch.int64
+    level = (cell // columns * width).to(index_type)  # the row's first entry of the table
+    step = width // 2
+    while step:
+        level.add_(table[step - 1 :].index_select(0, level) <= value, alpha=step)
+        step //= 2
+
+    # Of a level, the cells tied with its positives; they come in the order of rows, then columns.
+    tied = (table.index_select(0, level - 1) == value).nonzero().squeeze(1)
+    tied_level = level[tied]
+    at = torch.searchsorted(cell[tied], cell_of_positive)  # every positive is tied with itself
+    level_of_positive = tied_level[at].long()
+
+    def not_below(levels: Tensor) -> Tensor:
+        count = levels.bincount(minlength=len(table)).view(rows, width)
+        return count.flip(1).cumsum(1).flip(1).view(-1)[level_of_positive]
+
+    scores_not_below = not_below(level)
+    # Ordered by level, and by column within one, a tied cell has its earlier ties right before it.
+    ties = tied_level.bincount(minlength=len(table))
+    order = tied_level.sort(stable=True).indices
+    place = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device=device))
+    earlier_ties = place[at] - (ties.cumsum(0) - ties)[level_of_positive]
+    position = scores_not_below - ties[level_of_positive] + earlier_ties
+    return Ranks(
+        document, scores_not_below, not_below(level_of_positive), position, label_counts, columns
+    )
+
+
+def select(label_ids: Tensor, label_counts: Tensor, start: int, stop: int) -> tuple[Tensor, Tensor]:
+    """Return the positives among the columns start..stop-1, renumbered to begin at 0.
+
+    For metrics over part of the label set: seen labels are the first columns, unseen the rest.
+
+    Args:
+        label_ids: [P] integers, document after document.
+        label_counts: [B] integers, the number of positives per document.
+        start: First column kept.
+        stop: First column no longer kept.
+
+    Returns:
+        Label ids and counts of the same documents, fit for ``scores[:, start:stop]``; a document
+        may be left without a positive.
+
+    Raises:
+        ValueError: Not 0 <= start <= stop, or the counts do not add up to the number of ids.
+    """
+    if not 0 <= start <= stop:
+        raise ValueError(f"must be 0 <= start <= stop, not start {start}, stop {stop}")
+    _check_total(label_ids, label_counts)
+    kept = (label_ids >= start) & (label_ids < stop)
+    # how many are kept up to each positive; documents lie between two of these
+    before = torch.cat([kept.new_zeros(1, dtype=torch.long), kept.cumsum(0)])
+    ends = label_counts.cumsum(0)
+    counts = before[ends] - before[ends - label_counts]
+    return label_ids[kept] - start, counts.to(label_counts.dtype)
+
+
+def _checked(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Return ids and counts as int64 on the device of the scores, or raise `ValueError`."""
+    if scores.ndim != 2 or not scores.is_floating_point():
+        raise ValueError(
+            f"scores must be floating point [documents, labels], not {scores.dtype} "
+            f"{list(scores.shape)}"
+        )
+    if label_counts.shape != scores.shape[:1]:
+        raise ValueError(
+            f"label_counts must have one entry for each of the {len(scores)} rows of scores, "
+            f"not the shape {list(label_counts.shape)}"
+        )
+    _check_total(label_ids, label_counts)
+    if scores.numel() and scores.amax().isnan():  # the maximum propagates NaN
+        raise ValueError("scores contain NaN: the model diverged, look at the learning rate")
+    if len(label_ids) and (label_ids.min() < 0 or label_ids.max() >= scores.shape[1]):
+        raise ValueError(
+            f"label_ids must be in [0, {scores.shape[1]}), the columns of scores; they span "
+            f"[{int(label_ids.min())}, {int(label_ids.max())}]"
+        )
+    device = scores.device
+    return label_ids.to(device, torch.long), label_counts.to(device, torch.long)
+
+
+def _check_total(label_ids: Tensor, label_counts: Tensor) -> None:
+    for name, values in (("label_ids", label_ids), ("label_counts", label_counts)):
+        if values.ndim != 1 or values.is_floating_point() or values.dtype == torch.bool:
+            raise ValueError(
+                f"{name} must be integers in one dimension, not {values.dtype} {list(values.shape)}"
+            )
+    if len(label_counts) and label_counts.min() < 0:
+        raise ValueError("label_counts must not be negative")
+    if label_counts.sum() != len(label_ids):
+        raise ValueError(
+            f"label_counts add up to {int(label_counts.sum())}, but there are {len(label_ids)} "
+            "label_ids"
+        )

@@ -1,0 +1,27 @@
+"""All labels in every step."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gile_lightning.sampling.sampler import LabelSample, LabelSampler, positives, scatter_pairs
+
+
+@dataclass(frozen=True)
+class AllLabels(LabelSampler):
+    """Every step scores every label seen in training (paper, Eq. 14)."""
+
+    def __call__(
+        self,
+        label_ids: Tensor,
+        label_counts: Tensor,
+        label_count: int,
+        generator: torch.Generator,
+    ) -> LabelSample:
+        """Return all labels, each pair with weight 1."""
+        labels = torch.arange(label_count, device=label_ids.device)
+        targets = scatter_pairs(
+            *positives(label_ids, label_counts), len(label_counts), label_count
+        )
+        return LabelSample(labels, targets, torch.ones_like(targets))

@@ -1,0 +1,100 @@
+"""A model without its training: documents and label texts in, logits out."""
+
+import torch
+from torch import Tensor, nn
+
+from gile_lightning.data.ragged import Texts, segment_starts, take_segments
+from gile_lightning.encoders.encoder import Encoder
+from gile_lightning.outputs.layer import OutputLayer
+
+_LABEL_SLAB = 8_192  # label texts encoded at a time outside training
+
+
+class Scorer(nn.Module):
+    """Word embedding, document encoder, label encoder and output layer of one language.
+
+    Languages share parts by holding the same module objects.
+
+    Args:
+        embedding: word vectors of documents and label texts.
+        encoder: encodes documents.
+        label_encoder: encodes label texts; unused by an output layer whose labels are ids.
+        output: scores documents against labels.
+        document_norm: applied to document vectors.
+        label_norm: applied to label vectors.
+    """
+
+    def __init__(
+        self,
+        embedding: nn.Module,
+        encoder: Encoder,
+        label_encoder: Encoder,
+        output: OutputLayer,
+        document_norm: nn.Module,
+        label_norm: nn.Module,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.encoder = encoder
+        self.label_encoder = label_encoder
+        self.output = output
+        self.document_norm = document_norm
+        self.label_norm = label_norm
+
+    def encode_documents(self, texts: Texts) -> Tensor:
+        """Encode documents as vectors [B, d_h]."""
+        vectors: Tensor = self.document_norm(self.encoder.encode(self.embedding, texts))
+        return vectors
+
+    def encode_labels(self, texts: Texts) -> Tensor:
+        """Encode label texts as vectors [K, d]."""
+        vectors: Tensor = self.label_norm(self.label_encoder.encode(self.embedding, texts))
+        return vectors
+
+    def forward(self, documents: Texts, labels: Texts | Tensor) -> Tensor:
+        """Score documents against labels, given as texts or as ids [K]: logits [B, K]."""
+        vectors = labels if isinstance(labels, Tensor) else self.encode_labels(labels)
+        logits: Tensor = self.output(self.encode_documents(documents), vectors)
+        return logits
+
+
+class LabelTexts(nn.Module):
+    """The encoded texts of a label set, on the device of the model that holds them.
+
+    Not part of the state: they are made from the label set that travels with a checkpoint.
+    """
+
+    words: Tensor
+    lengths: Tensor
+    starts: Tensor
+
+    def __init__(self, texts: Texts) -> None:
+        super().__init__()
+        self.register_buffer("words", texts.words, persistent=False)
+        self.register_buffer("lengths", texts.sentence_lengths, persistent=False)
+        starts = segment_starts(texts.sentence_lengths)
+        self.register_buffer("starts", starts, persistent=False)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def take(self, ids: Tensor) -> Texts:
+        """Return the texts of the labels ``ids`` [K]."""
+        words = take_segments(self.words, self.starts, self.lengths, ids)
+        return Texts(words, self.lengths[ids], torch.ones_like(ids))
+
+
+@torch.no_grad()
+def project_all(scorer: Scorer, labels: LabelTexts, seen: int) -> Tensor:
+    """Project labels for scoring, once for all batches: [K, d_j] for GILE.
+
+    These are all the labels, or only those seen in training where the output layer knows no
+    others.
+    """
+    device = labels.words.device
+    if not scorer.output.scores_unseen:
+        return scorer.output.project_labels(torch.arange(seen, device=device))
+    slabs = torch.arange(len(labels), device=device).split(_LABEL_SLAB)
+    return torch.cat(
+        [scorer.output.project_labels(scorer.encode_labels(labels.take(ids))) for ids in slabs]
+    )

@@ -1,0 +1,1 @@
+"""Reports, run histories and W&B."""
