@@ -1,1 +1,20 @@
 """PyTorch Lightning suite for generalized input-label embedding (GILE) text classification."""
+
+from typing import TYPE_CHECKING, Any
+
+from gile_lightning.errors import InputError
+
+if TYPE_CHECKING:
+    from gile_lightning.predictor import load
+
+__version__ = "0.1.0"
+__all__ = ["InputError", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    # torch takes seconds to import; `python -m gile_lightning` and --help of others need none
+    if name == "load":
+        from gile_lightning.predictor import load
+
+        return load
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -59,7 +59,9 @@ class PlateauEarlyStopping(EarlyStopping):
             return False, None
         return should_stop, reason
 
-    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+    def on_train_start(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
+    ) -> None:
         """Stop at once where a resumed run had already decided to."""
         if self.wait_count >= self.patience:
             trainer.should_stop = True

@@ -234,9 +234,7 @@ class TextClassifier(lightning.LightningModule):
             for metric, value in self.results[key].items():
                 self.log(f"test/{key}/{metric}", value, sync_dist=metric in LOGGED, batch_size=1)
 
-    def _logits(
-        self, batch: dict[str, RaggedBatch]
-    ) -> Iterator[tuple[str, Tensor, RaggedBatch]]:
+    def _logits(self, batch: dict[str, RaggedBatch]) -> Iterator[tuple[str, Tensor, RaggedBatch]]:
         for name, documents in batch.items():
             scorer = self.scorer(name)
             vectors = scorer.encode_documents(documents.texts)

@@ -1,14 +1,11 @@
 """The command line that `fit`, `evaluate` and `prepare` share."""
 
-import functools
-import re
+import os
 import sys
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-import jsonargparse
 import lightning
 import yaml
 from lightning.pytorch.callbacks import ModelCheckpoint
@@ -17,61 +14,14 @@ from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from gile_lightning.callbacks import LastCheckpoint, PlateauEarlyStopping
 from gile_lightning.checkpoint import BEST, LAST, AtomicCheckpointIO
 from gile_lightning.classifier import TextClassifier
+from gile_lightning.console import ProgressBar, quiet
 from gile_lightning.data.module import DocumentDataModule
-from gile_lightning.errors import InputError, nearest, positive
+from gile_lightning.errors import InputError, positive
+from gile_lightning.parser import Parser
 from gile_lightning.tracking.history import History
 from gile_lightning.tracking.wandb_logger import RunLogger
 
 CONFIG = "config.yaml"
-
-
-class ErrorFirst(jsonargparse.ArgumentParser):
-    """A parser that says what is wrong first, and how to get help last."""
-
-    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        """Print the error with the nearest known key, then the usage, and leave with status 2."""
-        if not self.exit_on_error:
-            super().error(message, ex)
-        program = self.prog.replace(" [options]", "")
-        sys.stderr.write(f"error: {message}{self._suggestion(message)}\n")
-        sys.stderr.write(f"usage: {program} [--config FILE] [--KEY VALUE ...]\n")
-        sys.stderr.write(f"       {program} --help lists every key\n")
-        sys.exit(2)
-
-    def _suggestion(self, message: str) -> str:
-        unknown = re.findall(r"(?:[Kk]ey|Unrecognized arguments:) *[\"'`]?(?:--)?([\w.]+)", message)
-        known = {re.sub(r"\.(init_args|dict_kwargs)", "", key) for key in self._known_keys()}
-        for key in unknown:
-            short = re.sub(r"\.(init_args|dict_kwargs)", "", key)
-            if short not in known:
-                return nearest(short, known) or nearest(
-                    short.rpartition(".")[2], {k.rpartition(".")[2] for k in known}
-                )
-        return ""
-
-    def _known_keys(self) -> set[str]:
-        keys = {action.dest for action in self._actions}
-        for kind, prefix in (
-            (TextClassifier, "model"),
-            (lightning.Trainer, "trainer"),
-            *((cls, "data") for cls in _subclasses(DocumentDataModule)),
-        ):
-            keys |= {f"{prefix}.{name}" for name in _parameters(kind)}
-        return keys
-
-
-class Parser(ErrorFirst, LightningArgumentParser):
-    """The parser of the commands that take a whole configuration."""
-
-
-def _subclasses(kind: type) -> set[type]:
-    return {kind}.union(*(_subclasses(child) for child in kind.__subclasses__()))
-
-
-def _parameters(kind: type) -> list[str]:
-    from jsonargparse._parameter_resolvers import get_signature_parameters
-
-    return [parameter.name for parameter in get_signature_parameters(kind, "__init__")]
 
 
 class GileCLI(LightningCLI):
@@ -87,6 +37,7 @@ class GileCLI(LightningCLI):
         args = sys.argv[1:] if args is None else args
         # LightningCLI warns where both exist; these are the ones that count
         sys.argv = [sys.argv[0]]
+        quiet()
         super().__init__(
             TextClassifier,
             DocumentDataModule,
@@ -98,8 +49,8 @@ class GileCLI(LightningCLI):
             load_from_checkpoint_support=False,
             auto_configure_optimizers=False,
             parser_class=Parser,
-            parser_kwargs={"prog": prog, "description": description},
-            trainer_defaults={"use_distributed_sampler": False},
+            parser_kwargs={"prog": prog, "description": description, "allow_abbrev": False},
+            trainer_defaults={"use_distributed_sampler": False, "enable_model_summary": False},
         )
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
@@ -125,7 +76,10 @@ class GileCLI(LightningCLI):
         parser.add_class_arguments(PlateauEarlyStopping, "early_stopping", instantiate=False)
         parser.add_class_arguments(RunLogger, "wandb", skip={"directory"}, instantiate=False)
         parser.add_argument(
-            "--sweep", type=dict | None, default=None, help="Search space; not used by this command."
+            "--sweep",
+            type=dict | None,
+            default=None,
+            help="Search space; not used by this command.",
         )
         parser.link_arguments("seed_everything", "model.seed", compute_fn=_seed)
         parser.link_arguments("seed_everything", "data.init_args.seed", compute_fn=_seed)
@@ -181,6 +135,7 @@ class GileCLI(LightningCLI):
         self.trainer_defaults["callbacks"] = [
             PlateauEarlyStopping(**stopping),
             self.history,
+            *([] if self.config.trainer.enable_progress_bar is False else [ProgressBar()]),
             best,
             LastCheckpoint(self.output, self.config.checkpoint_every),
         ]
@@ -205,20 +160,4 @@ def _seed(value: Any) -> int:
 
 def _is_worker() -> bool:
     """Whether this is a process that another one started for DDP."""
-    import os
-
     return os.environ.get("LOCAL_RANK", "0") != "0"
-
-
-def command(main: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a command print a user's mistake without a traceback and leave with status 2."""
-
-    @functools.wraps(main)
-    def run(args: list[str] | None = None) -> Any:
-        try:
-            return main(args)
-        except InputError as error:
-            sys.stderr.write(f"error: {error}\n")
-            sys.exit(2)
-
-    return run

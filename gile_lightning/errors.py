@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-class InputError(ValueError):
+class InputError(Exception):
     """Bad input: the message names the file, line or key, and how to mend it.
 
     The commands print it without a traceback and leave with status 2.

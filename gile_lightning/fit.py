@@ -1,6 +1,6 @@
 """Train one model, test its best checkpoint, leave a run folder.
 
-    python -m gile_lightning.fit --config sweeps/bioasq.yaml
+python -m gile_lightning.fit --config sweeps/bioasq.yaml
 """
 
 import json
@@ -8,10 +8,11 @@ import time
 from typing import Any
 
 import wandb
-from lightning.pytorch.utilities import rank_zero_only
 
 from gile_lightning.checkpoint import BEST
-from gile_lightning.cli import CONFIG, GileCLI, command
+from gile_lightning.cli import CONFIG, GileCLI
+from gile_lightning.console import count_parameters, say
+from gile_lightning.parser import command
 from gile_lightning.tracking.report import COLUMNS, flatten, rows, table
 from gile_lightning.tracking.wandb_logger import RunLogger
 
@@ -37,12 +38,12 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     output, data, model, trainer = cli.output, cli.datamodule, cli.model, cli.trainer
     model.config = cli.resolved()
     # before the processes of DDP wait for each other: encoding can take longer than their patience
-    if rank_zero_only.rank == 0:
+    if trainer.local_rank == 0:
         announce(data)
         data.prepare_data()
     data.setup("fit")
     say(data.summary())
-    if rank_zero_only.rank == 0:
+    if trainer.is_global_zero:
         output.mkdir(parents=True, exist_ok=True)
         (output / CONFIG).write_text(model.config, encoding="utf-8")
         (output / "skipped.json").write_text(json.dumps(data.meta["skipped"], indent=1))
@@ -55,26 +56,20 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     best = output / BEST
     trainer.test(model, data, ckpt_path=best, verbose=False, weights_only=True)
     figures = {
-        "parameters": sum(p.numel() for p in model.parameters()),
+        "parameters": count_parameters(model),
         "seconds": round(time.perf_counter() - start, 2),
         "documents_per_second": round(cli.history.documents_per_second, 1),
         "epochs": len(cli.history.rows),
     }
     metrics = flatten(model.results) | figures
     say(table(model.results, figures))
-    if rank_zero_only.rank == 0:
+    if trainer.is_global_zero:
         (output / "metrics.json").write_text(json.dumps(metrics, indent=1))
         if isinstance(trainer.logger, RunLogger):
             columns = ["labels", *COLUMNS.values()]
             trainer.logger.log_results(metrics, columns, rows(model.results))
     say(f"run folder: {output}")
     return metrics
-
-
-@rank_zero_only
-def say(text: str) -> None:
-    """Print on the first process only."""
-    print(text, flush=True)
 
 
 def announce(data: Any) -> None:

@@ -94,7 +94,7 @@ def project_all(scorer: Scorer, labels: LabelTexts, seen: int) -> Tensor:
     device = labels.words.device
     if not scorer.output.scores_unseen:
         return scorer.output.project_labels(torch.arange(seen, device=device))
-    slabs = torch.arange(len(labels), device=device).split(_LABEL_SLAB)
+    slabs = torch.split(torch.arange(len(labels), device=device), _LABEL_SLAB)
     return torch.cat(
         [scorer.output.project_labels(scorer.encode_labels(labels.take(ids))) for ids in slabs]
     )

@@ -64,7 +64,7 @@ class Corpus(DocumentDataModule):
         path: str | None,
         labels: Path | None = None,
         *,
-        columns: Columns = Columns(),  # noqa: B008 (frozen)
+        columns: Columns = Columns(),
         split_year: int = 2005,
         label_text: Literal["description", "name_description", "name"] = "description",
         undescribed_labels: Literal["skip", "name"] = "skip",

@@ -127,7 +127,7 @@ class DocumentDataModule(lightning.LightningDataModule, ABC):
 
     def prepare_data(self) -> None:
         """Encode the corpus unless the cache has it; on one process only."""
-        directory = self._directory()
+        directory = self.directory_of_shards()
         if (directory / "meta.json").is_file():
             return
         directory.parent.mkdir(parents=True, exist_ok=True)
@@ -157,7 +157,7 @@ class DocumentDataModule(lightning.LightningDataModule, ABC):
         """Map the encoded shards into memory."""
         if self.meta:
             return
-        directory = self._directory()
+        directory = self.directory_of_shards()
         self.meta = json.loads((directory / "meta.json").read_text())
         self.languages = {self.language: Language.load(directory / "language.json")}
         for split in SPLITS:
@@ -198,5 +198,6 @@ class DocumentDataModule(lightning.LightningDataModule, ABC):
             world_size=trainer.world_size if trainer else 1,
         )
 
-    def _directory(self) -> Path:
+    def directory_of_shards(self) -> Path:
+        """Return the folder in the cache that holds the encoded corpus."""
         return self.cache_dir / self.fingerprint()

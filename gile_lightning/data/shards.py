@@ -76,6 +76,7 @@ class Shard:
         return True
 
     def table(self) -> pa.Table:
+        """Return the documents as an Arrow table."""
         return pa.table(
             {
                 "id": pa.array(self.ids, pa.string()),
@@ -95,10 +96,12 @@ class RawShard(NamedTuple):
     splits: NDArray[np.int8]
 
     def table(self) -> pa.Table:
+        """Read the documents."""
         with pa.OSFile(str(self.path)) as file:  # read, not mapped: mapped pages count as memory
             return pa.ipc.open_stream(file).read_all()
 
     def word_list(self) -> list[str]:
+        """Read the words that the shard's own ids stand for."""
         return self.words.read_text(encoding="utf-8").split("\n")
 
 
@@ -146,6 +149,7 @@ class KnownIds:
         return bool(place < len(self._sorted) and self._sorted[place] == value)
 
     def add(self, key: str) -> None:
+        """Add an id."""
         self._recent.add(_hash(key))
         if len(self._recent) >= self._limit:
             new = np.fromiter(self._recent, dtype=np.uint64, count=len(self._recent))

@@ -56,9 +56,7 @@ class TextEncoder:
     _ids: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        positive(
-            max_document_words=self.max_document_words, max_label_words=self.max_label_words
-        )
+        positive(max_document_words=self.max_document_words, max_label_words=self.max_label_words)
         if not self.vocabulary or self.vocabulary[-1] != UNKNOWN:
             raise InputError(f"the vocabulary must end with {UNKNOWN!r}")
         self._ids.update({word: i for i, word in enumerate(self.vocabulary)})

@@ -19,14 +19,14 @@ class Encoder(nn.Module, ABC):
     output_dim: int
 
     @abstractmethod
-    def forward(
-        self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor
-    ) -> Tensor:
+    def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
         """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, output_dim]."""
 
     def encode(self, embedding: nn.Module, texts: Texts) -> Tensor:
         """Encode word ids: look their vectors up in ``embedding``, then call `forward`."""
-        return self(embedding(texts.words), texts.sentence_lengths, texts.document_lengths)
+        words = embedding(texts.words)
+        vectors: Tensor = self(words, texts.sentence_lengths, texts.document_lengths)
+        return vectors
 
 
 def document_words(sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:

@@ -21,9 +21,7 @@ class Mean(Encoder):
         super().__init__()
         self.output_dim = input_dim
 
-    def forward(
-        self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor
-    ) -> Tensor:
+    def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
         """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, d]."""
         lengths = document_words(sentence_lengths, document_lengths)
         return segment_sum(words, lengths) / lengths.clamp(min=1).unsqueeze(-1)

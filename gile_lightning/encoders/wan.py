@@ -32,9 +32,7 @@ class WAN(Encoder):
         self.output_dim = int(self.layer.output_dim)  # type: ignore[arg-type]
         self.pooling = pooling(self.output_dim)
 
-    def forward(
-        self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor
-    ) -> Tensor:
+    def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
         """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, output_dim]."""
         lengths = document_words(sentence_lengths, document_lengths)
         pooled: Tensor = self.pooling(self.layer(words, lengths), lengths)

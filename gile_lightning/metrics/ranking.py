@@ -69,8 +69,8 @@ def ranking_metrics(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> 
     section 4.1). Ties count as in scikit-learn: `label_ranking_loss` and
     `label_ranking_average_precision_score` give the same numbers row by row.
 
-    Scores are compared in their own precision. The working memory is about 30 bytes per score, so
-    pass large matrices in batches of documents.
+    Scores are compared in their own precision. The working memory is 30 bytes per score, twice that
+    if most are tied, so pass large matrices in batches, of 128 documents for example.
 
     Args:
         scores: [B, K] floating point, higher is better; infinities are allowed.
@@ -159,10 +159,10 @@ def rank_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> R
         level.add_(table[step - 1 :].index_select(0, level) <= value, alpha=step)
         step //= 2
 
-    # Of a level, the cells tied with its positives; they come in the order of rows, then columns.
+    # The cells tied with a positive, the positives among them, in the order of rows and columns.
     tied = (table.index_select(0, level - 1) == value).nonzero().squeeze(1)
     tied_level = level[tied]
-    at = torch.searchsorted(cell[tied], cell_of_positive)  # every positive is tied with itself
+    at = torch.searchsorted(cell[tied], cell_of_positive)
     level_of_positive = tied_level[at].long()
 
     def not_below(levels: Tensor) -> Tensor:

@@ -35,12 +35,12 @@ class GILE(OutputLayer):
         activation: Callable[[], nn.Module] = nn.ReLU,
     ) -> None:
         super().__init__()
-        if joint_dim == "matched":
-            joint_dim = max(1, document_dim * label_count // (document_dim + label_dim))
-        positive(joint_dim=joint_dim)
-        self.document_projection = nn.Linear(document_dim, joint_dim)
-        self.label_projection = nn.Linear(label_dim, joint_dim)
-        self.unit = nn.Linear(joint_dim, 1)
+        matched = max(1, document_dim * label_count // (document_dim + label_dim))
+        size = matched if joint_dim == "matched" else joint_dim
+        positive(joint_dim=size)
+        self.document_projection = nn.Linear(document_dim, size)
+        self.label_projection = nn.Linear(label_dim, size)
+        self.unit = nn.Linear(size, 1)
         self.activation = activation()
 
     def project_labels(self, labels: Tensor) -> Tensor:

@@ -21,7 +21,5 @@ class AllLabels(LabelSampler):
     ) -> LabelSample:
         """Return all labels, each pair with weight 1."""
         labels = torch.arange(label_count, device=label_ids.device)
-        targets = scatter_pairs(
-            *positives(label_ids, label_counts), len(label_counts), label_count
-        )
+        targets = scatter_pairs(*positives(label_ids, label_counts), len(label_counts), label_count)
         return LabelSample(labels, targets, torch.ones_like(targets))

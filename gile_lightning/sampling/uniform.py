@@ -50,7 +50,7 @@ class UniformLabels(LabelSampler):
         negative_rows = torch.arange(documents, device=device).repeat_interleave(count)
         some_free = (free > 0)[negative_rows]  # a document may have every label
         negative_rows, drawn = negative_rows[some_free], drawn.flatten()[some_free]
-        labels, position = torch.cat([columns, drawn]).unique(return_inverse=True)
+        labels, position = torch.unique(torch.cat([columns, drawn]), return_inverse=True)
         targets = scatter_pairs(rows, position[: len(rows)], documents, len(labels))
         drawn_counts = scatter_pairs(negative_rows, position[len(rows) :], documents, len(labels))
         return LabelSample(labels, targets, targets + drawn_counts)
@@ -98,7 +98,7 @@ class SharedUniformLabels(LabelSampler):
         rows, columns = positives(label_ids, label_counts)
         count = max(1, round(self.rate * label_count))
         drawn = torch.randperm(label_count, generator=generator, device=label_ids.device)[:count]
-        labels, position = torch.cat([columns, drawn]).unique(return_inverse=True)
+        labels, position = torch.unique(torch.cat([columns, drawn]), return_inverse=True)
         targets = scatter_pairs(rows, position[: len(rows)], len(label_counts), len(labels))
         return LabelSample(labels, targets, torch.ones_like(targets))
 

@@ -43,7 +43,9 @@ def table(results: Results, figures: Mapping[str, Any]) -> str:
     """Lay out the results as text, one row per candidate set, with figures of the run below."""
     cells = [["labels", *COLUMNS.values()], *rows(results)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells
+    ]
     lines.insert(1, "-" * len(lines[0]))
     lines.append(", ".join(f"{name} {value}" for name, value in figures.items()))
     return "\n".join(lines)

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import urlparse
 
 import wandb
+from lightning.fabric.loggers.logger import rank_zero_experiment
 from lightning.pytorch.loggers import WandbLogger
-from lightning.pytorch.loggers.logger import rank_zero_experiment
 from lightning.pytorch.utilities import rank_zero_warn
 
 _CONNECT = 20.0  # seconds to wait for the server before a run goes offline
@@ -65,6 +65,7 @@ class RunLogger(WandbLogger):
             mode=default_mode(),
             settings=settings,
         )
+        self._wandb_init.pop("anonymous")  # W&B warns of the argument, whatever its value
 
     @property
     @rank_zero_experiment
@@ -81,8 +82,10 @@ class RunLogger(WandbLogger):
             self._wandb_init["mode"] = "offline"
             return super().experiment
 
-    def log_results(self, figures: dict[str, Any], columns: list[str], rows: list[list[str]]) -> None:
+    def log_results(
+        self, figures: dict[str, Any], columns: list[str], rows: list[list[str]]
+    ) -> None:
         """Log final figures to the run's summary, and the table of results."""
         run = self.experiment
-        run.log({"results": wandb.Table(columns=columns, data=rows)})
+        run.log({"results": wandb.Table(columns=[*columns], data=rows)})
         run.summary.update(figures)

@@ -1,0 +1,19 @@
+"""List the commands."""
+
+COMMANDS = {
+    "fit": "train one model, test its best checkpoint, leave a run folder",
+    "evaluate": "score a checkpoint on seen, unseen and all labels",
+    "predict": "label new texts, also with labels that did not exist at training time",
+    "prepare": "only the data step: raw corpus to encoded shards",
+}
+
+
+def main(args: list[str] | None = None) -> None:
+    """Print the commands."""
+    print("Commands, each with --help:")
+    for name, text in COMMANDS.items():
+        print(f"  python -m gile_lightning.{name:9} {text}")
+
+
+if __name__ == "__main__":
+    main()

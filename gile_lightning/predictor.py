@@ -1,0 +1,189 @@
+"""Labels for new texts, from a checkpoint alone."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gile_lightning.checkpoint import load_classifier, read_checkpoint
+from gile_lightning.classifier import TextClassifier
+from gile_lightning.data.corpus import read_labels
+from gile_lightning.data.ragged import Texts
+from gile_lightning.errors import InputError, positive
+from gile_lightning.scorer import LabelTexts, project_all
+
+Prediction = list[dict[str, Any]]
+Labels = Mapping[str, str] | Iterable[Mapping[str, str]] | Path | str
+
+
+def load(path: Path | str, device: str = "cpu", language: str | None = None) -> "Predictor":
+    """Load a checkpoint, or the best one of a run folder, to label texts with.
+
+    Args:
+        path: a checkpoint file or a run folder.
+        device: where to compute, such as ``cpu`` or ``cuda``.
+        language: which of the model's languages; needed if it has several.
+
+    Raises:
+        InputError: there is no checkpoint of ours at ``path``.
+    """
+    return Predictor(load_classifier(read_checkpoint(path)), device, language)
+
+
+class Predictor:
+    """A trained model for one language, ready to label texts.
+
+    Label vectors are computed once: at construction for the model's own labels, and once per
+    call, or per `use_labels`, for others.
+
+    Args:
+        classifier: a trained model.
+        device: where to compute.
+        language: which of the model's languages; needed if it has several.
+    """
+
+    def __init__(
+        self, classifier: TextClassifier, device: str = "cpu", language: str | None = None
+    ) -> None:
+        names = list(classifier.languages)
+        if language is None and len(names) > 1:
+            raise InputError(f"the model has several languages ({', '.join(names)}): choose one")
+        name = language or names[0]
+        if name not in names:
+            raise InputError(f"the model has no {name!r}; its languages are {', '.join(names)}")
+        self.classifier = classifier.to(device).eval()
+        self.device = device
+        self.language = classifier.languages[name]
+        self.scorer = classifier.scorer(name)
+        self._own = self._project(classifier.texts(name))
+        own = self.language.labels.names
+        self._own_names = own if self.scorer.output.scores_unseen else own[: self._own.shape[0]]
+        self.label_names, self._projected = self._own_names, self._own
+
+    def use_labels(self, labels: Labels | None) -> None:
+        """Choose the labels for the following predictions; None for the model's own.
+
+        Args:
+            labels: descriptions by name; or records with ``name`` and ``description``; or a
+                JSONL file of these.
+
+        Raises:
+            InputError: there is no label, a name comes twice, a description is missing, or the
+                model cannot score labels it was not trained on.
+        """
+        if labels is None:
+            self.label_names, self._projected = self._own_names, self._own
+            return
+        if not self.scorer.output.scores_unseen:
+            raise InputError(
+                f"a model with the output layer {type(self.scorer.output).__name__} scores only "
+                "the labels it was trained on; train one with gile_lightning.outputs.GILE to "
+                "score others"
+            )
+        texts = _label_texts(labels)
+        flat = self.language.text.labels(texts.values())
+        empty = [name for name, words in zip(texts, flat[1], strict=True) if not words]
+        if empty:
+            raise InputError(f"labels without a word in their description: {', '.join(empty[:5])}")
+        self.label_names = list(texts)
+        self._projected = self._project(LabelTexts(Texts.from_flat(*flat)).to(self.device))
+
+    def predict(
+        self,
+        texts: Sequence[str],
+        labels: Labels | None = None,
+        top_k: int | None = 5,
+        threshold: float | None = None,
+    ) -> list[Prediction]:
+        """Label texts.
+
+        Args:
+            texts: documents.
+            labels: the candidates, as in `use_labels`; by default the model's own labels.
+            top_k: at most so many labels per text; None for no limit.
+            threshold: only labels with a score above this.
+
+        Returns:
+            For each text its labels, best first: ``{"name": ..., "score": ...}`` with the
+            model's probability. A text without a single word gets none.
+        """
+        if isinstance(texts, str):
+            raise InputError("predict takes a list of texts, not one text")
+        if labels is not None:
+            self.use_labels(labels)
+        try:
+            return [labelled for labelled in self.stream(texts, top_k, threshold)]
+        finally:
+            if labels is not None:
+                self.use_labels(None)
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        top_k: int | None = 5,
+        threshold: float | None = None,
+        batch_size: int = 256,
+    ) -> Iterator[Prediction]:
+        """Label texts one after another, in batches, without keeping them."""
+        if top_k is not None:
+            positive(top_k=top_k)
+        positive(batch_size=batch_size)
+        iterator = iter(texts)
+        while batch := list(islice(iterator, batch_size)):
+            yield from self._label(batch, top_k, threshold)
+
+    @torch.inference_mode()
+    def scores(self, texts: Sequence[str]) -> Tensor:
+        """Return the probabilities of the current labels for each text: [B, K]."""
+        documents = Texts.from_flat(*self.language.text.documents(texts))
+        documents = Texts(*(part.to(self.device) for part in documents))
+        vectors = self.scorer.encode_documents(documents)
+        return self.scorer.output.score(vectors, self._projected).sigmoid()
+
+    @torch.inference_mode()
+    def _label(
+        self, texts: Sequence[str], top_k: int | None, threshold: float | None
+    ) -> Iterator[Prediction]:
+        scores = self.scores(texts)
+        count = min(top_k or scores.shape[1], scores.shape[1])
+        best, ids = scores.topk(count, sorted=True)
+        limit = -1.0 if threshold is None else threshold
+        for text, row, labels in zip(texts, best.tolist(), ids.tolist(), strict=True):
+            wordless = not self.language.text.word_ids(text, 1)
+            yield [
+                {"name": self.label_names[label], "score": score}
+                for score, label in zip(row, labels, strict=True)
+                if score > limit and not wordless
+            ]
+
+    def _project(self, labels: LabelTexts) -> Tensor:
+        return project_all(self.scorer, labels, self.language.labels.seen)
+
+
+def _label_texts(labels: Labels) -> dict[str, str]:
+    """Return descriptions by name, checked."""
+    if isinstance(labels, Path | str):
+        records: Iterable[tuple[str, str, str]] = read_labels(labels)
+    elif isinstance(labels, Mapping):
+        records = ((f"label {i}", name, text) for i, (name, text) in enumerate(labels.items()))
+    else:
+        records = (
+            (f"label {i}", str(label.get("name") or ""), str(label.get("description") or ""))
+            for i, label in enumerate(labels)
+        )
+    texts: dict[str, str] = {}
+    places: dict[str, str] = {}
+    for where, name, description in records:
+        if not name:
+            raise InputError(f"{where}: a label needs a name")
+        if name in texts:
+            raise InputError(f"{where}: the label {name!r} is there already at {places[name]}")
+        if not description.strip():
+            raise InputError(f"{where}: the label {name!r} has no description to score it by")
+        texts[name], places[name] = description, where
+    if not texts:
+        raise InputError("no label given; leave labels out to use the model's own")
+    return texts
