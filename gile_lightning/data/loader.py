@@ -32,6 +32,8 @@ class RaggedLoader:
         world_size: number of processes.
     """
 
+    batch_sampler = None  # Lightning asks for it beside `sampler`
+
     def __init__(
         self,
         dataset: Dataset,
@@ -56,7 +58,8 @@ class RaggedLoader:
         self.rank = rank
         self.world_size = world_size
         self.epoch = 0
-        self.batch = 0
+        self._start = 0
+        self._next = (0, 0)  # the epoch and batch after the one last given out
 
     def __len__(self) -> int:
         """Batches per epoch and process."""
@@ -80,21 +83,33 @@ class RaggedLoader:
         return order[start:stop]
 
     def __iter__(self) -> Iterator[dict[str, RaggedBatch]]:
+        epoch, start, steps = self.epoch, self._start, len(self)
         order = self.order()
-        steps = len(self)
-        while self.batch < steps:
-            rows = self.indices(order, self.batch)
-            self.batch += 1
-            if self.batch == steps:  # before the last yield: nothing after it is ever run
-                self.epoch, self.batch = self.epoch + 1, 0
-                yield {self.language: batch_from_arrow(self.dataset[rows])}
-                return
+        self._start = 0
+        for batch in range(start, steps):
+            # before the yield: after the last one nothing is ever run
+            if batch + 1 == steps:
+                self.epoch = epoch + 1
+                self._next = (epoch + 1, 0)
+            else:
+                self._next = (epoch, batch + 1)
+            rows = self.indices(order, batch)
             yield {self.language: batch_from_arrow(self.dataset[rows])}
+
+    @property
+    def sampler(self) -> "RaggedLoader":
+        """This loader, which draws its own order: Lightning tells a sampler the epoch."""
+        return self
+
+    def set_epoch(self, epoch: int) -> None:
+        """Go to the start of an epoch; a restored position within that epoch is kept."""
+        if epoch != self.epoch:
+            self.load_state_dict({"epoch": epoch, "batch": 0})
 
     def state_dict(self) -> dict[str, Any]:
         """Return the position: the epoch and the next batch."""
-        return {"epoch": self.epoch, "batch": self.batch}
+        return {"epoch": self._next[0], "batch": self._next[1]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go to a stored position."""
-        self.epoch, self.batch = state["epoch"], state["batch"]
+        self.epoch, self._start = self._next = state["epoch"], state["batch"]

@@ -54,9 +54,12 @@ class WordEmbedding(nn.Embedding):
             word, _, rest = line.rstrip().partition(" ")
             if word not in ids or (number == 1 and len(rest.split()) == 1):  # word2vec's header
                 continue
+            values = rest.split()
             try:
-                row = [float(value) for value in rest.split()]
+                row = [float(value) for value in values]
             except ValueError as error:
+                if len(values) > self.embedding_dim:  # a word with spaces, as in GloVe's 840B file
+                    continue
                 raise InputError(f"{self.vectors}:{number}: not a number ({error})") from error
             if len(row) != self.embedding_dim:
                 raise InputError(

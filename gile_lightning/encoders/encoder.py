@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.data.ragged import Texts
@@ -31,9 +32,6 @@ class Encoder(nn.Module, ABC):
 
 def document_words(sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
     """Return the number of words of every document [B]."""
-    if len(sentence_lengths) == len(document_lengths):  # one sentence each
-        return sentence_lengths
-    total = sentence_lengths.cumsum(0)
-    last = document_lengths.cumsum(0) - 1
-    ends = total.new_zeros(len(document_lengths)).where(last < 0, total[last.clamp(min=0)])
-    return ends.diff(prepend=ends.new_zeros(1))
+    words_before = F.pad(sentence_lengths.cumsum(0), (1, 0))
+    ends = words_before[document_lengths.cumsum(0)]
+    return ends.diff(prepend=words_before[:1])

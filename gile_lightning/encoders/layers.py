@@ -2,6 +2,8 @@
 
 from torch import Tensor, nn
 
+from gile_lightning.errors import positive
+
 
 class Dense(nn.Module):
     """A fully connected layer, word by word: h = ReLU(x W + b) (paper, Eq. 1, "Dense").
@@ -12,6 +14,7 @@ class Dense(nn.Module):
     """
 
     def __init__(self, input_dim: int, dim: int = 100) -> None:
+        positive(dim=dim)
         super().__init__()
         self.output_dim = dim
         self.linear = nn.Linear(input_dim, dim)

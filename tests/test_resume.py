@@ -1,0 +1,102 @@
+"""A run that was killed and continued ends as one that was not."""
+
+import csv
+import json
+import operator
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from gile_lightning import fit
+
+CONFIG = Path(__file__).parents[1] / "sweeps/bioasq.yaml"
+
+
+def arguments(output: Path, cache: Path) -> list[str]:
+    return [
+        *("--config", str(CONFIG), "--output", str(output), "--data.cache_dir", str(cache)),
+        *("--data.builtin_documents", "400", "--data.min_count", "2", "--data.batch_size", "32"),
+        *("--trainer.max_epochs", "3", "--checkpoint_every", "3", "--trainer.accelerator", "cpu"),
+        *("--trainer.enable_progress_bar", "false", "--trainer.logger", "false"),
+    ]
+
+
+def outcome(output: Path):
+    weights = torch.load(output / "checkpoints/last.ckpt", weights_only=True)
+    metrics = json.loads((output / "metrics.json").read_text())
+    timed = ("seconds", "documents_per_second")
+    history = list(csv.DictReader((output / "metrics.csv").read_text().splitlines()))
+    return weights, {k: v for k, v in metrics.items() if k not in timed}, history
+
+
+def assert_same(run, other) -> None:
+    (weights, metrics, history), (weights2, metrics2, history2) = run, other
+    for state in ("state_dict", "optimizer_states"):
+        flat, flat2 = (torch.utils._pytree.tree_flatten(w[state])[0] for w in (weights, weights2))
+        assert len(flat) == len(flat2)
+        for value, value2 in zip(flat, flat2, strict=True):
+            same = torch.equal if isinstance(value, torch.Tensor) else operator.eq
+            assert same(value, value2)
+    assert weights["global_step"] == weights2["global_step"]
+    assert metrics == metrics2
+    assert history == history2
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory, cache):
+    output = tmp_path_factory.mktemp("unbroken") / "run"
+    fit.main(arguments(output, cache))
+    return outcome(output)
+
+
+def test_history_has_a_row_per_epoch(unbroken):
+    assert [row["epoch"] for row in unbroken[2]] == ["0", "1", "2"]
+
+
+def test_killed_between_two_checkpoints(tmp_path, cache, unbroken):
+    output = tmp_path / "run"
+    steps = int(unbroken[2][0]["step"])
+    crash = {"class_path": "crash.Crash", "init_args": {"step": steps + 4, "kill": True}}
+    args = [*arguments(output, cache), "--trainer.callbacks", json.dumps([crash])]
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    killed = subprocess.run(
+        [sys.executable, "-m", "gile_lightning.fit", *args],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()[-2000:]
+    last = torch.load(output / "checkpoints/last.ckpt", weights_only=True)
+    assert last["global_step"] == (steps + 4) // 3 * 3  # not where it was killed
+    fit.main([*arguments(output, cache), "--ckpt_path", "last"])
+    assert_same(outcome(output), unbroken)
+
+
+@pytest.mark.parametrize(
+    ("hook", "step"),
+    [
+        ("on_train_batch_end", 1),  # before the first checkpoint
+        ("on_train_batch_end", 3),  # at a checkpoint within an epoch
+        ("on_validation_start", 4),  # after the last batch of the first epoch
+        ("on_validation_end", 4),  # after its validation
+        ("on_train_epoch_start", 4),  # after its checkpoint
+        ("on_test_start", 0),  # after training
+    ],
+)
+def test_crashed_at(hook, step, tmp_path, cache, unbroken):
+    output = tmp_path / "run"
+    crash = {"class_path": "crash.Crash", "init_args": {"step": step, "hook": hook}}
+    with pytest.raises(RuntimeError, match="crash"):
+        fit.main([*arguments(output, cache), "--trainer.callbacks", json.dumps([crash])])
+    fit.main([*arguments(output, cache), "--ckpt_path", "last"])
+    assert_same(outcome(output), unbroken)
