@@ -16,11 +16,15 @@ from gile_lightning.errors import InputError
 from gile_lightning.factories import describe
 from gile_lightning.losses import binary_cross_entropy
 from gile_lightning.metrics import RankingMetrics, select
+from gile_lightning.metrics.references import popularity_scores, random_scores
 from gile_lightning.outputs import GILE, OutputLayer
 from gile_lightning.sampling import LabelSampler, UniformLabels
 from gile_lightning.scorer import LabelTexts, Scorer, project_all
 
 STATE = "gile_lightning"  # the key of our own part of a checkpoint
+
+TEST_SETS = ("seen", "seen, by popularity", "unseen", "unseen, at random", "all")
+LOGGED = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
 
 LayerNorm = partial(nn.LayerNorm, elementwise_affine=False)
 Adam = partial(torch.optim.Adam, lr=1e-3, fused=True)
@@ -221,10 +225,7 @@ class TextClassifier(lightning.LightningModule):
             if self.scorer(name).output.scores_unseen and count > seen:
                 self._update(name, "unseen", logits[:, seen:], documents, seen, count)
                 self._update(name, "all", logits, documents, 0, count)
-                generator = self._generator(name, batch_idx)
-                chance = torch.rand(
-                    logits[:, seen:].shape, generator=generator, device=logits.device
-                )
+                chance = random_scores(documents, count - seen)
                 self._update(name, "unseen, at random", chance, documents, seen, count)
 
     def on_test_epoch_end(self) -> None:
@@ -232,7 +233,7 @@ class TextClassifier(lightning.LightningModule):
         self.results = {key: self._compute(key) for key in TEST_SETS}
         for key in ("seen", "unseen", "all"):
             for metric, value in self.results[key].items():
-                self.log(f"test/{key}/{metric}", value, sync_dist=metric in LOGGED, batch_size=1)
+                self.log(f"test/{key}/{metric}", value, sync_dist=True, batch_size=1)
 
     def _logits(self, batch: dict[str, RaggedBatch]) -> Iterator[tuple[str, Tensor, RaggedBatch]]:
         for name, documents in batch.items():
@@ -244,7 +245,13 @@ class TextClassifier(lightning.LightningModule):
         self, name: str, key: str, logits: Tensor, documents: RaggedBatch, start: int, stop: int
     ) -> None:
         label_ids, label_counts = select(documents.label_ids, documents.label_counts, start, stop)
-        self._scores[f"{name}/{key}"].update(logits, label_ids, label_counts)  # type: ignore[operator]
+        metric: RankingMetrics = self._scores[f"{name}/{key}"]  # type: ignore[assignment]
+        if logits.isnan().any():
+            raise InputError(
+                "the model's scores are not numbers: training diverged; lower the learning rate "
+                "(model.optimizer) and start again"
+            )
+        metric.update(logits, label_ids, label_counts)
 
     def _compute(self, key: str) -> dict[str, float]:
         """Average the languages' scores; the documents are added up."""
@@ -267,15 +274,3 @@ class TextClassifier(lightning.LightningModule):
         """Return the encoded label texts of a language."""
         texts: LabelTexts = self.label_texts[name]  # type: ignore[assignment]
         return texts
-
-
-TEST_SETS = ("seen", "seen, by popularity", "unseen", "unseen, at random", "all")
-LOGGED = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
-
-
-def popularity_scores(like: Tensor) -> Tensor:
-    """Score labels by training frequency, for documents and labels as in ``like`` [B, K].
-
-    Labels are in the order of falling frequency, so the score is minus the id.
-    """
-    return -torch.arange(like.shape[1], device=like.device, dtype=like.dtype).expand_as(like)

@@ -1,7 +1,6 @@
 """The command line that `fit`, `evaluate` and `prepare` share."""
 
 import os
-import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from gile_lightning.tracking.history import History
 from gile_lightning.tracking.wandb_logger import RunLogger
 
 CONFIG = "config.yaml"
+_TIME = "GILE_LIGHTNING_RUN"
 
 
 class GileCLI(LightningCLI):
@@ -34,9 +34,6 @@ class GileCLI(LightningCLI):
     """
 
     def __init__(self, args: list[str] | None, prog: str, description: str) -> None:
-        args = sys.argv[1:] if args is None else args
-        # LightningCLI warns where both exist; these are the ones that count
-        sys.argv = [sys.argv[0]]
         quiet()
         super().__init__(
             TextClassifier,
@@ -52,6 +49,10 @@ class GileCLI(LightningCLI):
             parser_kwargs={"prog": prog, "description": description, "allow_abbrev": False},
             trainer_defaults={"use_distributed_sampler": False, "enable_model_summary": False},
         )
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        """Parse; the process' own arguments stay as they are, for DDP to start others with."""
+        self.config = parser.parse_args(args)
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Add the keys of a run: where it is kept, when it stops, what is tracked."""
@@ -109,7 +110,10 @@ class GileCLI(LightningCLI):
         if path is not None and not Path(path).is_file():
             raise InputError(f"{path}: no such checkpoint (--ckpt_path)")
         if output is None:
-            output = Path("runs", stem, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
+            # the processes that DDP starts later take the name from the first one
+            now = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+            output = Path("runs", stem, os.environ.setdefault(_TIME, now) if _is_worker() else now)
+            os.environ[_TIME] = output.name
         elif (Path(output) / CONFIG).is_file() and not _is_worker():
             raise InputError(
                 f"{output}: holds a run already; go on with it (--ckpt_path last) or choose "

@@ -32,7 +32,9 @@ class ProgressBar(TQDMProgressBar):
 def quiet() -> None:
     """Leave out the libraries' messages that tell a user nothing."""
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*")
-    warnings.filterwarnings("ignore", message=r"Checkpoint directory .* is not empty")  # a resumed run
+    warnings.filterwarnings(
+        "ignore", message=r"Checkpoint directory .* is not empty"
+    )  # a resumed run
     for name in ["lightning.pytorch", "lightning.fabric", *logging.root.manager.loggerDict]:
         if name.startswith("lightning"):
             logging.getLogger(name).addFilter(_useful)

@@ -8,7 +8,7 @@ from typing import Any
 from filelock import FileLock
 
 from gile_lightning.data import synthetic
-from gile_lightning.data.corpus import Columns, Corpus, stamp
+from gile_lightning.data.corpus import Columns, Corpus
 from gile_lightning.data.mesh import find_descriptors, read_headings
 from gile_lightning.data.report import Skipped
 from gile_lightning.errors import InputError, positive
@@ -106,7 +106,8 @@ class BioASQ(Corpus):
         for path in self.label_files():
             yield from read_headings(path)
 
-    def _identity(self) -> Any:
-        if self.builtin:  # the same everywhere, whatever the times of its files
+    def _identity(self) -> dict[str, Any]:
+        if self.builtin and self.descriptors is None:
+            # the same everywhere, whatever the times of its files
             return {"builtin": synthetic.VERSION, "documents": self.builtin_documents}
-        return [stamp(file) for file in self.document_files()]
+        return super()._identity()

@@ -1,5 +1,6 @@
 """A user's own corpus: JSON lines or any Hugging Face dataset, and a file of labels."""
 
+import glob
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -85,8 +86,8 @@ class Corpus(DocumentDataModule):
     def sources(self) -> dict[str, Any]:
         """Return the files with their sizes and times, and the options that change the result."""
         return {
-            "documents": self._identity(),
-            "labels": [stamp(path) for path in self.label_files()],
+            **self._identity(),
+            "encoding": self.encoding,
             "columns": asdict(self.columns),
             "split_year": self.split_year,
             "label_text": self.label_text,
@@ -95,7 +96,7 @@ class Corpus(DocumentDataModule):
 
     def documents(self, skipped: Skipped) -> Iterator[Document]:
         """Stream the documents; those that lack a column are counted by the column's name."""
-        missing: dict[str, tuple[int, str]] = {}
+        missing: dict[str, tuple[int, Record]] = {}
         read = 0
         years: list[int] = []
         splits: set[str] = set()
@@ -109,16 +110,16 @@ class Corpus(DocumentDataModule):
             else:
                 column = document
                 skipped.add(f"documents without {column}", record.where)
-                count, first = missing.get(column, (0, record.where))
+                count, first = missing.get(column, (0, record))
                 missing[column] = count + 1, first
             if self.columns.year and read <= _CHECK_AFTER:
                 years.append(_year(record.fields.get(self.columns.year)) or 0)
             if read == _CHECK_AFTER:
-                self._check(missing, read, record)
+                self._check(missing, read)
         if record is None:
             raise InputError(f"{self.path}: no document in it")
-        self._check(missing, read, record)
-        if self.columns.year and not self.columns.split and self.known is None:
+        self._check(missing, read)
+        if self.columns.year and not self.columns.split:
             self._check_years(splits, [year for year in years if year])
 
     def _document(self, record: Record) -> Document | str:
@@ -155,19 +156,19 @@ class Corpus(DocumentDataModule):
             split = "train" if year < self.split_year else "test"
         return Document(record.where, str(identity), [" ".join(texts)], labels, split)
 
-    def _check(self, missing: Mapping[str, tuple[int, str]], read: int, record: Record) -> None:
+    def _check(self, missing: Mapping[str, tuple[int, Record]], read: int) -> None:
         """Stop early where most documents lack the same column: a wrong name, not bad luck."""
         for column, (count, first) in missing.items():
             if count > read / 2:
                 raise InputError(
-                    f"{first}: no {column!r} in this document and in {count:,} of the first "
-                    f"{read:,}; the columns are {', '.join(record.fields)}"
-                    f"{nearest(column, record.fields)} (set --data.columns)"
+                    f"{first.where}: no {column!r} in this document and in {count:,} of the first "
+                    f"{read:,}; the columns are {', '.join(first.fields)}"
+                    f"{nearest(column, first.fields.keys() - {column})} (set --data.columns)"
                 )
 
     def _check_years(self, splits: set[str], years: list[int]) -> None:
         for split, side in (("train", "before"), ("test", "from")):
-            if split not in splits:
+            if split not in splits and (self.known is None or split == "test"):
                 span = f"the first documents are of {min(years)} to {max(years)}" if years else ""
                 raise InputError(
                     f"{self.path}: no document {side} {self.split_year} for the {split} split; "
@@ -228,12 +229,12 @@ class Corpus(DocumentDataModule):
             for number, fields in enumerate(rows, 1):
                 if self.columns.split:
                     fields.setdefault(self.columns.split, name)
-                yield Record(f"{path}[{name}]:{number}", fields)
+                yield Record(f"{path}[{name}]:{number}" if name else f"{path}:{number}", fields)
 
     def descriptions(self, skipped: Skipped) -> Iterator[tuple[str, str, str]]:
         """Stream (place, name, description) of the labels."""
         for path in self.label_files():
-            yield from read_labels(path, skipped)
+            yield from read_labels(path, skipped, self.encoding)
 
     def document_files(self) -> Sequence[Path]:
         """Return the files that hold the documents; none for a Hugging Face dataset."""
@@ -249,14 +250,21 @@ class Corpus(DocumentDataModule):
             raise InputError("no labels: set --data.labels to a JSONL file of name, description")
         return [Path(self.labels)]
 
-    def _identity(self) -> Any:
+    def _identity(self) -> dict[str, Any]:
         files = self.document_files()
-        return [stamp(file) for file in files] if files else str(self.path)
+        if not files:  # a saved dataset, or one of the hub, which has only its name
+            files = sorted(file for file in Path(str(self.path)).rglob("*") if file.is_file())
+        return {
+            "documents": [stamp(file) for file in files] or str(self.path),
+            "labels": [stamp(path) for path in self.label_files()],
+        }
 
 
-def read_labels(path: Path | str, skipped: Skipped | None = None) -> Iterator[tuple[str, str, str]]:
+def read_labels(
+    path: Path | str, skipped: Skipped | None = None, encoding: str = "utf-8"
+) -> Iterator[tuple[str, str, str]]:
     """Stream (place, name, description) from JSON lines with ``name`` and ``description``."""
-    for where, fields in read_records([path], skipped or Skipped(), max_broken=0):
+    for where, fields in read_records([path], skipped or Skipped(), 0, encoding):
         name = fields.get("name")
         if not isinstance(name, str) or not name:
             raise InputError(
@@ -268,13 +276,12 @@ def read_labels(path: Path | str, skipped: Skipped | None = None) -> Iterator[tu
 
 def find_files(path: str) -> Sequence[Path]:
     """Return the one file, or the files of a glob, at ``path``; none if it is neither."""
-    if any(sign in path for sign in "*?["):
-        root, pattern = Path(path).parent, Path(path).name
-        files = sorted(root.glob(pattern))
-        if not files:
-            raise InputError(f"{path}: no file matches")
-        return files
-    return [Path(path)] if Path(path).is_file() else []
+    if Path(path).exists() or not any(sign in path for sign in "*?["):
+        return [Path(path)] if Path(path).is_file() else []
+    files = [Path(file) for file in sorted(glob.glob(path, recursive=True)) if Path(file).is_file()]
+    if not files:
+        raise InputError(f"{path}: no file matches")
+    return files
 
 
 def stamp(path: Path) -> dict[str, Any]:

@@ -89,18 +89,22 @@ def encode(
     if not raw:
         raise InputError("no document has a described label; are these the labels of this corpus?")
     splits = np.concatenate([shard.splits for shard in raw])
+    written = SPLITS if known is None else ("test",)
     if known is None:
         _draw(splits, settings)
     else:
         splits[splits == -1] = SPLITS.index("test")
         skipped.add("training documents (a trained model is scored)", "", int((splits != 2).sum()))
+    for split in written:
+        if not (splits == SPLITS.index(split)).any():
+            raise InputError(f"no {split} document is left; see the counts of what was left out")
     start = 0
     placed = []
     for shard in raw:
         placed.append(shard._replace(splits=splits[start : start + len(shard.splits)]))
         start += len(shard.splits)
     language = _count(placed, names, label_texts, settings, known, skipped)
-    sizes = _rewrite(placed, names, language, directory, ("test",) if known else SPLITS)
+    sizes = _rewrite(placed, names, language, directory, written)
     language.save(directory / "language.json")
     unused = len(names) - sum(name in language.labels.ids for name in names)
     skipped.add("described labels that no document has", "", unused)
@@ -167,9 +171,6 @@ def _draw(splits: NDArray[np.int8], settings: EncodingSettings) -> None:
                 )
             splits[generator.choice(pool, count, replace=False)] = target
     splits[splits == -1] = SPLITS.index("train")
-    for split in SPLITS:
-        if not (splits == SPLITS.index(split)).any():
-            raise InputError(f"no {split} document is left; see the counts of what was left out")
 
 
 def _count(

@@ -1,7 +1,10 @@
 """Streams of lines and JSON records, with the place of each one."""
 
+import codecs
+import glob
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +16,7 @@ from gile_lightning.data.report import Skipped
 from gile_lightning.errors import InputError
 
 BROKEN = "broken JSON line"
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class Record(NamedTuple):
@@ -31,24 +35,31 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
     Raises:
         InputError: the file is missing, truncated, not gzip though named so, or wrongly encoded.
     """
-    if "://" not in str(path) and not Path(path).is_file():
-        raise InputError(f"{path}: no such file")
+    source = str(path)
+    if "://" not in source:
+        if not Path(path).is_file():
+            raise InputError(f"{path}: no such file")
+        source = glob.escape(source)  # `datasets` takes every name for a pattern
+    try:
+        codecs.lookup(encoding)
+    except LookupError as error:
+        raise InputError(f"{encoding!r} is no text encoding that Python knows") from error
     number = 0
     try:
         stream = datasets.load_dataset(
-            "text", data_files=[str(path)], split="train", streaming=True, encoding=encoding
+            "text", data_files=[source], split="train", streaming=True, encoding=encoding
         )
         for table in stream.with_format("arrow").iter(batch_size=1_000):
             for line in table.column("text").to_pylist():
                 number += 1
                 yield number, line
-    except (EOFError, zlib.error) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        if str(error).startswith("Not a gzipped file"):
+            raise InputError(f"{path}: not a gzip file; rename it without .gz") from error
         raise InputError(
             f"{path}: the gzip file is truncated or damaged after about line {number:,}; "
             "get it again"
         ) from error
-    except gzip.BadGzipFile as error:
-        raise InputError(f"{path}: not a gzip file; rename it without .gz") from error
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: not {encoding} text near line {number + 1:,} ({error.reason})"
@@ -93,6 +104,8 @@ def read_records(
                             f"{max_broken} allows; is this one JSON object per line? ({error})"
                         ) from error
                     continue
+            if _SURROGATE.search(text):  # half a character, as a cut-off emoji leaves, is no text
+                fields = json.loads(json.dumps(fields, ensure_ascii=False).encode(errors="replace"))
             objects += 1
             yield Record(f"{path}:{number}", fields)
         if not objects:

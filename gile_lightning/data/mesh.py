@@ -1,5 +1,6 @@
 """Medical Subject Headings: headings and scope notes in NLM's XML and ASCII formats."""
 
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,7 +73,7 @@ def _read_xml(path: Path | str) -> Iterator[Heading]:
     except ParseError as error:
         line, column = error.position
         raise InputError(f"{path}:{line}:{column}: not well-formed XML ({error})") from error
-    except (EOFError, OSError) as error:
+    except (EOFError, OSError, zlib.error) as error:
         raise InputError(f"{path}: truncated or damaged gzip file ({error})") from error
     if not count:
         raise InputError(f"{path}: no DescriptorRecord in the file; is it NLM's desc*.xml?")

@@ -1,0 +1,35 @@
+"""Rankings that know nothing of the texts, to compare a model with."""
+
+import torch
+from torch import Tensor
+
+from gile_lightning.data.ragged import RaggedBatch, segment_ids
+
+
+def popularity_scores(like: Tensor) -> Tensor:
+    """Score labels by training frequency, for documents and labels as in ``like`` [B, K].
+
+    Labels are in the order of falling frequency, so the score is minus the id.
+    """
+    return -torch.arange(like.shape[1], device=like.device, dtype=like.dtype).expand_as(like)
+
+
+def random_scores(documents: RaggedBatch, labels: int) -> Tensor:
+    """Score labels at random for each document: [B, labels], in [0, 1).
+
+    The scores are a hash of the document's words and the label's number, so they are the same
+    on any number of processes and in batches of any size.
+    """
+    words, counts = documents.words.long(), documents.document_lengths
+    sentences = torch.zeros(len(documents.sentence_lengths), dtype=torch.long, device=words.device)
+    sentences.index_add_(0, segment_ids(documents.sentence_lengths), _mix(words + 1))
+    key = torch.zeros_like(counts).index_add_(0, segment_ids(counts), sentences)
+    hashed = _mix(key.unsqueeze(-1) + _mix(torch.arange(labels, device=words.device)))
+    return (hashed & (2**53 - 1)).double() / 2**53
+
+
+def _mix(values: Tensor) -> Tensor:
+    """Scramble 64-bit integers (multiply and shift, as in splitmix64); overflow wraps."""
+    for shift, factor in ((30, -0x40A7B892E31B1A47), (27, -0x6B2FB644ECCEEE15)):
+        values = (values ^ (values >> shift)) * factor
+    return values ^ (values >> 31)

@@ -1,0 +1,56 @@
+"""Fixtures of all tests. Nothing here or in a test needs a network or writes to the user's home."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+# set before anything imports `datasets`, `wandb` or `matplotlib`, which read these only once
+SCRATCH = Path(tempfile.mkdtemp(prefix="gile-lightning-"))
+os.environ |= {
+    "HF_HOME": str(SCRATCH / "huggingface"),
+    "HF_HUB_OFFLINE": "1",
+    "WANDB_MODE": "disabled",
+    "XDG_CACHE_HOME": str(SCRATCH / "cache"),
+}
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(SCRATCH, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch, tmp_path_factory):
+    """Keep each test out of the user's home and off the network, whatever the test before did."""
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(SCRATCH / "cache"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Folder of development-only real data; tests that need it are skipped without it."""
+    root = Path(__file__).parents[1]
+    folder = Path(os.environ.get("GILE_LIGHTNING_SHARED") or root.parent / "shared")
+    if not folder.is_dir():
+        pytest.skip("no development data (GILE_LIGHTNING_SHARED)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def builtin(tmp_path_factory):
+    """The built-in corpus with 400 documents, encoded."""
+    from gile_lightning.data import BioASQ
+
+    data = BioASQ(
+        builtin_documents=400,
+        min_count=2,
+        validation_size=0.1,
+        eval_batch_size=64,
+        cache_dir=tmp_path_factory.mktemp("builtin"),
+    )
+    data.prepare_data()
+    data.setup()
+    return data

@@ -1,0 +1,155 @@
+"""What every encoder promises. A new encoder is one more entry of ENCODERS."""
+
+from functools import partial
+
+import pytest
+import torch
+
+from gile_lightning.data.ragged import Texts
+from gile_lightning.encoders import WAN, AttentionPooling, Dense, Mean, SumPooling, WordEmbedding
+
+INPUT_DIM = 4
+ENCODERS = {
+    "WAN, attention": (partial(WAN, layer=partial(Dense, dim=5), pooling=AttentionPooling), 5),
+    "WAN, sum": (partial(WAN, layer=partial(Dense, dim=5), pooling=SumPooling), 5),
+    "Mean": (Mean, INPUT_DIM),
+}
+ORDERLESS = set(ENCODERS)  # see a document as a set of words: neither word order nor sentences
+NO_GRADIENT = {"pooling.score.bias"}  # cancels in the softmax, as AttentionPooling says
+
+# word ids by sentence by document; one sentence is empty
+DOCUMENTS = [[[1, 2, 3]], [[4, 0], [5, 5, 6, 1]], [[7]], [[2], [], [3, 3]]]
+EMPTY = {"no sentence": [], "a sentence without a word": [[]]}
+
+every_encoder = pytest.mark.parametrize("name", ENCODERS)
+orderless = pytest.mark.parametrize("name", sorted(ORDERLESS))
+
+
+def texts(documents):
+    sentences = [sentence for document in documents for sentence in document]
+    return Texts(
+        torch.tensor([word for sentence in sentences for word in sentence], dtype=torch.int32),
+        torch.tensor([len(sentence) for sentence in sentences], dtype=torch.long),
+        torch.tensor([len(document) for document in documents], dtype=torch.long),
+    )
+
+
+def make(name):
+    torch.manual_seed(3)
+    embedding = WordEmbedding([f"w{i}" for i in range(8)], INPUT_DIM).double()
+    with torch.no_grad():
+        embedding.weight.mul_(30)  # so that the units differ in which of them are active
+    return ENCODERS[name][0](INPUT_DIM).double(), embedding
+
+
+@pytest.fixture
+def encode(name):
+    encoder, embedding = make(name)
+    return lambda documents: encoder.encode(embedding, texts(documents))
+
+
+def equal(actual, expected):
+    torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-14)
+
+
+@every_encoder
+def test_one_vector_per_document(name, encode):
+    assert make(name)[0].output_dim == ENCODERS[name][1]
+    assert encode(DOCUMENTS).shape == (len(DOCUMENTS), ENCODERS[name][1])
+    assert len(encode(DOCUMENTS).unique(dim=0)) == len(DOCUMENTS)
+
+
+@every_encoder
+def test_documents_do_not_touch_each_other(encode):
+    alone = torch.cat([encode([document]) for document in DOCUMENTS])
+    equal(encode(DOCUMENTS), alone)
+
+
+@every_encoder
+def test_order_of_documents(encode):
+    order = [2, 0, 3, 1]
+    equal(encode([DOCUMENTS[i] for i in order]), encode(DOCUMENTS)[order])
+
+
+@orderless
+def test_order_of_words(encode):
+    equal(encode([[[3, 1, 2, 2]], [[5, 6]]]), encode([[[2, 3, 2, 1]], [[6, 5]]]))
+
+
+@orderless
+def test_sentences_are_one_text(encode):
+    joined = [[[word for sentence in document for word in sentence]] for document in DOCUMENTS]
+    equal(encode(joined), encode(DOCUMENTS))
+
+
+@every_encoder
+@pytest.mark.parametrize("position", [0, 2, len(DOCUMENTS)], ids=["start", "middle", "end"])
+@pytest.mark.parametrize("empty", EMPTY.values(), ids=EMPTY.keys())
+def test_empty_document_is_zeros(encode, empty, position):
+    documents = [*DOCUMENTS[:position], empty, *DOCUMENTS[position:]]
+    vectors = encode(documents)
+    assert vectors[position].eq(0).all()
+    others = [i for i in range(len(documents)) if i != position]
+    equal(vectors[others], encode(DOCUMENTS))
+
+
+@every_encoder
+@pytest.mark.parametrize("empty", EMPTY.values(), ids=EMPTY.keys())
+def test_batch_without_a_word(name, empty):
+    encoder, embedding = make(name)
+    vectors = encoder.encode(embedding, texts([empty, empty]))
+    assert torch.equal(vectors, torch.zeros(2, encoder.output_dim, dtype=torch.double))
+    vectors.sum().backward()
+    gradients = [p.grad for p in [*encoder.parameters(), *embedding.parameters()]]
+    assert all(gradient.eq(0).all() for gradient in gradients if gradient is not None)
+
+
+@every_encoder
+def test_every_trainable_parameter_gets_a_gradient(name):
+    encoder, embedding = make(name)
+    encoder.encode(embedding, texts(DOCUMENTS)).square().sum().backward()
+    assert embedding.weight.grad.any(dim=1).all()  # DOCUMENTS has all eight words
+    for parameter_name, parameter in encoder.named_parameters():
+        if parameter.requires_grad:
+            largest = parameter.grad.abs().max()
+            assert largest < 1e-12 if parameter_name in NO_GRADIENT else largest > 1e-6
+
+
+@every_encoder
+def test_gradients_are_those_of_finite_differences(name):
+    encoder, embedding = make(name)
+    batch = texts([[], *DOCUMENTS])
+    words = embedding(batch.words).detach().requires_grad_()
+    trainable = [p for p in encoder.parameters() if p.requires_grad]
+
+    def run(words, *_):  # the parameters are listed to be perturbed
+        return encoder(words, batch.sentence_lengths, batch.document_lengths)
+
+    assert torch.autograd.gradcheck(run, (words, *trainable))
+
+
+@every_encoder
+def test_encode_equals_forward_of_the_word_vectors(name, encode):
+    encoder, embedding = make(name)
+    batch = texts([[], *DOCUMENTS, [[]]])
+    words = embedding(batch.words)
+    equal(
+        encode([[], *DOCUMENTS, [[]]]),
+        encoder(words, batch.sentence_lengths, batch.document_lengths),
+    )
+
+
+@every_encoder
+def test_encode_and_forward_have_the_same_gradient(name):
+    batch = texts(DOCUMENTS)
+    gradients = []
+    for looked_up in (False, True):
+        encoder, embedding = make(name)
+        if looked_up:
+            words = embedding(batch.words)
+            vectors = encoder(words, batch.sentence_lengths, batch.document_lengths)
+        else:
+            vectors = encoder.encode(embedding, batch)
+        vectors.square().sum().backward()
+        gradients.append(embedding.weight.grad)
+    equal(*gradients)

@@ -1,0 +1,91 @@
+import pytest
+import torch
+
+from gile_lightning.encoders import WordEmbedding
+from gile_lightning.errors import InputError
+
+WORDS = ["the", "cat", "3", "UNK"]
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load(*lines, dim=2, words=WORDS):
+        path = tmp_path / "vectors.txt"
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        torch.manual_seed(0)
+        embedding = WordEmbedding(words, dim, vectors=path)
+        before = embedding.weight.detach().clone()
+        embedding.load_vectors(words)
+        return embedding, before
+
+    return load
+
+
+def test_starts_uniform_within_bounds():
+    torch.manual_seed(0)
+    weight = WordEmbedding([f"w{i}" for i in range(2_000)], 10).weight.detach()
+    assert weight.shape == (2_000, 10)
+    assert weight.min() >= -0.05
+    assert weight.max() <= 0.05
+    in_tenths = torch.histc(weight, bins=10, min=-0.05, max=0.05)
+    # 2,000 expected in each, standard deviation 42
+    assert (in_tenths - 2_000).abs().max() < 200
+
+
+@pytest.mark.parametrize("trainable", [True, False])
+def test_trainable(trainable):
+    assert WordEmbedding(WORDS, 2, trainable=trainable).weight.requires_grad is trainable
+
+
+@pytest.mark.parametrize("dim", [0, -3])
+def test_dim_must_be_positive(dim):
+    with pytest.raises(InputError, match=f"above 0: dim is {dim}"):
+        WordEmbedding(WORDS, dim)
+
+
+def test_without_a_file_nothing_is_loaded():
+    embedding = WordEmbedding(WORDS, 2)
+    before = embedding.weight.detach().clone()
+    embedding.load_vectors(WORDS)
+    assert embedding.found is None
+    assert torch.equal(embedding.weight, before)
+
+
+# the header's first number is a word of this vocabulary
+@pytest.mark.parametrize("header", [[], ["3 2"]], ids=["GloVe", "word2vec"])
+def test_load_vectors(load, header):
+    embedding, before = load(*header, "cat 0.5 -1.25", "dog 9 9", "the 1e-1 2 ")
+    expected = before.clone()
+    expected[0], expected[1] = torch.tensor([0.1, 2.0]), torch.tensor([0.5, -1.25])
+    assert torch.equal(embedding.weight, expected)
+    assert embedding.found == 2
+    assert embedding.weight.requires_grad
+
+
+def test_words_with_spaces_are_passed_over(load):
+    """As GloVe's largest file has them: here "the ..." and "cat a@b.c"."""
+    embedding, before = load("the . . 1 2", "cat a@b.c 3 4", "UNK 5 6")
+    assert embedding.found == 1
+    assert torch.equal(embedding.weight[:3], before[:3])
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["cat 1 2", "the 1 2 3"], r"vectors\.txt:2: 3 numbers, expected 2; set .*dim"),
+        (["cat 1 2", "dog 1", "the 1"], r"vectors\.txt:3: 1 numbers, expected 2"),
+        (["cat 1 2", "the 1 x"], r"vectors\.txt:2: not a number .*'x'"),
+        (["dog 1 2", "bird 3 4"], r"vectors\.txt: none of the corpus' 4 words"),
+        (["2 2"], r"vectors\.txt: none of the corpus' 4 words"),
+    ],
+    ids=["too wide", "too narrow", "not a number", "no known word", "header alone"],
+)
+def test_bad_file(load, lines, message):
+    with pytest.raises(InputError, match=message):
+        load(*lines)
+
+
+def test_missing_file(tmp_path):
+    embedding = WordEmbedding(WORDS, 2, vectors=tmp_path / "none.txt")
+    with pytest.raises(InputError, match=r"none\.txt: no such file"):
+        embedding.load_vectors(WORDS)

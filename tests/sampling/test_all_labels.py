@@ -1,0 +1,10 @@
+import torch
+
+from gile_lightning.sampling import AllLabels
+
+
+def test_every_label_once():
+    sample = AllLabels()(torch.tensor([2, 0, 3]), torch.tensor([2, 0, 1]), 4, torch.Generator())
+    assert sample.labels.tolist() == [0, 1, 2, 3]
+    assert sample.targets.tolist() == [[1, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 1]]
+    assert sample.weights.tolist() == [[1] * 4] * 3
