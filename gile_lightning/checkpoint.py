@@ -6,6 +6,7 @@ from pickle import UnpicklingError
 from typing import Any, cast
 
 import torch
+from jsonargparse import ArgumentError
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
 from gile_lightning.classifier import STATE, TextClassifier
@@ -70,7 +71,12 @@ def read_checkpoint(path: Path | str) -> dict[str, Any]:
 
 def load_classifier(checkpoint: dict[str, Any]) -> TextClassifier:
     """Rebuild the model of a checkpoint that `read_checkpoint` returned."""
-    classifier: TextClassifier = instantiate(TextClassifier, checkpoint[STATE]["parts"])
+    try:
+        classifier: TextClassifier = instantiate(TextClassifier, checkpoint[STATE]["parts"])
+    except ArgumentError as error:
+        raise InputError(
+            f"the checkpoint names a part that is not to be had here: {error}"
+        ) from error
     restore(classifier, checkpoint)
     return classifier
 

@@ -116,7 +116,8 @@ class TextClassifier(lightning.LightningModule):
         if not self.scorers:
             self.build(languages)
             for name, language in languages.items():
-                self.scorers[name].embedding.load_vectors(language.text.vocabulary)  # type: ignore[operator, union-attr]
+                if self.trainer.ckpt_path is None:  # else the weights come from there
+                    self.scorers[name].embedding.load_vectors(language.text.vocabulary)  # type: ignore[operator, union-attr]
         elif stage == "test":
             self.use(languages)
         sets = {"fit": ("seen", "popularity"), "test": TEST_SETS}.get(stage, ("seen",))

@@ -136,22 +136,26 @@ class Predictor:
             yield from self._label(batch, top_k, threshold)
 
     @torch.inference_mode()
-    def scores(self, texts: Sequence[str]) -> Tensor:
-        """Return the probabilities of the current labels for each text: [B, K]."""
+    def logits(self, texts: Sequence[str]) -> Tensor:
+        """Score each text against the current labels: [B, K]."""
         documents = Texts.from_flat(*self.language.text.documents(texts))
         documents = Texts(*(part.to(self.device) for part in documents))
         vectors = self.scorer.encode_documents(documents)
-        return self.scorer.output.score(vectors, self._projected).sigmoid()
+        return self.scorer.output.score(vectors, self._projected)
+
+    def label_vectors(self) -> Tensor:
+        """Return the current labels as the output layer sees them: [K, d_j] for GILE."""
+        return self._projected
 
     @torch.inference_mode()
     def _label(
         self, texts: Sequence[str], top_k: int | None, threshold: float | None
     ) -> Iterator[Prediction]:
-        scores = self.scores(texts)
-        count = min(top_k or scores.shape[1], scores.shape[1])
-        best, ids = scores.topk(count, sorted=True)
+        logits = self.logits(texts)
+        count = min(top_k or logits.shape[1], logits.shape[1])
+        best, ids = logits.topk(count, sorted=True)  # of logits: probabilities near 1 are equal
         limit = -1.0 if threshold is None else threshold
-        for text, row, labels in zip(texts, best.tolist(), ids.tolist(), strict=True):
+        for text, row, labels in zip(texts, best.sigmoid().tolist(), ids.tolist(), strict=True):
             wordless = not self.language.text.word_ids(text, 1)
             yield [
                 {"name": self.label_names[label], "score": score}

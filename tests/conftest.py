@@ -22,7 +22,7 @@ def pytest_unconfigure() -> None:
 
 
 @pytest.fixture(autouse=True)
-def environment(monkeypatch, tmp_path_factory):
+def environment(monkeypatch) -> None:
     """Keep each test out of the user's home and off the network, whatever the test before did."""
     monkeypatch.setenv("WANDB_MODE", "disabled")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

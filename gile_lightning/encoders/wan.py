@@ -13,6 +13,7 @@ class WAN(Encoder):
     """A layer over the words of the whole document and one pooling of its states.
 
     The paper's document encoder for BioASQ (section 4.1): `Dense` states and attention over them.
+    A text without a word gives zeros.
 
     Args:
         input_dim: size of the word vectors.

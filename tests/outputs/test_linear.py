@@ -7,13 +7,15 @@ def test_equals_the_equation():
     """Eq. 3, for the chosen labels only."""
     torch.manual_seed(1)
     linear = Linear(3, 99, 6).double()
-    weight, bias = linear.linear.weight, linear.linear.bias
+    weight, bias = linear.linear.weight.tolist(), linear.linear.bias.tolist()
     documents = torch.randn(4, 3, dtype=torch.double)
-    ids = torch.tensor([5, 0, 5, 2])
+    ids = [5, 0, 5, 2]
     expected = [
-        [sum(h[i] * weight[k, i] for i in range(3)) + bias[k] for k in ids] for h in documents
+        [sum(x * w for x, w in zip(h, weight[k], strict=True)) + bias[k] for k in ids]
+        for h in documents.tolist()
     ]
-    torch.testing.assert_close(linear(documents, ids), torch.tensor(expected).double())
+    actual = linear(documents, torch.tensor(ids))
+    torch.testing.assert_close(actual, torch.tensor(expected, dtype=torch.double))
 
 
 def test_only_scored_labels_get_a_gradient():

@@ -1,0 +1,433 @@
+import datasets
+import pytest
+
+from gile_lightning.data import Columns
+from gile_lightning.data import corpus as module
+from gile_lightning.data.corpus import find_files, read_labels
+from gile_lightning.data.labels import LabelSet
+from gile_lightning.data.language import Language
+from gile_lightning.data.report import Skipped
+from gile_lightning.data.shards import SPLITS, Document
+from gile_lightning.data.text import TextEncoder
+from gile_lightning.errors import InputError
+
+PLAIN = {"id": 1, "text": "a text", "labels": ["x"], "year": 2000}
+
+
+def texts(data, split):
+    """The documents of a split as (id, text, label names)."""
+    language = data.languages["english"]
+    words, names = language.text.vocabulary, language.labels.names
+    return [
+        (row["id"], " ".join(words[i] for i in row["words"]), [names[i] for i in row["labels"]])
+        for row in data.split(split)
+    ]
+
+
+def documents_of(data):
+    skipped = Skipped()
+    return list(data.documents(skipped)), skipped.state()
+
+
+def variants(**values):
+    """Eleven documents: five plain ones for training and testing each, and one of another kind."""
+    rows = [PLAIN | {"id": i, "year": year} for i, year in enumerate([2000, 2010] * 5)]
+    return [*rows, PLAIN | {"id": "odd"} | values]
+
+
+# ---------------------------------------------------------------- documents
+
+
+def test_documents_of_json_lines(corpus):
+    data = corpus([PLAIN, PLAIN | {"id": "b", "year": 2005, "more": [1]}])
+    path = data.path
+    assert documents_of(data)[0] == [
+        Document(f"{path}:1", "1", ["a text"], ["x"], "train"),
+        Document(f"{path}:2", "b", ["a text"], ["x"], "test"),
+    ]
+
+
+def test_text_columns_are_joined(corpus):
+    columns = Columns(id="pmid", text=("title", "text", "end"), labels="tags", year="year")
+    row = PLAIN | {"pmid": 7, "title": "A title.", "end": "the end", "tags": ["y", "z"]}
+    data = corpus([row, row | {"year": 2010}], columns=columns)
+    first = documents_of(data)[0][0]
+    assert first[1:] == ("7", ["A title. a text the end"], ["y", "z"], "train")
+
+
+def test_encoded_documents(prepared, rows):
+    data = prepared()
+    vocabulary = data.languages["english"].text.vocabulary
+    drawn = [int(id) for id, _, _ in texts(data, "validation")]
+    assert len(drawn) == 1
+    members = {"train": set(range(10)) - set(drawn), "validation": drawn, "test": range(10, 20)}
+    for split, numbers in members.items():
+        found = texts(data, split)
+        assert [id for id, _, _ in found] == [str(i) for i in numbers]
+        for id, text, labels in found:
+            row = rows[int(id)]
+            words = [word if word in vocabulary else "UNK" for word in row["text"].split()]
+            assert (text.split(), labels) == (words, row["labels"])
+    assert {"common", "even", "odd"} < set(vocabulary)
+
+
+def test_doubled_ids_are_counted_and_the_first_is_kept(prepared):
+    data = prepared(variants(id=0, text="doubled"))
+    case = data.meta["skipped"]["documents with an id that came before"]
+    assert case == {"count": 1, "first": f"{data.path}:11"}
+    assert {text for split in SPLITS for _, text, _ in texts(data, split)} == {"a text"}
+
+
+@pytest.mark.parametrize(
+    ("values", "column"),
+    [
+        ({"id": None}, "id"),
+        ({"id": ""}, "id"),
+        ({"text": None}, "text"),
+        ({"text": " \n"}, "text"),
+        ({"text": 5}, "text"),
+        ({"labels": None}, "labels"),
+        ({"labels": []}, "labels"),
+        ({"year": None}, "year"),
+        ({"year": "unknown"}, "year"),
+    ],
+)
+def test_documents_that_lack_something_are_counted_by_column(prepared, values, column):
+    data = prepared(variants(**values))
+    assert data.meta["skipped"][f"documents without {column}"] == {
+        "count": 1,
+        "first": f"{data.path}:11",
+    }
+    assert sum(data.meta["counts"]["documents"].values()) == 10
+
+
+def test_first_of_several_documents_that_lack_something(corpus):
+    odd = [PLAIN | {"text": ""}, PLAIN | {"labels": []}, PLAIN | {"text": None}]
+    data = corpus([*variants(), *odd])
+    _, skipped = documents_of(data)
+    assert skipped == {
+        "documents without text": {"count": 2, "first": f"{data.path}:12"},
+        "documents without labels": {"count": 1, "first": f"{data.path}:13"},
+    }
+
+
+def test_most_documents_lack_a_column(corpus):
+    rows = [PLAIN | {"abstract": "a text"}] + [
+        {"id": i, "abstractText": "a text", "labels": ["x"], "year": 2000} for i in range(5)
+    ]
+    data = corpus(rows, columns=Columns(text=("abstract",), year="year"))
+    with pytest.raises(InputError) as error:
+        documents_of(data)
+    message = str(error.value)
+    assert message.startswith(f"{data.path}:2: no 'abstract' in this document and in 5 of ")
+    assert "the first 6; the columns are id, abstractText, labels, year; did you mean" in message
+    assert "did you mean 'abstractText'? (set --data.columns)" in message
+
+
+def test_half_of_the_documents_may_lack_a_column(corpus):
+    data = corpus([PLAIN, PLAIN | {"text": ""}, PLAIN | {"year": 2010}, PLAIN | {"text": ""}])
+    assert len(documents_of(data)[0]) == 2
+
+
+def test_empty_column_is_not_its_own_nearest_name(corpus):
+    with pytest.raises(InputError) as error:
+        documents_of(corpus([PLAIN | {"text": ""}] * 3))
+    assert "the columns are id, text, labels, year (set --data.columns)" in str(error.value)
+
+
+def test_wrong_column_is_found_early(corpus, monkeypatch):
+    monkeypatch.setattr(module, "_CHECK_AFTER", 10)
+    data = corpus([PLAIN] * 30, columns=Columns(text=("txt",)))
+    with pytest.raises(InputError, match=r"in 10 of the first 10; .* did you mean 'text'"):
+        documents_of(data)
+
+
+@pytest.mark.parametrize("labels", ["x", {"x": 1}, [1, 2], ["x", None], [["x"]], 3])
+def test_labels_must_be_a_list_of_names(corpus, labels):
+    data = corpus(variants(labels=labels))
+    with pytest.raises(InputError, match=f"{data.path}:11: 'labels' is not a list of label names"):
+        documents_of(data)
+
+
+def test_label_assignments_without_a_description_are_counted(prepared):
+    rows = variants(labels=["none", "x", "nil"])
+    rows[4]["labels"] = ["none", "y"]
+    data = prepared(rows)
+    assert data.meta["skipped"]["label assignments without a description"] == {
+        "count": 3,
+        "first": f"{data.path}:5",
+    }
+    assert sorted(data.languages["english"].labels.names) == ["x", "y"]
+
+
+def test_broken_lines(corpus, write):
+    line = '{"id": %d, "text": "a", "labels": ["x"], "year": %d}\n'
+    content = line % (1, 2000) + "{broken\n" * 3 + line % (2, 2010)
+    data = corpus(write("broken.jsonl", content), max_broken_lines=3)
+    assert documents_of(data)[1] == {"broken JSON line": {"count": 3, "first": f"{data.path}:2"}}
+    with pytest.raises(InputError, match="3 lines are not JSON"):
+        documents_of(corpus(write("broken.jsonl", content), max_broken_lines=2))
+
+
+def test_encoding_of_both_files(corpus, write):
+    rows = '{"id": 1, "text": "café", "labels": ["é"], "year": 2000}\n'.encode("latin-1")
+    labels = '{"name": "é", "description": "à la"}\n'.encode("latin-1")
+    data = corpus(write("latin.jsonl", rows * 2), labels, encoding="latin-1")
+    skipped = Skipped()
+    assert next(iter(data.documents(skipped))).sentences == ["café"]
+    assert data.label_texts(skipped) == {"é": "à la"}
+
+
+# ---------------------------------------------------------------- splits
+
+
+@pytest.mark.parametrize(
+    ("year", "split"),
+    [
+        (2004, "train"),
+        (2005, "test"),
+        ("2004", "train"),
+        ("2004 Spring", "train"),
+        ("2005 Jan-Feb", "test"),
+        (" 1998-2007", "train"),
+        ("2007-03-01", "test"),
+        (2004.0, "train"),
+    ],
+)
+def test_split_by_year(corpus, year, split):
+    found, _ = documents_of(corpus(variants(year=year)))
+    assert found[-1].split == split
+
+
+def test_split_year_can_be_set(prepared):
+    data = prepared(split_year=2012, validation_size=3)
+    assert data.meta["counts"]["documents"] == {"train": 14, "validation": 3, "test": 3}
+    assert [id for id, _, _ in texts(data, "test")] == ["17", "18", "19"]
+
+
+@pytest.mark.parametrize(
+    ("split_year", "message"),
+    [
+        (1995, "no document before 1995 for the train split; .* of 1995 to 2014; "),
+        (2015, "no document from 2015 for the test split; .* of 1995 to 2014; "),
+    ],
+)
+def test_no_document_on_one_side_of_the_split_year(corpus, split_year, message):
+    data = corpus(split_year=split_year)
+    with pytest.raises(InputError, match=f"{data.path}: {message}set --data.split_year"):
+        data.prepare_data()
+
+
+def test_split_column_goes_before_the_year(prepared):
+    names = ["validation", "test", "train"]
+    rows = [PLAIN | {"id": i, "part": names[i % 3]} for i in range(12)]
+    data = prepared(rows, columns=Columns(split="part", year="year"))
+    for place, split in enumerate(names):
+        assert [id for id, _, _ in texts(data, split)] == [str(i) for i in range(place, 12, 3)]
+
+
+def test_validation_is_drawn_if_the_split_column_has_none(prepared):
+    rows = [PLAIN | {"id": i, "part": "test" if i < 3 else "train"} for i in range(12)]
+    data = prepared(rows, columns=Columns(split="part"), validation_size=2)
+    assert data.meta["counts"]["documents"] == {"train": 7, "validation": 2, "test": 3}
+
+
+@pytest.mark.parametrize("value", ["dev", "", None])
+def test_split_column_with_another_value(corpus, value):
+    data = corpus([PLAIN | {"part": value}], columns=Columns(split="part"))
+    with pytest.raises(
+        InputError, match=rf"{data.path}:1: 'part' is .*expected one of train, validation, test"
+    ):
+        documents_of(data)
+
+
+def test_test_documents_are_drawn_without_split_and_year(prepared):
+    data = prepared(columns=Columns(), test_size=6, validation_size=4)
+    assert data.meta["counts"]["documents"] == {"train": 10, "validation": 4, "test": 6}
+    found = [int(id) for split in SPLITS for id, _, _ in texts(data, split)]
+    assert sorted(found) == list(range(20))
+
+
+# ---------------------------------------------------------------- sources
+
+
+def test_several_files_and_saved_datasets_give_the_same(prepared, write, tmp_path):
+    one = prepared()
+    rows = [row for row in datasets.load_dataset("json", data_files=one.path, split="train")]
+    write("parts/part-0.jsonl", rows[:7])
+    write("parts/part-1.jsonl.gz", rows[7:])
+    write("parts/other.txt", "no JSON")
+    datasets.Dataset.from_list(rows).save_to_disk(tmp_path / "saved")
+    for path in (tmp_path / "parts/part-*", tmp_path / "*/part-*", tmp_path / "saved"):
+        other = prepared(path)
+        assert other.languages == one.languages
+        for split in SPLITS:
+            assert texts(other, split) == texts(one, split)
+
+
+def test_saved_dataset_with_splits(prepared, tmp_path):
+    parts = {
+        split: datasets.Dataset.from_list([PLAIN | {"id": f"{split}{i}"} for i in range(2)])
+        for split in SPLITS
+    }
+    datasets.DatasetDict(parts).save_to_disk(tmp_path / "saved")
+    data = prepared(tmp_path / "saved", columns=Columns(split="split"))
+    for split in SPLITS:
+        assert [id for id, _, _ in texts(data, split)] == [f"{split}0", f"{split}1"]
+
+
+def test_place_in_a_dataset(corpus, tmp_path):
+    rows = datasets.Dataset.from_list([PLAIN, PLAIN | {"labels": None}, PLAIN])
+    rows.save_to_disk(tmp_path / "one")
+    datasets.DatasetDict(a=rows).save_to_disk(tmp_path / "several")
+    for name, place in (("one", "one:2"), ("several", "several[a]:2")):
+        _, skipped = documents_of(corpus(tmp_path / name, columns=Columns()))
+        assert skipped["documents without labels"]["first"] == f"{tmp_path}/{place}"
+
+
+def test_find_files(write, tmp_path):
+    files = [write(name, "") for name in ("a/1.jsonl", "a/2.jsonl", "b/c/1.jsonl", "a [1].jsonl")]
+    assert find_files(str(files[0])) == [files[0]]
+    assert find_files(str(files[3])) == [files[3]]
+    assert find_files(f"{tmp_path}/a/*.jsonl") == files[:2]
+    assert find_files(f"{tmp_path}/**/1.jsonl") == [files[0], files[2]]
+    assert find_files(f"{tmp_path}/a/[2-9]*") == [files[1]]
+    assert find_files(f"{tmp_path}/a") == []
+    assert find_files(f"{tmp_path}/none") == []
+    with pytest.raises(InputError, match="no file matches"):
+        find_files(f"{tmp_path}/*.json")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (".", "neither a saved dataset nor a .jsonl file"),
+        ("none.jsonl", "neither a file or folder here nor a dataset that can be loaded"),
+        ("nobody/nothing", "neither a file or folder here nor a dataset that can be loaded"),
+        ("none-*.jsonl", "no file matches"),
+    ],
+)
+def test_path_of_nothing(corpus, monkeypatch, tmp_path, path, message):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message) as error:
+        documents_of(corpus(path))
+    assert str(error.value).startswith(f"{path}: ")
+
+
+def test_neither_documents_nor_labels(tmp_path):
+    with pytest.raises(InputError, match=r"no documents: set --data.path"):
+        module.Corpus(None).fingerprint()
+    with pytest.raises(InputError, match=r"no labels: set --data.labels"):
+        module.Corpus(str(tmp_path)).label_texts(Skipped())
+
+
+# ---------------------------------------------------------------- labels
+
+
+@pytest.mark.parametrize(
+    ("label_text", "undescribed", "expected"),
+    [
+        ("description", "skip", {"a": "first letter"}),
+        ("description", "name", {"a": "first letter", "b": "b", "c": "c"}),
+        ("name_description", "skip", {"a": "a first letter"}),
+        ("name", "skip", {"a": "a"}),
+        ("name", "name", {"a": "a", "b": "b", "c": "c"}),
+    ],
+)
+def test_label_texts(corpus, label_text, undescribed, expected):
+    labels = [
+        {"name": "a", "description": " first letter\n"},
+        {"name": "b", "description": ""},
+        {"name": "c"},
+    ]
+    data = corpus(labels=labels, label_text=label_text, undescribed_labels=undescribed)
+    skipped = Skipped()
+    assert data.label_texts(skipped) == expected
+    counted = {"labels without a description": {"count": 2, "first": f"{data.labels}:2"}}
+    assert skipped.state() == (counted if undescribed == "skip" else {})
+
+
+def test_name_before_a_missing_description(corpus):
+    data = corpus(labels=[{"name": "b"}], label_text="name_description", undescribed_labels="name")
+    assert data.label_texts(Skipped())["b"].split() == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "labels.jsonl: no JSON object in the file"),
+        ('{"name": "a"}\n', "labels.jsonl: no label has a description"),
+        ('{"nam": "a", "text": "b"}\n', "labels.jsonl:1: a label needs a 'name'; the keys are nam, "
+         r"text; did you mean 'nam'\?"),
+        ('{"name": 5, "description": "b"}\n', "labels.jsonl:1: a label needs a 'name'"),
+        ('{"name": "", "description": "b"}\n', "labels.jsonl:1: a label needs a 'name'"),
+        ('{"name": "a", "description": "b"}\n{}\n', "labels.jsonl:2: .* the keys are none"),
+        ('{"name": "a", "description": "b"}\nbroken\n', "labels.jsonl:2: 1 lines are not JSON"),
+    ],
+)  # fmt: skip
+def test_unusable_labels(corpus, content, message):
+    with pytest.raises(InputError, match=message):
+        corpus(labels=content).label_texts(Skipped())
+
+
+def test_doubled_label_names_both_places(corpus):
+    labels = [{"name": name, "description": "d"} for name in "abca"]
+    data = corpus(labels=labels)
+    with pytest.raises(
+        InputError, match=f"{data.labels}:4: the label 'a' is there already at {data.labels}:1"
+    ):
+        data.label_texts(Skipped())
+
+
+def test_missing_label_file(corpus):
+    data = corpus()
+    data.labels.unlink()
+    with pytest.raises(InputError, match=f"{data.labels}: no such file"):
+        data.prepare_data()
+
+
+def test_read_labels_alone(write):
+    path = write("l.jsonl", [{"name": "a", "description": " d "}, {"name": "b"}])
+    assert list(read_labels(path)) == [(f"{path}:1", "a", "d"), (f"{path}:2", "b", "")]
+
+
+# ---------------------------------------------------------------- a trained model
+
+
+LANGUAGE = Language(
+    TextEncoder(["common", "UNK"]),
+    LabelSet(["zzz", "y", "new"], ["its z", "its y", "its new"], [5, 2, 0]),
+)
+
+
+def test_trained_model_is_scored_with_its_own_label_texts(corpus):
+    data = corpus()
+    data.use({"english": LANGUAGE})
+    data.prepare_data()
+    data.setup()
+    labels = data.languages["english"].labels
+    assert labels.names == ["zzz", "y", "new", "x", "z"]
+    assert labels.texts == ["its z", "its y", "its new", "about x", "about z"]
+    assert data.meta["counts"]["documents"] == {"test": 10}
+    assert texts(data, "test")[0] == ("10", "common UNK UNK", ["y", "new"])
+
+
+def test_trained_model_needs_no_label_file(corpus):
+    data = corpus()
+    data.labels = None
+    data.use({"english": LANGUAGE})
+    assert data.label_texts(Skipped()) == {"zzz": "its z", "y": "its y", "new": "its new"}
+    data.prepare_data()
+    data.setup()
+    assert data.languages["english"].labels == LANGUAGE.labels
+    assert texts(data, "test")[0][2] == ["y", "new"]
+
+
+def test_trained_model_needs_test_documents_only(corpus):
+    only_new = corpus(split_year=1995)
+    only_new.use({"english": LANGUAGE})
+    only_new.prepare_data()
+    only_old = corpus(split_year=2015)
+    only_old.use({"english": LANGUAGE})
+    with pytest.raises(InputError, match="no document from 2015 for the test split"):
+        only_old.prepare_data()

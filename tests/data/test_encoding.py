@@ -1,0 +1,305 @@
+import random
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+
+from gile_lightning.data import encoding, shards
+from gile_lightning.data.encoding import EncodingSettings, encode
+from gile_lightning.data.labels import LabelSet
+from gile_lightning.data.language import Language
+from gile_lightning.data.report import Skipped
+from gile_lightning.data.shards import SPLITS, Document
+from gile_lightning.data.text import TextEncoder
+from gile_lightning.errors import InputError
+
+TEXTS = {f"label{i}": f"about label{i}" for i in range(30)}
+SETTINGS = EncodingSettings(min_count=3, max_document_words=12, validation_size=9)
+
+
+def make_documents(number=60, splits=("train", "train", "test")):
+    """Random documents with words and labels of falling frequency."""
+    generator = random.Random(1)
+    documents = []
+    for i in range(number):
+        words = [f"w{'abcdefghijklmnop'[int(generator.expovariate(0.3)) % 16]}" for _ in range(15)]
+        kept = generator.randint(1, 15)
+        labels = [f"label{int(generator.expovariate(0.2)) % 40}" for _ in range(4)]
+        split = splits[i % len(splits)]
+        documents.append(Document(f"file:{i}", f"id{i}", [" ".join(words[:kept])], labels, split))
+    return documents
+
+
+DOCUMENTS = make_documents()
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Encodes and reads back the rows of each split, the language and the counts."""
+    runs = iter(range(1_000))
+
+    def run(documents=DOCUMENTS, texts=TEXTS, settings=SETTINGS, known=None):
+        directory = tmp_path / str(next(runs))
+        directory.mkdir()
+        skipped = Skipped()
+        counts = encode(documents, texts, directory, settings, skipped, known)
+        rows = {split: [] for split in SPLITS}
+        files = sorted(directory.glob("*.arrow"))
+        for file in files:
+            with pa.OSFile(str(file)) as stream:
+                rows[file.name.partition("-")[0]] += (
+                    pa.ipc.open_stream(stream).read_all().to_pylist()
+                )
+        names = {file.name for file in files} | {"language.json"}
+        assert {file.name for file in directory.iterdir()} == names  # no raw shard is left
+        assert counts["documents"] == {s: len(rows[s]) for s in (["test"] if known else SPLITS)}
+        return SimpleNamespace(
+            **rows,
+            rows=rows,
+            counts=counts,
+            skipped=skipped.state(),
+            language=Language.load(directory / "language.json"),
+            files=len(files),
+        )
+
+    return run
+
+
+def ids(rows):
+    return [row["id"] for row in rows]
+
+
+def documents_of(rows):
+    by_id = {document.id: document for document in DOCUMENTS}
+    return [by_id[row["id"]] for row in rows]
+
+
+def described(document):
+    return [name for name in dict.fromkeys(document.labels) if name in TEXTS]
+
+
+# ---------------------------------------------------------------- words and labels
+
+
+def test_documents_decode_to_their_words_and_labels(run):
+    result = run()
+    vocabulary, names = result.language.text.vocabulary, result.language.labels.names
+    assert len(result.test) == 20
+    for split in SPLITS:
+        for row, document in zip(result.rows[split], documents_of(result.rows[split]), strict=True):
+            words = document.sentences[0].split()[:12]
+            expected = [word if word in vocabulary else "UNK" for word in words]
+            assert [vocabulary[i] for i in row["words"]] == expected
+            assert [names[i] for i in row["labels"]] == described(document)
+            assert row["sentence_lengths"] == [len(words)]
+
+
+def test_vocabulary_is_of_the_training_documents(run):
+    result = run()
+    training = documents_of(result.train)
+    counts = Counter(word for d in training for word in d.sentences[0].split()[:12])
+    kept = sorted((word for word in counts if counts[word] >= 3), key=lambda w: (-counts[w], w))
+    assert len(kept) < len(counts)  # something is rare
+    assert result.language.text == TextEncoder([*kept, "UNK"], 12, 50)
+    assert result.counts["words"] == len(kept) + 1
+    assert result.skipped["words rarer than min_count = 3"]["count"] == len(counts) - len(kept)
+
+
+def test_word_frequent_only_in_test_or_validation_is_unknown(run):
+    documents = [
+        Document("", str(i), [text], ["label0"], split)
+        for i, (text, split) in enumerate(
+            [
+                ("cell once", "train"),
+                ("cell", "train"),
+                ("once once once cell tested tested tested", "test"),
+                ("once once validated validated validated cell", "validation"),
+            ]
+        )
+    ]
+    result = run(documents, settings=EncodingSettings(min_count=2))
+    assert result.language.text.vocabulary == ["cell", "UNK"]
+    assert result.train[0]["words"] == [0, 1]
+    assert result.test[0]["words"] == [1, 1, 1, 0, 1, 1, 1]
+    assert result.validation[0]["words"] == [1, 1, 1, 1, 1, 0]
+
+
+def test_seen_labels_by_training_frequency_unseen_ones_behind(run):
+    result = run()
+    training = Counter(name for d in documents_of(result.train) for name in described(d))
+    others = documents_of(result.validation + result.test)
+    unseen = {name for d in others for name in described(d)} - set(training)
+    assert unseen
+    labels = result.language.labels
+    assert labels.names == sorted(training, key=lambda n: (-training[n], n)) + sorted(unseen)
+    assert labels.frequencies == [training[name] for name in labels.names]
+    assert labels.texts == [TEXTS[name] for name in labels.names]
+    assert result.counts["seen_labels"] == labels.seen == len(training)
+    assert result.counts["unseen_labels"] == len(unseen)
+    unused = len(TEXTS) - len(labels)
+    assert result.skipped["described labels that no document has"]["count"] == unused
+
+
+@pytest.mark.parametrize("size", [1, 7, 20, 60, 61])
+def test_several_shards_give_the_same_as_one(run, monkeypatch, size):
+    one = run()
+    for module in (shards, encoding):
+        monkeypatch.setattr(module, "SHARD", size)
+    several = run()
+    assert several.files > one.files or size >= len(DOCUMENTS)
+    assert several.rows == one.rows
+    assert several.language == one.language
+    assert several.counts == one.counts
+    assert several.skipped == one.skipped
+
+
+def test_sentences_share_the_room_of_a_document(run):
+    documents = [
+        Document("", "0", ["a b", " ", "c d e f", "g"], ["label0"], "train"),
+        Document("", "1", ["a"], ["label0"], "train"),
+        Document("", "2", ["a"], ["label0"], "test"),
+    ]
+    result = run(documents, settings=EncodingSettings(1, max_document_words=5, validation_size=1))
+    row = next(r for r in result.train + result.validation if r["id"] == "0")
+    assert row["sentence_lengths"] == [2, 3]
+    assert len(row["words"]) == 5
+
+
+# ---------------------------------------------------------------- what is left out
+
+
+def test_what_is_left_out_is_counted(run):
+    words = ["word"]
+    documents = [
+        Document("f:1", "1", words, ["label0", "none", "label0", "nil"], "train"),
+        Document("f:2", "2", words, ["none"], "train"),
+        Document("f:3", "1", ["other"], ["label1"], "train"),
+        Document("f:4", "3", ["", " \n"], ["label0"], "train"),
+        Document("f:5", "4", words, ["label1"], "train"),
+        Document("f:6", "5", words, ["label2"], "test"),
+        Document("f:7", "4", words, ["label1"], "test"),
+        Document("f:8", "2", words, ["label1"], "train"),  # the first one was of no use
+    ]
+    result = run(documents, settings=EncodingSettings(1, validation_size=1))
+    assert sorted(ids(result.train + result.validation)) == ["1", "2", "4"]
+    assert ids(result.test) == ["5"]
+    first = next(row for row in result.train + result.validation if row["id"] == "1")
+    assert [result.language.labels.names[i] for i in first["labels"]] == ["label0"]
+    assert result.skipped == {
+        "documents with an id that came before": {"count": 2, "first": "f:3"},
+        "label assignments without a description": {"count": 3, "first": "f:1"},
+        "documents without a described label": {"count": 1, "first": "f:2"},
+        "documents without a word": {"count": 1, "first": "f:4"},
+        "described labels that no document has": {"count": 27, "first": ""},
+    }
+
+
+@pytest.mark.parametrize(
+    ("documents", "settings", "message"),
+    [
+        ([], {}, "no document has a described label"),
+        ([Document("", "1", ["a"], ["none"], "train")], {}, "no document has a described label"),
+        (DOCUMENTS, {"min_count": 1_000}, "no word occurs 1000 times in the training documents"),
+        ([d for d in DOCUMENTS if d.split == "train"], {}, "no test document is left"),
+        ([d for d in DOCUMENTS if d.split == "test"], {}, "no train document is left"),
+        (
+            [d._replace(split=s) for d, s in zip(DOCUMENTS, ("test", "validation"), strict=False)],
+            {},
+            "no train document is left",
+        ),
+    ],
+)
+def test_nothing_to_encode(run, documents, settings, message):
+    with pytest.raises(InputError, match=message):
+        run(documents, settings=replace(SETTINGS, **settings))
+
+
+# ---------------------------------------------------------------- splits
+
+
+@pytest.mark.parametrize(("size", "expected"), [(1, 1), (9, 9), (39, 39), (0.25, 10), (0.001, 1)])
+def test_validation_documents_are_drawn_from_training(run, size, expected):
+    result = run(settings=replace(SETTINGS, min_count=1, validation_size=size))
+    assert len(result.validation) == expected
+    training, validation = set(ids(result.train)), set(ids(result.validation))
+    assert not training & validation
+    assert training | validation == {d.id for d in DOCUMENTS if d.split == "train"}
+    assert ids(result.test) == [d.id for d in DOCUMENTS if d.split == "test"]
+
+
+def test_draw_depends_on_the_seed_alone(run):
+    first, again = run(), run()
+    other = run(settings=replace(SETTINGS, split_seed=2))
+    assert ids(first.validation) == ids(again.validation)
+    assert ids(first.validation) != ids(other.validation)
+    assert len(other.validation) == 9
+
+
+@pytest.mark.parametrize("size", [40, 41, 0.999])
+def test_validation_takes_not_all(run, size):
+    with pytest.raises(InputError, match=f"validation_size = {size:g} would take all 40 documents"):
+        run(settings=replace(SETTINGS, validation_size=size))
+
+
+@pytest.mark.parametrize(("size", "expected"), [(12, 12), (0.3, 18)])
+def test_test_documents_are_drawn_where_nothing_says_which(run, size, expected):
+    result = run(
+        make_documents(splits=("",)), settings=replace(SETTINGS, test_size=size, validation_size=5)
+    )
+    assert [len(result.rows[s]) for s in SPLITS] == [60 - 5 - expected, 5, expected]
+    assert sorted(id for split in SPLITS for id in ids(result.rows[split])) == sorted(
+        d.id for d in DOCUMENTS
+    )
+    with pytest.raises(InputError, match="test_size = 60 would take all 60 documents"):
+        run(make_documents(splits=("",)), settings=replace(SETTINGS, test_size=60))
+
+
+def test_given_splits_are_kept(run):
+    documents = make_documents(splits=("train", "validation", "test", "train"))
+    result = run(documents)
+    for split in SPLITS:
+        assert ids(result.rows[split]) == [d.id for d in documents if d.split == split]
+
+
+# ---------------------------------------------------------------- a trained model
+
+
+KNOWN = Language(
+    TextEncoder(["wb", "wa", "other", "UNK"], max_document_words=12, max_label_words=5),
+    LabelSet(["label3", "zzz", "label0"], ["text of 3", "text of zzz", "text of 0"], [9, 4, 0]),
+)
+
+
+@pytest.mark.parametrize("size", [7, 1_000])
+def test_known_vocabulary_and_label_ids_are_kept(run, monkeypatch, size):
+    monkeypatch.setattr(encoding, "SHARD", size)
+    result = run(known=KNOWN)
+    tested = [d for d in DOCUMENTS if d.split == "test"]
+    assert ids(result.test) == [d.id for d in tested]
+    assert result.train == result.validation == []
+    new = sorted({name for d in tested for name in described(d)} - {"label3", "zzz", "label0"})
+    assert new
+    assert result.language.text == KNOWN.text
+    labels = result.language.labels
+    assert labels.names == ["label3", "zzz", "label0", *new]
+    assert labels.texts == ["text of 3", "text of zzz", "text of 0", *(TEXTS[n] for n in new)]
+    assert labels.frequencies == [9, 4, 0] + [0] * len(new)
+    word_ids = {"wb": 0, "wa": 1}
+    for row, document in zip(result.test, tested, strict=True):
+        assert row["words"] == [word_ids.get(w, 3) for w in document.sentences[0].split()[:12]]
+        assert [labels.names[i] for i in row["labels"]] == described(document)
+    assert result.counts["seen_labels"] == 2
+    assert result.counts["unseen_labels"] == 1 + len(new)
+    assert result.skipped["training documents (a trained model is scored)"]["count"] == 40
+
+
+def test_known_without_splits_tests_every_document(run):
+    result = run(make_documents(splits=("",)), known=KNOWN)
+    assert ids(result.test) == [d.id for d in DOCUMENTS]
+
+
+def test_known_needs_a_test_document(run):
+    with pytest.raises(InputError, match="no test document is left"):
+        run([d for d in DOCUMENTS if d.split == "train"], known=KNOWN)

@@ -1,0 +1,41 @@
+from collections import Counter
+
+import pytest
+
+from gile_lightning.data.labels import LabelSet
+from gile_lightning.errors import InputError
+
+TEXTS = {name: f"about {name}" for name in "abcdefg"}
+
+
+def test_seen_labels_by_falling_frequency_then_name_unseen_ones_behind():
+    labels = LabelSet.from_counts(Counter(c=2, a=5, b=2), ["g", "c", "d", "g"], TEXTS)
+    assert labels.names == ["a", "b", "c", "d", "g"]
+    assert labels.frequencies == [5, 2, 2, 0, 0]
+    assert labels.texts == ["about a", "about b", "about c", "about d", "about g"]
+    assert labels.ids == {"a": 0, "b": 1, "c": 2, "d": 3, "g": 4}
+    assert (len(labels), labels.seen) == (5, 3)
+
+
+def test_extended_keeps_ids_and_texts():
+    labels = LabelSet(["b", "a"], ["text of b", "text of a"], [3, 0])
+    more = labels.extended(["d", "a", "c", "d"], TEXTS)
+    assert more.names == ["b", "a", "c", "d"]
+    assert more.texts == ["text of b", "text of a", "about c", "about d"]
+    assert more.frequencies == [3, 0, 0, 0]
+    assert more.seen == labels.seen == 1
+    assert len(labels) == 2  # as it was
+
+
+def test_state_rebuilds_an_equal_set():
+    labels = LabelSet.from_counts(Counter(a=1), ["b"], TEXTS)
+    assert LabelSet(**labels.state()) == labels
+
+
+@pytest.mark.parametrize(
+    ("names", "texts", "frequencies"),
+    [(["a", "a"], ["", ""], [1, 1]), (["a"], [], [1]), (["a"], [""], [1, 2])],
+)
+def test_names_are_unique_with_one_text_and_frequency_each(names, texts, frequencies):
+    with pytest.raises(InputError, match="unique names"):
+        LabelSet(names, texts, frequencies)

@@ -1,0 +1,196 @@
+import random
+from itertools import chain, islice, product
+
+import datasets
+import pytest
+
+from gile_lightning.data.loader import RaggedLoader
+from gile_lightning.errors import InputError
+
+
+def make_dataset(number):
+    """Document i has i as its first word."""
+    generator = random.Random(number)
+    rows = {"id": [], "words": [], "sentence_lengths": [], "labels": []}
+    for i in range(number):
+        lengths = [generator.randint(1, 4) for _ in range(generator.randint(1, 3))]
+        rows["id"].append(f"id{i}")
+        rows["words"].append([i] + [generator.randrange(1_000) for _ in range(sum(lengths) - 1)])
+        rows["sentence_lengths"].append(lengths)
+        rows["labels"].append([generator.randrange(50) for _ in range(generator.randint(0, 5))])
+    lists = datasets.List(datasets.Value("int32"))
+    features = {name: lists for name in rows} | {"id": datasets.Value("string")}
+    return datasets.Dataset.from_dict(rows, datasets.Features(features))
+
+
+DATASETS = {n: make_dataset(n) for n in (1, 2, 3, 5, 9, 12, 13, 25, 50)}
+
+
+def documents_of(batch):
+    """The rows of a batch, cut out of the flat values in plain Python."""
+    values = {name: iter(part.tolist()) for name, part in batch["english"]._asdict().items()}
+    rows = []
+    for sentences, labels in zip(values["document_lengths"], values["label_counts"], strict=True):
+        lengths = list(islice(values["sentence_lengths"], sentences))
+        words = list(islice(values["words"], sum(lengths)))
+        rows.append((words, lengths, list(islice(values["label_ids"], labels))))
+    assert not any(list(rest) for rest in values.values())
+    return rows
+
+
+def numbers(batch):
+    return [words[0] for words, _, _ in documents_of(batch)]
+
+
+def loaders(documents, batch_size, world_size=1, **options):
+    return [
+        RaggedLoader(
+            DATASETS[documents], "english", batch_size, rank=rank, world_size=world_size, **options
+        )
+        for rank in range(world_size)
+    ]
+
+
+def epochs(loader, number):
+    return [[numbers(batch) for batch in loader] for _ in range(number)]
+
+
+def joined(lists):
+    return list(chain.from_iterable(lists))
+
+
+@pytest.mark.parametrize(
+    ("documents", "world_size", "shuffle"),
+    [
+        (documents, world_size, shuffle)
+        for documents, world_size, shuffle in product(DATASETS, (1, 2, 3), (False, True))
+        if documents >= world_size or not shuffle
+    ],
+)
+@pytest.mark.parametrize("batch_size", [1, 2, 4, 100])
+def test_every_document_once_in_equal_steps(documents, world_size, batch_size, shuffle):
+    ranks = loaders(documents, batch_size, world_size, shuffle=shuffle)
+    batches = [epochs(loader, 1)[0] for loader in ranks]
+    assert {len(own) for own in batches} == {len(ranks[0])}
+    read = [number for own in batches for batch in own for number in batch]
+    assert sorted(read) == list(range(documents))
+    sizes = {len(batch) for own in batches for batch in own}
+    assert max(sizes) - min(sizes) <= 1
+    assert min(sizes) > 0 or documents < world_size
+    # one more than asked for only where a rank would get nothing in the last step
+    assert max(sizes) <= max(batch_size, 2 if world_size > 1 else 1)
+
+
+def test_steps_per_epoch():
+    assert [len(loaders(n, 4)[0]) for n in (1, 3, 5, 9, 12, 13)] == [1, 1, 2, 3, 3, 4]
+    assert [len(loaders(n, 4, 3)[2]) for n in (1, 3, 12, 13, 25, 50)] == [1, 1, 1, 2, 3, 5]
+
+
+def test_in_order_unless_shuffled():
+    (loader,) = loaders(9, 4)
+    assert epochs(loader, 2) == [[[0, 1, 2], [3, 4, 5], [6, 7, 8]]] * 2
+
+
+@pytest.mark.parametrize(("documents", "batch_size"), [(13, 4), (25, 8), (50, 6)])
+def test_batches_hold_the_documents(documents, batch_size):
+    (loader,) = loaders(documents, batch_size, shuffle=True)
+    rows = DATASETS[documents].with_format(None)
+    for batch in loader:
+        for words, lengths, labels in documents_of(batch):
+            row = rows[words[0]]
+            assert (words, lengths, labels) == (
+                row["words"],
+                row["sentence_lengths"],
+                row["labels"],
+            )
+
+
+def test_order_depends_on_seed_and_epoch_alone():
+    (loader,) = loaders(50, 8, shuffle=True, seed=5)
+    first, second, third = epochs(loader, 3)
+    assert first != second
+    assert second != third
+    assert first != third
+    for wider in loaders(50, 4, 2, shuffle=True, seed=5):
+        list(wider)
+        assert wider.order().tolist() == joined(second)
+    (other,) = loaders(50, 8, shuffle=True, seed=6)
+    assert epochs(other, 1)[0] not in (first, second, third)
+    other.load_state_dict({"epoch": 2, "batch": 0})
+    other.seed = 5
+    assert epochs(other, 1)[0] == third
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("documents", [12, 13, 25, 50])
+def test_two_processes_make_the_batches_of_one_with_twice_the_size(documents, shuffle):
+    (one,) = loaders(documents, 8, shuffle=shuffle)
+    expected = epochs(one, 2)
+    a, b = (epochs(loader, 2) for loader in loaders(documents, 4, 2, shuffle=shuffle))
+    for epoch in range(2):
+        both = [x + y for x, y in zip(a[epoch], b[epoch], strict=True)]
+        assert both == expected[epoch]
+
+
+@pytest.mark.parametrize("world_size", [1, 2])
+@pytest.mark.parametrize("done", range(1, 15))
+def test_restored_loader_goes_on_exactly(done, world_size):
+    for rank in range(world_size):
+        unbroken, broken, fresh = (
+            loaders(25, 4 // world_size, world_size, shuffle=True, seed=3)[rank] for _ in range(3)
+        )
+        expected = joined(epochs(unbroken, 4))
+        batches = (batch for _ in range(4) for batch in broken)
+        before = [numbers(batch) for batch in islice(batches, done)]
+        state = broken.state_dict()
+        assert state == {"epoch": done // 7, "batch": done % 7}
+        fresh.load_state_dict(state)
+        after = [numbers(batch) for _ in range(4 - done // 7) for batch in fresh]
+        assert before + after == expected
+
+
+def test_state_is_the_same_on_all_processes():
+    states = []
+    for loader in loaders(25, 4, 2, shuffle=True):
+        states.append([loader.state_dict() for _ in range(2) for _ in loader])
+    assert states[0] == states[1]
+    assert states[0][-1] == {"epoch": 2, "batch": 0}
+
+
+def test_state_before_the_first_and_between_batches():
+    (loader,) = loaders(25, 4, shuffle=True)
+    assert loader.state_dict() == {"epoch": 0, "batch": 0}
+    loader.load_state_dict({"epoch": 3, "batch": 2})
+    assert loader.state_dict() == {"epoch": 3, "batch": 2}
+    assert len(list(loader)) == 5
+    assert loader.state_dict() == {"epoch": 4, "batch": 0}
+
+
+def test_iteration_broken_off_starts_again():
+    """Lightning's sanity check reads the first validation batches only."""
+    (loader,) = loaders(13, 4)
+    next(iter(loader))
+    assert joined(epochs(loader, 1)[0]) == list(range(13))
+
+
+def test_epoch_is_set_without_losing_a_restored_position():
+    (loader,) = loaders(25, 4, shuffle=True)
+    unbroken = epochs(loader, 3)
+    (other,) = loaders(25, 4, shuffle=True)
+    other.load_state_dict({"epoch": 1, "batch": 5})
+    other.sampler.set_epoch(1)
+    assert epochs(other, 1)[0] == unbroken[1][5:]
+    other.load_state_dict({"epoch": 0, "batch": 5})
+    other.sampler.set_epoch(2)
+    assert epochs(other, 1)[0] == unbroken[2]
+
+
+def test_too_few_training_documents():
+    with pytest.raises(InputError, match="2 training documents are too few for 3 processes"):
+        RaggedLoader(DATASETS[2], "english", 4, shuffle=True, world_size=3)
+
+
+@pytest.mark.parametrize("batch_size", [0, -4])
+def test_batch_size_must_be_positive(batch_size):
+    with pytest.raises(InputError, match=f"batch_size is {batch_size}"):
+        RaggedLoader(DATASETS[2], "english", batch_size)

@@ -1,0 +1,182 @@
+import io
+import json
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from jsonargparse import ArgumentParser
+from torch import nn
+
+from gile_lightning.classifier import TextClassifier
+from gile_lightning.data.labels import LabelSet
+from gile_lightning.data.language import Language
+from gile_lightning.data.text import TextEncoder
+from gile_lightning.encoders import WAN, Dense, Mean, SumPooling, WordEmbedding
+from gile_lightning.factories import describe, instantiate
+from gile_lightning.losses import binary_cross_entropy
+from gile_lightning.outputs import GILE, Linear
+from gile_lightning.sampling import AllLabels, SharedUniformLabels, UniformLabels
+
+ENCODERS = "gile_lightning.encoders"
+WAN_5 = {
+    "class_path": f"{ENCODERS}.wan.WAN",
+    "init_args": {
+        "layer": {"class_path": f"{ENCODERS}.layers.Dense", "init_args": {"dim": 5}},
+        "pooling": {"class_path": f"{ENCODERS}.pooling.SumPooling", "init_args": {}},
+    },
+}
+PARTS = {
+    "defaults": {},
+    "others": {
+        "embedding": partial(WordEmbedding, dim=7, vectors=Path("my/vectors.txt"), trainable=False),
+        "encoder": partial(WAN, layer=partial(Dense, dim=5), pooling=SumPooling),
+        "label_encoder": WAN,
+        "output": partial(GILE, joint_dim="matched", activation=nn.Tanh),
+        "norm": nn.Identity,
+        "sampler": SharedUniformLabels(rate=0.5),
+        "optimizer": partial(torch.optim.SGD, lr=0.1, momentum=0.9),
+        "without_positive": "released",
+        "seed": 3,
+    },
+    "linear": {"output": Linear, "encoder": Mean, "sampler": AllLabels()},
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "described"),
+    [
+        (None, None),
+        (True, True),
+        (0.5, 0.5),
+        ("text", "text"),
+        (Path("a/b.txt"), str(Path("a/b.txt"))),
+        ([1, (2, Path("c"))], [1, [2, "c"]]),
+        ({"key": (1, None)}, {"key": [1, None]}),
+        (Mean, {"class_path": f"{ENCODERS}.mean.Mean", "init_args": {}}),
+        (partial(WAN, layer=partial(Dense, dim=5), pooling=SumPooling), WAN_5),
+        (
+            partial(torch.optim.Adam, betas=(0.9, 0.99)),
+            {"class_path": "torch.optim.adam.Adam", "init_args": {"betas": [0.9, 0.99]}},
+        ),
+        (
+            UniformLabels(rate=None, negatives=4),
+            {
+                "class_path": "gile_lightning.sampling.uniform.UniformLabels",
+                "init_args": {"rate": None, "negatives": 4},
+            },
+        ),
+        (
+            binary_cross_entropy,
+            "gile_lightning.losses.binary_cross_entropy.binary_cross_entropy",
+        ),
+    ],
+    ids=str,
+)
+def test_describe(part, described):
+    assert describe(part) == described
+
+
+@pytest.mark.parametrize("number", [np.float64(0.1), np.float32(0.5), np.int64(3), np.True_])
+def test_numpy_numbers_become_plain(number):
+    described = describe({"lr": number})["lr"]
+    assert type(described) in (bool, int, float)
+    assert described == number
+
+
+def make_encoder(kind, dim):
+    return kind(dim)
+
+
+def local_parts():
+    class Local(nn.Module):
+        pass
+
+    def function(value):
+        return value
+
+    return [Local, partial(Local), function]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda dim: Mean(dim),
+        partial(make_encoder, Mean),  # is not the class Mean
+        partial(Dense, 5),
+        partial(binary_cross_entropy, weights=None),
+        nn.ReLU(),
+        *local_parts(),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("wrap", [lambda part: part, lambda part: partial(WAN, layer=part)])
+def test_what_cannot_be_rebuilt_is_refused(part, wrap):
+    with pytest.raises(
+        TypeError, match=r"cannot be stored .*; give a class, functools\.partial of"
+    ):
+        describe(wrap(part))
+
+
+def includes(whole, part):
+    """Whether every value of a description is in another, which may have defaults beside it."""
+    if isinstance(part, dict):
+        return all(key in whole and includes(whole[key], part[key]) for key in part)
+    return whole == part
+
+
+@pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS.keys())
+def test_rebuilt_model_has_the_same_parts(parts):
+    model = TextClassifier(**parts)
+    rebuilt = instantiate(TextClassifier, model.parts)
+    assert includes(rebuilt.parts, model.parts)
+    # the first round writes the defaults of outside classes out, the second changes nothing
+    assert instantiate(TextClassifier, rebuilt.parts).parts == rebuilt.parts
+
+    language = Language(TextEncoder(["a", "b", "UNK"]), LabelSet(["x", "y"], ["a", "b"], [2, 1]))
+    for classifier in (model, rebuilt):
+        classifier.build({"en": language})
+    assert repr(rebuilt.scorers) == repr(model.scorers)
+    assert rebuilt.configure_optimizers().defaults == model.configure_optimizers().defaults
+
+
+@pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS.keys())
+def test_description_is_plain(parts):
+    described = TextClassifier(**parts).parts
+    assert json.loads(json.dumps(described)) == described
+    file = io.BytesIO()
+    torch.save(described, file)
+    file.seek(0)
+    assert torch.load(file, weights_only=True) == described
+
+
+def test_parts_from_a_configuration():
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(TextClassifier, "m")
+    config = {
+        "encoder": {
+            "class_path": "gile_lightning.encoders.WAN",
+            "init_args": {
+                "layer": {"class_path": "gile_lightning.encoders.Dense", "init_args": {"dim": 5}},
+                "pooling": "gile_lightning.encoders.SumPooling",
+            },
+        },
+        "output": "gile_lightning.outputs.Linear",
+        "sampler": {
+            "class_path": "gile_lightning.sampling.UniformLabels",
+            "init_args": {"negatives": 4},
+        },
+        "optimizer": {"class_path": "torch.optim.SGD", "init_args": {"lr": 0.1}},
+        "loss": "gile_lightning.losses.binary_cross_entropy",
+    }
+    parts = parser.instantiate(parser.parse_object({"m": config})).m.parts
+    assert parts["encoder"] == WAN_5
+    assert parts["output"] == describe(Linear)
+    assert parts["sampler"] == describe(UniformLabels(negatives=4))
+    assert includes(parts["optimizer"], describe(partial(torch.optim.SGD, lr=0.1)))
+    assert parts["loss"] == describe(binary_cross_entropy)
+    defaults = TextClassifier().parts
+    assert parts["norm"] == defaults["norm"]
+    assert includes(parts["embedding"], defaults["embedding"])
+    assert instantiate(TextClassifier, parts).parts["encoder"] == WAN_5
