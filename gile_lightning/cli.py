@@ -13,7 +13,7 @@ from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from gile_lightning.callbacks import LastCheckpoint, PlateauEarlyStopping
 from gile_lightning.checkpoint import BEST, LAST, AtomicCheckpointIO
 from gile_lightning.classifier import TextClassifier
-from gile_lightning.console import ProgressBar, quiet
+from gile_lightning.console import ProgressBar, Sizes, quiet
 from gile_lightning.data.module import DocumentDataModule
 from gile_lightning.errors import InputError, positive
 from gile_lightning.parser import Parser
@@ -139,6 +139,7 @@ class GileCLI(LightningCLI):
         self.trainer_defaults["callbacks"] = [
             PlateauEarlyStopping(**stopping),
             self.history,
+            Sizes(),
             *([] if self.config.trainer.enable_progress_bar is False else [ProgressBar()]),
             best,
             LastCheckpoint(self.output, self.config.checkpoint_every),

@@ -29,6 +29,17 @@ class ProgressBar(TQDMProgressBar):
         return metrics
 
 
+class Sizes(lightning.Callback):
+    """Prints the number of parameters before training."""
+
+    def on_fit_start(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
+    ) -> None:
+        """Print the counts of a built model."""
+        if isinstance(pl_module, TextClassifier):
+            say(parameters(pl_module))
+
+
 def quiet() -> None:
     """Leave out the libraries' messages that tell a user nothing."""
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*")

@@ -49,17 +49,21 @@ def fit(cli: GileCLI) -> dict[str, Any]:
         (output / "skipped.json").write_text(json.dumps(data.meta["skipped"], indent=1))
     if isinstance(trainer.logger, RunLogger):
         trainer.logger.log_hyperparams({**cli.config.as_dict(), "corpus": data.meta["counts"]})
-    trainer.fit(model, data, ckpt_path=cli.resume, weights_only=True)
-    if trainer.interrupted:
-        say(f"interrupted; go on with --ckpt_path last --output {output}")
-        raise KeyboardInterrupt
+    try:
+        trainer.fit(model, data, ckpt_path=cli.resume, weights_only=True)
+    except (KeyboardInterrupt, SystemExit):  # Lightning makes the first the second
+        say(f"interrupted; go on with --output {output} --ckpt_path last")
+        raise
     best = output / BEST
+    course = {  # before testing, which restores the callbacks as they were at the best epoch
+        "documents_per_second": round(cli.history.documents_per_second, 1),
+        "epochs": len(cli.history.rows),
+    }
     trainer.test(model, data, ckpt_path=best, verbose=False, weights_only=True)
     figures = {
         "parameters": count_parameters(model),
         "seconds": round(time.perf_counter() - start, 2),
-        "documents_per_second": round(cli.history.documents_per_second, 1),
-        "epochs": len(cli.history.rows),
+        **course,
     }
     metrics = flatten(model.results) | figures
     say(table(model.results, figures))

@@ -3,11 +3,11 @@
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from filelock import FileLock
 
+from gile_lightning.data import synthetic
 from gile_lightning.data.corpus import Columns, Corpus
 from gile_lightning.data.mesh import find_descriptors, read_headings
 from gile_lightning.data.report import Skipped
@@ -56,7 +56,7 @@ class BioASQ(Corpus):
         """The folder with the raw files."""
         if self.path is not None:
             return Path(self.path).expanduser()
-        return self.cache_dir / f"builtin-{_generator().VERSION}-{self.builtin_documents}"
+        return self.cache_dir / f"builtin-{synthetic.VERSION}-{self.builtin_documents}"
 
     def prepare_data(self) -> None:
         """Write the invented corpus if it is wanted, then encode."""
@@ -66,7 +66,7 @@ class BioASQ(Corpus):
                 if not self.directory.is_dir():
                     partial = self.directory.with_suffix(".partial")
                     shutil.rmtree(partial, ignore_errors=True)
-                    _generator().write_bioasq(partial, self.builtin_documents, progress=True)
+                    synthetic.write_bioasq(partial, self.builtin_documents, progress=True)
                     partial.replace(self.directory)
         super().prepare_data()
 
@@ -108,12 +108,5 @@ class BioASQ(Corpus):
     def _identity(self) -> dict[str, Any]:
         if self.builtin and self.descriptors is None:
             # the same everywhere, whatever the times of its files
-            return {"builtin": _generator().VERSION, "documents": self.builtin_documents}
+            return {"builtin": synthetic.VERSION, "documents": self.builtin_documents}
         return super()._identity()
-
-
-def _generator() -> ModuleType:
-    # imported late: `python -m gile_lightning.data.synthetic` must not find itself imported
-    from gile_lightning.data import synthetic
-
-    return synthetic

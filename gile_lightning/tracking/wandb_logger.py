@@ -34,6 +34,12 @@ def _has_key() -> bool:
         return False
 
 
+def _earlier_run(directory: Path) -> str | None:
+    """Return the id of the W&B run that a resumed run goes on with."""
+    latest = directory / "wandb" / "latest-run"
+    return latest.resolve().name.rpartition("-")[2] if latest.is_dir() else None
+
+
 class RunLogger(WandbLogger):
     """A W&B run that goes offline where the server cannot be reached, instead of waiting.
 
@@ -57,6 +63,7 @@ class RunLogger(WandbLogger):
             silent=True, init_timeout=_CONNECT, login_timeout=_CONNECT, finish_timeout=_FINISH
         )
         super().__init__(
+            id=_earlier_run(directory),
             name=name or directory.name,
             project=project,
             save_dir=directory,

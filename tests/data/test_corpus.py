@@ -276,6 +276,13 @@ def test_saved_dataset_with_splits(prepared, tmp_path):
         assert [id for id, _, _ in texts(data, split)] == [f"{split}0", f"{split}1"]
 
 
+def test_no_document_at_all(corpus, monkeypatch):
+    data = corpus()
+    monkeypatch.setattr(data, "records", lambda skipped: iter(()))
+    with pytest.raises(InputError, match=f"{data.path}: no document in it"):
+        documents_of(data)
+
+
 def test_place_in_a_dataset(corpus, tmp_path):
     rows = datasets.Dataset.from_list([PLAIN, PLAIN | {"labels": None}, PLAIN])
     rows.save_to_disk(tmp_path / "one")

@@ -49,9 +49,8 @@ def run(tmp_path):
         files = sorted(directory.glob("*.arrow"))
         for file in files:
             with pa.OSFile(str(file)) as stream:
-                rows[file.name.partition("-")[0]] += (
-                    pa.ipc.open_stream(stream).read_all().to_pylist()
-                )
+                table = pa.ipc.open_stream(stream).read_all()
+            rows[file.name.partition("-")[0]] += table.to_pylist()
         names = {file.name for file in files} | {"language.json"}
         assert {file.name for file in directory.iterdir()} == names  # no raw shard is left
         assert counts["documents"] == {s: len(rows[s]) for s in (["test"] if known else SPLITS)}
@@ -249,9 +248,8 @@ def test_test_documents_are_drawn_where_nothing_says_which(run, size, expected):
         make_documents(splits=("",)), settings=replace(SETTINGS, test_size=size, validation_size=5)
     )
     assert [len(result.rows[s]) for s in SPLITS] == [60 - 5 - expected, 5, expected]
-    assert sorted(id for split in SPLITS for id in ids(result.rows[split])) == sorted(
-        d.id for d in DOCUMENTS
-    )
+    found = [id for split in SPLITS for id in ids(result.rows[split])]
+    assert sorted(found) == sorted(d.id for d in DOCUMENTS)
     with pytest.raises(InputError, match="test_size = 60 would take all 60 documents"):
         run(make_documents(splits=("",)), settings=replace(SETTINGS, test_size=60))
 

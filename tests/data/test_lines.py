@@ -65,7 +65,7 @@ def test_half_a_character_becomes_a_question_mark(write):
 
 
 def test_broken_lines_are_counted_up_to_a_limit(write):
-    lines = ['{"a": 1}', "{broken", '{"a": 2}', "[1, 2]", "5", '{"a": 3}, {"a": 4}', '{"a": 5}']
+    lines = ['{"a": 1}', "{broken", '{"a": 2}', "[1, 2]", "{broken]}", "5]}", '{"a": 5}']
     path = write("a.jsonl", "\n".join(lines))
     skipped = Skipped()
     found = [r.fields for r in read_records([path], skipped, max_broken=4)]

@@ -1,5 +1,6 @@
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -98,6 +99,19 @@ def test_known_language_changes_the_fingerprint(corpus):
 def test_changed_file_is_encoded_anew(prepared, rows):
     assert prepared().meta["counts"]["documents"]["test"] == 10
     assert prepared(rows[:-1]).meta["counts"]["documents"]["test"] == 9
+
+
+def test_processes_that_prepare_at_once_encode_once(corpus, monkeypatch):
+    def counted(self, skipped):
+        calls.append(skipped)
+        return documents(self, skipped)
+
+    documents, calls = Corpus.documents, []
+    monkeypatch.setattr(Corpus, "documents", counted)
+    modules = [corpus() for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(Corpus.prepare_data, modules))
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])

@@ -11,8 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from gile_lightning.data import lexicon, synthetic
-from gile_lightning.data.synthetic import HELD_OUT_FROM, Heading, headings, main, write_bioasq
+from gile_lightning.data import synthetic
+from gile_lightning.data.synthetic import HELD_OUT_FROM, lexicon, write_bioasq
+from gile_lightning.data.synthetic import names as invented
+from gile_lightning.data.synthetic.__main__ import main
+from gile_lightning.data.synthetic.articles import ArticleMaker
+from gile_lightning.data.synthetic.headings import Heading, concepts, headings
 
 
 def read_articles(path: Path) -> list[dict]:
@@ -126,7 +130,7 @@ def test_failure_leaves_no_file_under_the_final_name(tmp_path, monkeypatch):
     def fail(self):
         raise RuntimeError("stop")
 
-    monkeypatch.setattr(synthetic.ArticleMaker, "article", fail)
+    monkeypatch.setattr(ArticleMaker, "article", fail)
     with pytest.raises(RuntimeError, match="stop"):
         write_bioasq(tmp_path, 5)
     assert not (tmp_path / "allMeSH_builtin.json").exists()
@@ -305,7 +309,7 @@ def test_text_tells_the_concepts(articles):
     for article in articles[:500]:
         text = article["abstractText"].lower()
         about = {number for name in article["meshMajor"] for number in by_name[name]}
-        for number, (_, concept) in enumerate(synthetic.concepts()):
+        for number, (_, concept) in enumerate(concepts()):
             found = sum(word.lower() in text for word in concept.words)
             if number in about:
                 own += found > 0
@@ -313,7 +317,7 @@ def test_text_tells_the_concepts(articles):
                 other += found > 1
     total = sum(len({n for x in a["meshMajor"] for n in by_name[x]}) for a in articles[:500])
     assert own / total > 0.9
-    assert 0 < other / (500 * len(synthetic.concepts()) - total) < 0.05
+    assert 0 < other / (500 * len(concepts()) - total) < 0.05
 
 
 # ---------------------------------------------------------------- vocabulary
@@ -342,17 +346,17 @@ def test_vocabulary_grows(articles, counts):
 
 
 def test_invented_names():
-    assert synthetic.rare_rank(1.0) == 0
-    assert synthetic.rare_rank(2.0**-53) == 10**9
-    ranks = [synthetic.rare_rank(i / 1000) for i in range(1, 1001)]
+    assert invented.rare_rank(1.0) == 0
+    assert invented.rare_rank(2.0**-53) == 10**9
+    ranks = [invented.rare_rank(i / 1000) for i in range(1, 1001)]
     assert ranks == sorted(ranks, reverse=True)
-    for make in (synthetic.gene_name, synthetic.compound_name, synthetic.place_name):
+    for make in (invented.gene_name, invented.compound_name, invented.place_name):
         names = [make(rank) for rank in range(300)]
         assert len(set(names)) > 290
         assert all(re.fullmatch(r"[A-Za-z]+-?\d*", name) for name in names)
-    assert re.fullmatch(r"[A-Z][a-z]+-\d+", synthetic.strain_name(7))
+    assert re.fullmatch(r"[A-Z][a-z]+-\d+", invented.strain_name(7))
 
 
 def test_lower_keeps_acronyms():
-    assert synthetic.lower("DNA Sequencing") == "DNA sequencing"
-    assert synthetic.lower("Vitamin D") == "vitamin D"
+    assert invented.lower("DNA Sequencing") == "DNA sequencing"
+    assert invented.lower("Vitamin D") == "vitamin D"

@@ -1,0 +1,18 @@
+"""Built-in corpus: invented biomedical abstracts with headings, written as BioASQ files.
+
+Headings name one concept of the lexicon ("Liver") or combine two ("Hepatic Fibrosis"), and each
+has a scope note made of words which abstracts use as well. Some combinations occur only in
+articles from `HELD_OUT_FROM` on, so that a split by year leaves labels unseen in training.
+
+The headings are the same for every size and seed. Only `random.Random.random` and exact
+arithmetic decide what is written, so equal arguments give equal bytes on every machine
+(compressed files may differ in bytes, never in content, under another zlib).
+"""
+
+from gile_lightning.data.synthetic.headings import HELD_OUT_FROM
+from gile_lightning.data.synthetic.writer import write_bioasq
+
+VERSION: int = 1
+"""Raised whenever the files change for equal arguments; part of cache keys."""
+
+__all__ = ["HELD_OUT_FROM", "VERSION", "write_bioasq"]
