@@ -12,6 +12,7 @@ SCRATCH = Path(tempfile.mkdtemp(prefix="gile-lightning-"))
 os.environ |= {
     "HF_HOME": str(SCRATCH / "huggingface"),
     "HF_HUB_OFFLINE": "1",
+    "MPLCONFIGDIR": str(SCRATCH / "matplotlib"),
     "WANDB_MODE": "disabled",
     "XDG_CACHE_HOME": str(SCRATCH / "cache"),
 }

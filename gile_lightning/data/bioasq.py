@@ -93,12 +93,8 @@ class BioASQ(Corpus):
         """Return the file of MeSH descriptors."""
         if self.descriptors is not None:
             return [Path(self.descriptors)]
-        try:
-            return [find_descriptors(self.directory)]
-        except InputError:
-            if self.known is not None:  # a trained model brings its own labels
-                return []
-            raise
+        # a trained model brings its own labels
+        return find_descriptors(self.directory, required=self.known is None)
 
     def descriptions(self, skipped: Skipped) -> Iterator[tuple[str, str, str]]:
         """Stream the headings with their scope notes."""

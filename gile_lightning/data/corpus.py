@@ -240,7 +240,7 @@ class Corpus(DocumentDataModule):
         """Return the files that hold the documents; none for a Hugging Face dataset."""
         if self.path is None:
             raise InputError("no documents: set --data.path")
-        return find_files(self.path)
+        return find_files(str(Path(self.path).expanduser()))
 
     def label_files(self) -> Sequence[Path]:
         """Return the files that hold the labels."""
@@ -248,7 +248,7 @@ class Corpus(DocumentDataModule):
             if self.known is not None:
                 return []
             raise InputError("no labels: set --data.labels to a JSONL file of name, description")
-        return [Path(self.labels)]
+        return [Path(self.labels).expanduser()]
 
     def _identity(self) -> dict[str, Any]:
         files = self.document_files()

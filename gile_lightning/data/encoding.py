@@ -8,7 +8,7 @@ once, and only the shard at hand and the vocabulary are in memory.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,8 @@ class EncodingSettings:
         max_label_words: words kept per label description.
         validation_size: share (below 1) or number of training documents drawn for validation,
             where the corpus has no validation split of its own.
-        test_size: the same for testing, where the corpus says nothing about splits.
+        test_size: the same for testing, where the corpus says nothing about splits; for a trained
+            model, a number as large as the corpus takes all documents.
         split_seed: seeds both draws.
     """
 
@@ -84,20 +85,21 @@ def encode(
     Raises:
         InputError: a split has no document, or no document has a described label.
     """
+    if known is not None:
+        settings = replace(settings, max_document_words=known.text.max_document_words)
     names = list(label_texts)
     raw = list(_read(documents, names, directory, settings, skipped, total))
     if not raw:
         raise InputError("no document has a described label; are these the labels of this corpus?")
     splits = np.concatenate([shard.splits for shard in raw])
     written = SPLITS if known is None else ("test",)
-    if known is None:
-        _draw(splits, settings)
-    else:
-        splits[splits == -1] = SPLITS.index("test")
+    _draw(splits, settings, known is not None)
+    if known is not None:
         skipped.add("training documents (a trained model is scored)", "", int((splits != 2).sum()))
     for split in written:
         if not (splits == SPLITS.index(split)).any():
-            raise InputError(f"no {split} document is left; see the counts of what was left out")
+            reasons = ", ".join(f"{n:,} {reason}" for reason, n in skipped.counts.items())
+            raise InputError(f"no {split} document is left; left out: {reasons or 'nothing'}")
     start = 0
     placed = []
     for shard in raw:
@@ -149,28 +151,34 @@ def _read(
         yield write_raw(shard, directory, number)
 
 
-def _draw(splits: NDArray[np.int8], settings: EncodingSettings) -> None:
-    """Assign in place what the corpus leaves open: test documents, then validation documents."""
+def _draw(splits: NDArray[np.int8], settings: EncodingSettings, known: bool) -> None:
+    """Assign in place what the corpus leaves open: test documents, then validation documents.
+
+    For a trained model the test documents are drawn as for training, so that it is not scored on
+    documents it was trained on; a ``test_size`` as large as the corpus takes all.
+    """
     generator = np.random.default_rng(settings.split_seed)
-    for split, size in (("test", settings.test_size), ("validation", settings.validation_size)):
-        target = SPLITS.index(split)
-        if split == "test":
-            pool = np.flatnonzero(splits == -1)  # the corpus says nothing about these
-        elif (splits == target).any():
-            continue
-        else:
-            pool = np.flatnonzero((splits == SPLITS.index("train")) | (splits == -1))
-        count = round(size * len(pool)) if size < 1 else int(size)
-        if len(pool):
-            if split == "validation":
-                count = max(count, 1)
-            if count >= len(pool):
-                raise InputError(
-                    f"{split}_size = {size:g} would take all {len(pool):,} documents; make it "
-                    "smaller (below 1 it is a share)"
-                )
-            splits[generator.choice(pool, count, replace=False)] = target
-    splits[splits == -1] = SPLITS.index("train")
+    train, validation, test = range(len(SPLITS))
+    undecided = np.flatnonzero(splits == -1)
+    taken = _size("test_size", settings.test_size, len(undecided), all_allowed=known)
+    splits[generator.choice(undecided, taken, replace=False)] = test
+    splits[splits == -1] = train
+    if known or (splits == validation).any():
+        return
+    pool = np.flatnonzero(splits == train)
+    taken = _size("validation_size", settings.validation_size, len(pool))
+    splits[generator.choice(pool, max(taken, min(1, len(pool))), replace=False)] = validation
+
+
+def _size(name: str, size: float, documents: int, all_allowed: bool = False) -> int:
+    """Turn a share (below 1) or number of documents into a number."""
+    count = round(size * documents) if size < 1 else int(size)
+    if documents and count >= documents and not all_allowed:
+        raise InputError(
+            f"{name} = {size:g} would take all {documents:,} documents; make it smaller (below 1 "
+            "it is a share)"
+        )
+    return min(count, documents)
 
 
 def _count(

@@ -22,14 +22,14 @@ class Heading(NamedTuple):
     note: str
 
 
-def find_descriptors(directory: Path) -> Path:
-    """Find the one descriptor file in ``directory``.
+def find_descriptors(directory: Path, required: bool = True) -> list[Path]:
+    """Find the descriptor file in ``directory``.
 
     Raises:
-        InputError: there is none, or more than one.
+        InputError: there is none although it is required, or more than one.
     """
     found = sorted({path for pattern in PATTERNS for path in directory.glob(pattern)})
-    if not found:
+    if not found and required:
         raise InputError(
             f"{directory}: no MeSH descriptors; put NLM's {' or '.join(PATTERNS)} there, "
             "or name the file with --data.descriptors"
@@ -39,7 +39,7 @@ def find_descriptors(directory: Path) -> Path:
             f"{directory}: several descriptor files ({', '.join(p.name for p in found)}); "
             "choose one with --data.descriptors"
         )
-    return found[0]
+    return found
 
 
 def read_headings(path: Path | str) -> Iterator[Heading]:

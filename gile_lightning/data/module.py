@@ -44,7 +44,8 @@ class DocumentDataModule(lightning.LightningDataModule, ABC):
         max_document_words: words kept per document (paper: 300).
         max_label_words: words kept per label description (paper: 50).
         validation_size: training documents drawn for validation; a share if below 1.
-        test_size: documents drawn for testing where the corpus has no split and no year.
+        test_size: documents drawn for testing where the corpus has no split and no year. Scoring
+            a trained model draws the same ones; a number as large as the corpus takes all.
         split_seed: seeds these draws.
         cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning.
         language: the name of the corpus' language.

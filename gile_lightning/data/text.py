@@ -16,7 +16,13 @@ NUMBER = "NUM"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 # words (hyphenated ones stay whole), clitics ('s), single punctuation marks
 _TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*|'[^\W_]+|[^\w\s]|_")
-_PUNCTUATION = str.maketrans("‐‑‒–—−‘’‚“”„\u00ad", "------'''\"\"\"-")
+_PUNCTUATION = str.maketrans(
+    dict.fromkeys("‐‑−", "-")
+    | dict.fromkeys("‒–—", " - ")
+    | dict.fromkeys("‘’‚", "'")
+    | dict.fromkeys("“”„", '"')
+    | {"\u00ad": ""}  # soft hyphen
+)
 
 
 def tokenize(text: str) -> list[str]:

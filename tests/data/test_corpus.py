@@ -410,6 +410,7 @@ LANGUAGE = Language(
 def test_trained_model_is_scored_with_its_own_label_texts(corpus):
     data = corpus()
     data.use({"english": LANGUAGE})
+    assert data.label_texts(Skipped())["y"] == "its y"
     data.prepare_data()
     data.setup()
     labels = data.languages["english"].labels

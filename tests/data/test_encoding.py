@@ -293,9 +293,26 @@ def test_known_vocabulary_and_label_ids_are_kept(run, monkeypatch, size):
     assert result.skipped["training documents (a trained model is scored)"]["count"] == 40
 
 
-def test_known_without_splits_tests_every_document(run):
-    result = run(make_documents(splits=("",)), known=KNOWN)
-    assert ids(result.test) == [d.id for d in DOCUMENTS]
+@pytest.mark.parametrize("size", [0.25, 15])
+def test_known_draws_the_test_documents_of_training(run, size):
+    documents = make_documents(splits=("",))
+    settings = replace(SETTINGS, test_size=size)
+    trained = run(documents, settings=settings)
+    scored = run(documents, settings=settings, known=trained.language)
+    assert ids(scored.test) == ids(trained.test)
+    assert len(ids(scored.test)) == 15
+
+
+def test_known_can_test_every_document(run):
+    settings = replace(SETTINGS, test_size=60)
+    result = run(make_documents(splits=("",)), settings=settings, known=KNOWN)
+    assert sorted(ids(result.test)) == sorted(d.id for d in DOCUMENTS)
+
+
+def test_known_keeps_the_length_of_documents(run):
+    settings = replace(SETTINGS, max_document_words=2)
+    short, full = (run(settings=s, known=KNOWN) for s in (settings, SETTINGS))
+    assert [row["words"] for row in short.test] == [row["words"] for row in full.test]
 
 
 def test_known_needs_a_test_document(run):

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import pytest
 
 from gile_lightning.data.mesh import find_descriptors, read_headings
@@ -96,7 +98,7 @@ def test_descriptor_without_concepts_has_no_note(write):
 def test_find_the_one_file(write, name):
     path = write(name, "")
     write("allMeSH.json", "")
-    assert find_descriptors(path.parent) == path
+    assert find_descriptors(path.parent) == [path]
 
 
 def test_no_or_several_files(write, tmp_path):
@@ -161,10 +163,24 @@ def test_missing_file(tmp_path, name):
         list(read_headings(tmp_path / name))
 
 
+def test_xml_is_streamed(write):
+    record = (
+        "<DescriptorRecord><DescriptorName><String>A</String></DescriptorName><ConceptList>"
+        f"<Concept><ScopeNote>{'note ' * 200}</ScopeNote></Concept></ConceptList>"
+        "</DescriptorRecord>"
+    )
+    path = write("desc.xml", f"<S>{record * 3_000}</S>")
+    tracemalloc.start()
+    assert sum(1 for _ in read_headings(path)) == 3_000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000 < path.stat().st_size
+
+
 def test_real_formats_agree(shared):
     folder = shared / "data/bioasq"
-    notes = dict(names_and_notes(find_descriptors(folder)))
-    sample = names_and_notes(find_descriptors(folder / "xml_sample"))
+    notes = dict(names_and_notes(*find_descriptors(folder)))
+    sample = names_and_notes(*find_descriptors(folder / "xml_sample"))
     assert len(notes) == 27_148
     assert sum(map(bool, notes.values())) == 26_143
     assert len(sample) == 4_000

@@ -1,5 +1,6 @@
 import json
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -70,11 +71,11 @@ def test_changed_file_changes_the_fingerprint(corpus, tmp_path, name):
     data = corpus()
     prints = [data.fingerprint()]
     path = tmp_path / name
-    time = path.stat().st_mtime_ns
-    os.utime(path, ns=(time, time + 1_000_000))
+    modified = path.stat().st_mtime_ns
+    os.utime(path, ns=(modified, modified + 1_000_000))
     prints.append(data.fingerprint())
     path.write_text(path.read_text() + "\n")
-    os.utime(path, ns=(time, time))
+    os.utime(path, ns=(modified, modified))
     prints.append(data.fingerprint())
     assert len(set(prints)) == 3
 
@@ -104,6 +105,7 @@ def test_changed_file_is_encoded_anew(prepared, rows):
 def test_processes_that_prepare_at_once_encode_once(corpus, monkeypatch):
     def counted(self, skipped):
         calls.append(skipped)
+        time.sleep(0.1)  # the others come to the lock
         return documents(self, skipped)
 
     documents, calls = Corpus.documents, []
@@ -163,6 +165,13 @@ def test_meta_has_counts_sources_and_what_was_left_out(prepared, rows):
     assert meta["sources"]["documents"][0]["file"] == str(Path(data.path).resolve())
     assert "train 8  validation 1  test 10 documents" in data.summary()
     assert "left out: 1 documents without text" in data.summary()
+
+
+def test_second_setup_keeps_the_mapped_shards(prepared):
+    data = prepared()
+    split = data.split("test")
+    data.setup("test")
+    assert data.split("test") is split
 
 
 def test_setup_without_preparation(corpus):

@@ -31,7 +31,8 @@ from gile_lightning.errors import InputError
         ("patient's don't", ["patient", "'s", "don", "'t"]),
         ("patient’s", ["patient", "'s"]),
         # typographic punctuation
-        ("“well”, 1990–2000 −3", ['"', "well", '"', ",", "NUM-NUM", "-", "NUM"]),
+        ("“well”, 1990–2000 −3", ['"', "well", '"', ",", "NUM", "-", "NUM", "-", "NUM"]),
+        ("liver—kidney  con\u00adtrol", ["liver", "-", "kidney", "control"]),
         ("co‐factor co‑factor", ["co-factor", "co-factor"]),
         # every other mark is a token of its own
         ("(a+b)_c…", ["(", "a", "+", "b", ")", "_", "c", "…"]),
