@@ -1,14 +1,17 @@
 """When to stop, and what to keep in case of a crash."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import lightning
 from lightning.pytorch.callbacks import Checkpoint, EarlyStopping
 from torch import Tensor
 
 from gile_lightning.checkpoint import LAST
+from gile_lightning.classifier import LOGGED
+from gile_lightning.errors import InputError, nearest, positive
 
+PRECISION = "val/average_precision"
 POPULARITY = "val/popularity_average_precision"
 
 
@@ -17,13 +20,14 @@ class PlateauEarlyStopping(EarlyStopping):
 
     A model that has learned nothing of the texts ranks labels by their training frequency, and
     can do so for several epochs before it learns more. Patience is counted from the first epoch
-    that beats that ranking by ``min_gain``, or from epoch ``plateau``, whichever comes first.
+    whose average precision beats that ranking's by ``min_gain``, or from epoch ``plateau``,
+    whichever comes first.
 
     Args:
         monitor: the validation score.
         patience: epochs without a better score before training stops.
         plateau: epochs after which patience is counted in any case.
-        min_gain: how much better than popularity a score must be.
+        min_gain: how much above popularity's the average precision must be.
         min_delta: how much better than the best a score must be.
         mode: whether higher (max) or lower (min) scores are better.
     """
@@ -35,24 +39,27 @@ class PlateauEarlyStopping(EarlyStopping):
         plateau: int = 30,
         min_gain: float = 0.01,
         min_delta: float = 0.0,
-        mode: str = "max",
+        mode: Literal["max", "min"] = "max",
     ) -> None:
+        positive(patience=patience)
+        names = [f"val/{name}" for name in LOGGED]
+        if monitor not in names:
+            remedy = nearest(monitor, names) or f"; the scores are {', '.join(names)}"
+            raise InputError(f"early_stopping.monitor is {monitor!r}{remedy}")
         super().__init__(monitor, min_delta=min_delta, patience=patience, mode=mode)
         self.plateau = plateau
         self.min_gain = min_gain
         self._left = False
         self._epochs = 0
-        self._popularity: float | None = None
 
     def _run_early_stopping_check(self, trainer: lightning.Trainer) -> None:
-        popularity = trainer.callback_metrics.get(POPULARITY)
-        self._popularity = None if popularity is None else float(popularity)
+        scores = trainer.callback_metrics
+        if PRECISION in scores and POPULARITY in scores:
+            self._left |= bool(scores[PRECISION] > scores[POPULARITY] + self.min_gain)
         super()._run_early_stopping_check(trainer)
 
     def _evaluate_stopping_criteria(self, current: Tensor) -> tuple[bool, str | None]:
         self._epochs += 1
-        if self._popularity is not None and float(current) > self._popularity + self.min_gain:
-            self._left = True
         should_stop, reason = super()._evaluate_stopping_criteria(current)
         if not self._left and self._epochs <= self.plateau and self.wait_count:
             self.wait_count = 0

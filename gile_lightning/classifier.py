@@ -9,8 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch, Texts
+from gile_lightning.data.text import UNKNOWN, TextEncoder
 from gile_lightning.encoders import WAN, Encoder, Mean, WordEmbedding
 from gile_lightning.errors import InputError
 from gile_lightning.factories import describe
@@ -88,6 +90,16 @@ class TextClassifier(lightning.LightningModule):
             self.scorers[name] = self._scorer(language)
         self.use(languages)
 
+    def check(self) -> None:
+        """Make every part once, without memory: before hours of encoding, not after them.
+
+        Raises:
+            InputError: a part refuses its settings.
+        """
+        with torch.device("meta"):
+            self._scorer(Language(TextEncoder([UNKNOWN]), LabelSet(["label"], ["text"], [1])))
+        self._optimizer([nn.Parameter(torch.zeros(1))])
+
     def use(self, languages: dict[str, Language]) -> None:
         """Score these label sets; the vocabularies and the seen labels must be the model's."""
         self.languages = languages
@@ -143,13 +155,31 @@ class TextClassifier(lightning.LightningModule):
                     f"({name}); continue with the data it was trained on"
                 )
 
+    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """Take over weights.
+
+        Raises:
+            InputError: they are those of a model with other parts.
+        """
+        try:
+            return super().load_state_dict(*args, **kwargs)
+        except RuntimeError as error:
+            _, *reasons = str(error).splitlines()
+            raise InputError(
+                f"the model is not that of the checkpoint: {' '.join(reasons[:1]).strip()}"
+            ) from error
+
     # --- training ---
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Make the optimizer of all trainable parameters."""
-        optimizer: torch.optim.Optimizer = self._make["optimizer"](
-            [parameter for parameter in self.parameters() if parameter.requires_grad]
-        )
+        return self._optimizer([p for p in self.parameters() if p.requires_grad])
+
+    def _optimizer(self, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+        try:
+            optimizer: torch.optim.Optimizer = self._make["optimizer"](parameters)
+        except ValueError as error:  # such as a learning rate below 0
+            raise InputError(f"model.optimizer: {error}") from error
         return optimizer
 
     def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> Tensor:

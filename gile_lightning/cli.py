@@ -7,6 +7,7 @@ from typing import Any
 
 import lightning
 import yaml
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
@@ -90,6 +91,13 @@ class GileCLI(LightningCLI):
         positive(checkpoint_every=self.config.checkpoint_every)
         self.output, self.resume = self._run_folder()
 
+    def instantiate_classes(self) -> None:
+        """Make model, data and trainer; what they refuse, the configuration has to mend."""
+        try:
+            super().instantiate_classes()
+        except (MisconfigurationException, ValueError) as error:
+            raise InputError(_reason(error)) from error
+
     def _run_folder(self) -> tuple[Path, Path | None]:
         config = self.config.get("config") or []
         stem = Path(str(config[0])).stem if config else "fit"
@@ -157,6 +165,14 @@ class GileCLI(LightningCLI):
         for key in ("config", "output", "ckpt_path"):
             config.pop(key, None)
         return yaml.safe_dump(config, sort_keys=False)
+
+
+def _reason(error: BaseException) -> str:
+    """Return our own words, if such an error is behind this one, else the error's."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, InputError):
+        cause = cause.__cause__
+    return " ".join(str(cause or error).split())
 
 
 def _seed(value: Any) -> int:

@@ -13,8 +13,9 @@ class InputError(Exception):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the known word most like ``word``, or ``""``."""
-    match = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {match[0]!r}?" if match else ""
+    lower = {name.lower(): name for name in sorted(known)}
+    match = get_close_matches(word.lower(), lower, n=1, cutoff=0.6)
+    return f"; did you mean {lower[match[0]]!r}?" if match else ""
 
 
 def positive(**values: float) -> None:

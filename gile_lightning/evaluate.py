@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import wandb
+import yaml
 
 from gile_lightning.checkpoint import read_checkpoint, restore
 from gile_lightning.classifier import STATE
@@ -40,7 +41,9 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     checkpoint = read_checkpoint(str(path))
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "checkpoint.yaml"
-        config.write_text(checkpoint[STATE]["config"], encoding="utf-8")
+        stored = yaml.safe_load(checkpoint[STATE]["config"])
+        stored.pop("trainer", None)  # of the machine that trained
+        config.write_text(yaml.safe_dump(stored), encoding="utf-8")
         args = ["--config", str(config), "--trainer.logger", "false", *args]
         cli = GileCLI(args, "python -m gile_lightning.evaluate", DESCRIPTION)
     try:

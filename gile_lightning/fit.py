@@ -37,6 +37,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     start = time.perf_counter()
     output, data, model, trainer = cli.output, cli.datamodule, cli.model, cli.trainer
     model.config = cli.resolved()
+    model.check()
     # before the processes of DDP wait for each other: encoding can take longer than their patience
     if trainer.local_rank == 0:
         announce(data)
@@ -54,7 +55,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     except (KeyboardInterrupt, SystemExit):  # Lightning makes the first the second
         say(f"interrupted; go on with --output {output} --ckpt_path last")
         raise
-    best = output / BEST
+    best = output / BEST if (output / BEST).is_file() else None  # none without an epoch
     course = {  # before testing, which restores the callbacks as they were at the best epoch
         "documents_per_second": round(cli.history.documents_per_second, 1),
         "epochs": len(cli.history.rows),

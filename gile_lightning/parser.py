@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -13,58 +14,119 @@ from lightning.pytorch.cli import LightningArgumentParser
 
 from gile_lightning.errors import InputError, nearest
 
-_UNKNOWN_FLAG = re.compile(r"[Uu]nrecognized arguments: --([\w.]+)")
-_UNKNOWN_OPTION = re.compile(r"[Oo]ption '([\w.]+)' is not accepted")
-_UNKNOWN_IN_GROUP = re.compile(r"Group '([\w.]+)' does not accept option '([\w.]+)'")
-_UNKNOWN_KEY = re.compile(
-    r"[Kk]ey '([\w.]+)' is not expected|does not accept (?:option|key) '([\w.]+)'"
-)
+_UNKNOWN_FLAG = re.compile(r"[Uu]nrecognized arguments: --([\w.-]+)")
+_UNKNOWN_OPTION = re.compile(r"[Oo]ption '([\w.-]+)' is not accepted")
+_UNKNOWN_IN_GROUP = re.compile(r"Group '([\w.]+)' does not accept option '([\w.-]+)'")
 _CLASS = re.compile(r"class_path[ =]'([\w.]+)'")
 _NO_CLASS = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
-_VALUE = re.compile(r'Parser key "([\w.]+)":\s+(Expected [^\n]*?Got value: [^\n]*)')
-_REFUSED = re.compile(r"Errors:\s+- (.*)\n\s+- Expected a <class 'NoneType'>")
+_NO_FILE = re.compile(r"Parser key \"config\": (?:File does not exist|Path is not a file): '(.*)'")
+_NO_YAML = re.compile(r"Problems parsing config: (.*)", re.DOTALL)
+_NO_KEYS = re.compile(r"Unexpected config: ")
 _REQUIRED = re.compile(r"the following arguments are required: (.*)")
+_KEY = re.compile(r'Parser key "([\w.-]+)":')
+_EXPECTED = re.compile(r"Expected a (?:<class '([\w.]+)'>|typing\.Literal\[(.*?)\])")
+_VALUE = re.compile(r"G(?:ot|iven) value: (.*?)(?:\. Got value: .*)?$", re.MULTILINE)
+_NO_PATH = re.compile(r"Expected a dot import path string: (\S*\w)")
+_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
+_NO_SUBCLASS = re.compile(
+    r"Expected '([\w.]+)' to be a subclass of <class '(\w+)'>"
+    r"|Import path ([\w.]+) does not correspond to a subclass of (\w+)"
+)
 
 
 class ErrorFirst(ArgumentParser):
     """A parser that says what is wrong first, and how to get help last."""
+
+    _reading = ""  # the configuration file at hand
+
+    def parse_path(self, path: Any, *args: Any, **kwargs: Any) -> Any:
+        """Parse a configuration file; an error in it names the file."""
+        self._reading = f"{path}: "
+        config = super().parse_path(path, *args, **kwargs)
+        self._reading = ""
+        return config
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Print the error with its remedy, then the usage, and leave with status 2."""
         if not self.exit_on_error:
             super().error(message, ex)
         program = self.prog.replace(" [options]", "")
-        sys.stderr.write(f"error: {self.explain(message)}\n")
+        sys.stderr.write(f"error: {self._reading}{self.explain(message)}\n")
         sys.stderr.write(f"usage: {program} [--config FILE] [--KEY VALUE ...]\n")
         sys.stderr.write(f"       {program} --help lists every key\n")
         sys.exit(2)
 
     def explain(self, message: str) -> str:
-        """Say what a parser's message means, with the nearest known key."""
+        """Say in one line what a parser's message means, with the nearest known key."""
+        explained = self._unknown_key(message) or self._file(message) or _wrong_value(message)
+        if not explained and (match := _REQUIRED.search(message)):
+            names = match.group(1)
+            explained = f"missing: {names}; give it as --KEY VALUE or in a file (--config FILE)"
+        return explained or " ".join(message.split())
+
+    def _unknown_key(self, message: str) -> str:
         flags = {action.dest for action in self._actions}
         classes = _CLASS.findall(message)
         if match := _UNKNOWN_IN_GROUP.search(message):
             group, key = match.groups()
             known = {flag[len(group) + 1 :] for flag in flags if flag.startswith(f"{group}.")}
             return f"unknown key {key!r} in {group!r}{nearest(key, known)}"
-        if match := _UNKNOWN_OPTION.search(message):
+        if match := _UNKNOWN_OPTION.search(message) or _UNKNOWN_FLAG.search(message):
             key = match.group(1)
-            known = {name for path in classes for name in _parameters(path)}
-            return f"unknown key {key!r} of {', '.join(classes)}{nearest(key, known)}"
-        if match := _UNKNOWN_FLAG.search(message) or _UNKNOWN_KEY.search(message):
-            key = next(group for group in match.groups() if group)
-            return f"unknown key {key!r}{nearest(key, flags)}"
+            if classes:
+                known = {name for path in classes for name in _parameters(path)}
+                remedy = nearest(key, known) or f"; it takes {', '.join(sorted(known))}"
+                return f"unknown key {key!r} of {', '.join(classes)}{remedy}"
+            top = nearest(key.partition(".")[0], {flag.partition(".")[0] for flag in flags})
+            return f"unknown key {key!r}{nearest(key, flags) or top}"
         if match := _NO_CLASS.search(message):
             module, name = match.groups()
-            known = set(dir(sys.modules.get(module)))
+            found = vars(sys.modules[module]).items() if module in sys.modules else ()
+            known = {name for name, part in found if callable(part)}
             return f"there is no {name!r} in {module}{nearest(name, known)}"
-        if match := _REQUIRED.search(message):
-            return f"missing: {match.group(1)}; give it as --KEY VALUE or in a file (--config FILE)"
-        if (match := _REFUSED.search(message)) and "Problem" not in match.group(1):
-            return match.group(1)  # the constructor's own words
-        if values := _VALUE.findall(message):
-            return "; ".join(f"{key}: {problem}" for key, problem in values)
-        return message
+        return ""
+
+    def _file(self, message: str) -> str:
+        if match := _NO_FILE.search(message):
+            return f"{match.group(1)}: no such file (--config)"
+        if match := _NO_YAML.search(message):
+            return f"not readable as YAML: {' '.join(match.group(1).split())}"
+        if _NO_KEYS.search(message):
+            return "expected keys with values (YAML), as --print_config shows them"
+        return ""
+
+
+def _wrong_value(message: str) -> str:
+    """Name the key, what it takes and what was given."""
+    keys = _KEY.findall(message)
+    if not keys:
+        return ""
+    key = ".".join(keys)
+    if match := _NO_MODULE.search(message):
+        return f"{key}: there is no module {match.group(1)!r}"
+    if match := _NO_SUBCLASS.search(message):
+        path, kind = [group for group in match.groups() if group]
+        return f"{key}: {path} is no {kind}"
+    problem = message[message.rindex("Parser key ") :]
+    expected = {
+        kind or " or ".join(values.split(", ")): None for kind, values in _EXPECTED.findall(problem)
+    }
+    expected.pop("NoneType", None)
+    value = _VALUE.search(problem)
+    if expected and value:
+        return f"{key}: expected {' or '.join(expected)}, not {value.group(1)!r}"
+    if match := _NO_PATH.search(problem):
+        name = match.group(1)
+        remedy = nearest(name, _parts()) or "; give an import path"
+        return f"{key}: there is no {name!r}{remedy}"
+    return ""
+
+
+def _parts() -> set[str]:
+    """Return the names of the package's classes, which can be given without their module."""
+    modules = [kept for name, kept in sys.modules.items() if name.startswith("gile_lightning.")]
+    parts = (item for module in modules for item in vars(module).items())
+    return {name for name, part in parts if inspect.isclass(part)}
 
 
 class Parser(ErrorFirst, LightningArgumentParser):
@@ -103,6 +165,9 @@ def command(main: Callable[..., Any]) -> Callable[..., Any]:
         except InputError as error:
             sys.stderr.write(f"error: {error}\n")
             sys.exit(2)
+        except BrokenPipeError:  # nobody reads on, as with `| head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
         except KeyboardInterrupt:
             sys.stderr.write("interrupted\n")
             sys.exit(130)

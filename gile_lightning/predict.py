@@ -18,6 +18,7 @@ from gile_lightning.parser import command, parse
 from gile_lightning.predictor import load
 
 _MAX_BROKEN = 100
+_PARTS = ("title", "abstract", "abstractText")
 
 
 def predict(
@@ -60,11 +61,7 @@ def predict(
             predictor.use_labels(labels)
         name = "standard input" if input == "-" else input
         reader = _Reader(source, name, format)
-        target = (
-            stack.enter_context(open(output, "w", encoding="utf-8"))
-            if output != "-"
-            else sys.stdout
-        )
+        target = sys.stdout if output == "-" else stack.enter_context(_open(output, "w"))
         documents = iter(reader)
         while batch := list(islice(documents, batch_size)):
             labelled = predictor.stream([text for _, text in batch], top_k, threshold, batch_size)
@@ -75,11 +72,12 @@ def predict(
         reader.report()
 
 
-def _open(path: str) -> TextIO:
+def _open(path: str, mode: Literal["r", "w"] = "r") -> TextIO:
     try:
-        return open(path, encoding="utf-8")
+        return open(path, mode, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror} (--input)") from error
+        key = {"r": "--input", "w": "--output"}[mode]
+        raise InputError(f"{path}: {error.strerror} ({key})") from error
 
 
 class _Reader:
@@ -91,8 +89,8 @@ class _Reader:
         self.empty = 0
 
     def __iter__(self) -> Iterator[tuple[str | int, str]]:
-        for number, line in enumerate(self.lines, 1):
-            text = line.strip()
+        for number, line in self._numbered():
+            text = line.strip().lstrip("\ufeff")
             if not text:
                 self.empty += 1
                 continue
@@ -104,6 +102,16 @@ class _Reader:
             document = self._document(number, text)
             if document is not None:
                 yield document
+
+    def _numbered(self) -> Iterator[tuple[int, str]]:
+        number = 0
+        try:
+            for number, line in enumerate(self.lines, 1):
+                yield number, line
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{self.name}: not UTF-8 text near line {number + 1:,} ({error.reason})"
+            ) from error
 
     def _document(self, number: int, line: str) -> tuple[str | int, str] | None:
         where = f"{self.name}:{number}"
@@ -120,15 +128,14 @@ class _Reader:
                     "text? Then use --format text"
                 ) from error
             return None
-        parts = [fields[k] for k in ("title", "abstract", "abstractText") if fields.get(k)]
-        text = fields.get("text") or " ".join(map(str, parts))
-        if "text" not in fields and not parts:
+        if not fields.keys() & {"text", *_PARTS}:
             raise InputError(
                 f"{where}: no 'text' (or 'title' and 'abstract'); the keys are "
                 f"{', '.join(fields) or 'none'}{nearest('text', fields)}"
             )
-        identity = fields.get("id") or fields.get("pmid") or number
-        return identity, str(text)
+        text = fields.get("text") or " ".join(str(fields[k]) for k in _PARTS if fields.get(k))
+        identities = (fields.get(key) for key in ("id", "pmid"))
+        return next((i for i in identities if i not in (None, "")), number), str(text)
 
     def report(self) -> None:
         if self.broken or self.empty:

@@ -54,7 +54,11 @@ class Predictor:
         name = language or names[0]
         if name not in names:
             raise InputError(f"the model has no {name!r}; its languages are {', '.join(names)}")
-        self.classifier = classifier.to(device).eval()
+        try:
+            self.classifier = classifier.to(device).eval()
+        except (AssertionError, RuntimeError) as error:  # no such device, or none here
+            reason = str(error).splitlines()[0]
+            raise InputError(f"device {device!r} cannot be used: {reason}") from error
         self.device = device
         self.language = classifier.languages[name]
         self.scorer = classifier.scorer(name)

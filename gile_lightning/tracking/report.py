@@ -18,15 +18,16 @@ Results = Mapping[str, Mapping[str, float]]
 def flatten(results: Results) -> dict[str, float]:
     """Key the results as in ``metrics.json``: ``test.seen.ranking_loss``, ...; fractions.
 
-    The reference rankings go below ``reference``. Sets without a figure are left out.
+    The reference rankings go below ``reference``. Sets without a document are left out.
     """
     flat = {}
     for name, scores in results.items():
+        if not scores["documents"]:
+            continue
         prefix = f"reference.{name.replace(', ', '.').replace(' ', '_')}"
         prefix = f"test.{name}" if "," not in name else prefix
         for key, value in scores.items():
-            if value == value:  # not NaN
-                flat[f"{prefix}.{key}"] = int(value) if key in ("documents", "skipped") else value
+            flat[f"{prefix}.{key}"] = int(value) if key in ("documents", "skipped") else value
     return flat
 
 

@@ -1,0 +1,151 @@
+import json
+from types import SimpleNamespace
+
+import pytest
+import runs
+import torch
+from lightning.pytorch.trainer.states import TrainerFn
+
+from gile_lightning import fit
+from gile_lightning.callbacks import LastCheckpoint, PlateauEarlyStopping
+from gile_lightning.errors import InputError
+
+POPULARITY = 0.2
+
+
+class Trainer(SimpleNamespace):
+    """What early stopping asks of a trainer; `epoch` is one validation."""
+
+    def __init__(self, stopping):
+        super().__init__(
+            stopping=stopping,
+            callback_metrics={},
+            should_stop=False,
+            current_epoch=0,
+            fast_dev_run=False,
+            sanity_checking=False,
+            world_size=1,
+            state=SimpleNamespace(fn=TrainerFn.FITTING),
+            strategy=SimpleNamespace(reduce_boolean_decision=lambda decision, all: decision),
+        )
+
+    def epoch(self, precision, popularity=POPULARITY, loss=0.5):
+        self.callback_metrics = {
+            "val/average_precision": torch.tensor(precision),
+            "val/ranking_loss": torch.tensor(loss),
+            "val/popularity_average_precision": torch.tensor(popularity),
+        }
+        self.stopping.on_validation_end(self, None)
+        return self.should_stop
+
+
+def epochs(scores, **options):
+    """Return how many of the epochs are trained."""
+    trainer = Trainer(PlateauEarlyStopping(**options))
+    for number, score in enumerate(scores, 1):
+        if trainer.epoch(score):
+            return number
+    return None
+
+
+def test_no_patience_runs_on_the_plateau():
+    assert epochs([0.2, 0.19, 0.2, 0.18, 0.2, 0.2], patience=1) is None
+
+
+def test_a_gain_must_be_above_min_gain():
+    just_not, just = POPULARITY + 0.0499, POPULARITY + 0.0501
+    assert epochs([just_not] * 6, patience=1, min_gain=0.05) is None
+    assert epochs([just] * 6, patience=1, min_gain=0.05) == 2
+
+
+@pytest.mark.parametrize(("patience", "trained"), [(1, 5), (2, 8), (3, None)])
+def test_patience_runs_once_the_plateau_is_left(patience, trained):
+    scores = [0.2, 0.19, 0.2, 0.3, 0.29, 0.31, 0.3, 0.3]  # left in epoch 4, best in epoch 6
+    assert epochs(scores, patience=patience) == trained
+
+
+def test_a_fall_back_below_popularity_counts():
+    assert epochs([0.3, 0.1, 0.1], patience=2) == 3
+
+
+@pytest.mark.parametrize("plateau", [0, 3])
+def test_patience_runs_after_the_plateau_in_any_case(plateau):
+    scores = [0.2, *[0.1] * 8]
+    assert epochs(scores, patience=2, plateau=plateau) == max(1, plateau) + 2
+
+
+def test_another_score_decides_when_the_precision_has_left_the_plateau():
+    stopping = PlateauEarlyStopping("val/ranking_loss", patience=1, mode="min")
+    trainer = Trainer(stopping)
+    assert not trainer.epoch(0.2, loss=0.4)
+    assert not trainer.epoch(0.2, loss=0.5)  # worse, but on the plateau
+    assert not trainer.epoch(0.3, loss=0.3)
+    assert trainer.epoch(0.4, loss=0.31)
+
+
+@pytest.mark.parametrize("scores", [[0.2, 0.1], [0.3, 0.2], [0.2, 0.2, 0.3, 0.2, 0.1]])
+def test_state_goes_on_where_it_was(scores):
+    options = {"patience": 3, "plateau": 4}
+    after = [0.1] * 6
+    stopping = PlateauEarlyStopping(**options)
+    for score in scores:
+        Trainer(stopping).epoch(score)
+    state = json.loads(json.dumps(stopping.state_dict(), default=float))
+    state["best_score"] = torch.tensor(state["best_score"])
+    restored = PlateauEarlyStopping(**options)
+    restored.load_state_dict(state)
+    decisions = [
+        [Trainer(callback).epoch(score) for score in after] for callback in (stopping, restored)
+    ]
+    assert decisions[0] == decisions[1]
+    assert any(decisions[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"patience": 0}, "must be above 0: patience is 0"),
+        ({"monitor": "val/ranking_los"}, "did you mean 'val/ranking_loss'?"),
+        ({"monitor": "x"}, "early_stopping.monitor is 'x'; the scores are val/ranking_loss"),
+    ],
+)
+def test_bad_options(options, error):
+    with pytest.raises(InputError) as raised:
+        PlateauEarlyStopping(**options)
+    assert error in str(raised.value)
+
+
+def test_a_run_that_stopped_early_does_not_train_on(tmp_path):
+    """The learning rate is far too high, so that nothing gets better."""
+    stop = ("--early_stopping.patience", 1, "--early_stopping.plateau", 0)
+    given = runs.arguments(tmp_path / "run", "--model.optimizer.lr", 3, *stop, epochs=20)
+    first = fit.main(given)
+    last = torch.load(tmp_path / "run/checkpoints/last.ckpt", weights_only=True)
+    assert first["epochs"] < 20
+    again = fit.main([*given, "--ckpt_path", "last"])
+    assert runs.reproducible(again) == runs.reproducible(first)
+    last2 = torch.load(tmp_path / "run/checkpoints/last.ckpt", weights_only=True)
+    assert last2["global_step"] == last["global_step"]
+    assert all(torch.equal(w, last2["state_dict"][key]) for key, w in last["state_dict"].items())
+
+
+# --- the last checkpoint ---
+
+
+def test_last_checkpoint_every_so_many_steps_and_after_each_epoch(tmp_path):
+    saved = []
+    callback = LastCheckpoint(tmp_path, every_n_train_steps=3)
+    progress = SimpleNamespace(is_last_batch=False)
+    trainer = SimpleNamespace(
+        global_step=0,
+        fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress)),
+        save_checkpoint=lambda path: saved.append((trainer.global_step, path)),
+    )
+    for _ in range(2):
+        for batch in range(5):
+            trainer.global_step += 1
+            progress.is_last_batch = batch == 4
+            callback.on_train_batch_end(trainer, None, None, None, batch)
+        callback.on_train_epoch_end(trainer, None)
+    assert [step for step, _ in saved] == [3, 5, 6, 9, 10]
+    assert {path for _, path in saved} == {tmp_path / "checkpoints/last.ckpt"}

@@ -1,0 +1,159 @@
+import json
+
+import pytest
+import runs
+import torch
+
+from gile_lightning import evaluate, fit, predict
+from gile_lightning.checkpoint import (
+    AtomicCheckpointIO,
+    find_checkpoint,
+    load_classifier,
+    read_checkpoint,
+)
+from gile_lightning.data.synthetic import write_bioasq
+from gile_lightning.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def run():
+    return runs.trained()
+
+
+def test_no_code_is_needed_to_read_it(run):
+    checkpoint = torch.load(run.best, weights_only=True)
+    assert {"parts", "languages", "config"} == set(checkpoint["gile_lightning"])
+
+
+def test_the_model_comes_back(run):
+    checkpoint = read_checkpoint(run.output)
+    model = load_classifier(checkpoint)
+    weights = model.state_dict()
+    assert weights.keys() == checkpoint["state_dict"].keys()
+    assert all(torch.equal(weights[key], w) for key, w in checkpoint["state_dict"].items())
+    assert model.parts == checkpoint["gile_lightning"]["parts"]
+
+
+# --- where it is ---
+
+
+def test_the_best_of_a_run_folder_first(run, tmp_path):
+    assert find_checkpoint(run.output) == run.best
+    assert find_checkpoint(str(run.best)) == run.best
+    last = tmp_path / "checkpoints/last.ckpt"
+    last.parent.mkdir()
+    last.touch()
+    assert find_checkpoint(tmp_path) == last
+
+
+def test_no_checkpoint_there(tmp_path):
+    with pytest.raises(InputError, match=r"no checkpoints/best\.ckpt or checkpoints/last\.ckpt"):
+        read_checkpoint(tmp_path)
+    with pytest.raises(InputError, match="missing: no such file or folder"):
+        read_checkpoint(tmp_path / "missing")
+
+
+KINDS = {
+    "empty": lambda good: b"",
+    "noise": lambda good: bytes(range(256)) * 4,
+    "text": lambda good: b'{"text": "no checkpoint"}\n',
+    "truncated": lambda good: good[: len(good) // 2],
+    "code": lambda good: b"cos\nsystem\n(S'false'\ntR.",
+}
+OTHER = {
+    "a dictionary": {"a": torch.ones(3)},
+    "another program's": {"state_dict": {}, "pytorch-lightning_version": "2.6.6", "epoch": 1},
+}
+
+
+@pytest.fixture(scope="module", params=[*KINDS, *OTHER])
+def no_checkpoint(request, run, tmp_path_factory):
+    """A file that is no checkpoint of ours, and what is said of it."""
+    path = tmp_path_factory.mktemp("kinds") / "model.ckpt"
+    if request.param in OTHER:
+        torch.save(OTHER[request.param], path)
+        return path, f"{path}: a checkpoint of another kind; it was not made by gile_lightning"
+    path.write_bytes(KINDS[request.param](run.best.read_bytes()))
+    return path, f"{path}: not a readable checkpoint ("
+
+
+def test_other_files(no_checkpoint):
+    path, error = no_checkpoint
+    with pytest.raises(InputError) as raised:
+        read_checkpoint(path)
+    assert str(raised.value).startswith(error)
+    assert "\n" not in str(raised.value)
+
+
+def test_every_command_refuses_other_files(no_checkpoint, tmp_path):
+    path, error = no_checkpoint
+    (tmp_path / "in.txt").write_text("a text\n")
+    resume = runs.arguments(tmp_path / "run", "--ckpt_path", path)
+    for main, *args in (
+        (predict.main, "--checkpoint", path, "--input", tmp_path / "in.txt"),
+        (evaluate.main, "--checkpoint", path),
+        (fit.main, *resume),
+    ):
+        done = runs.call(main, *args)
+        assert done.status == 2
+        assert done.errors.splitlines()[-1].startswith(f"error: {error}")
+
+
+# --- resuming with other settings ---
+
+
+def test_other_data(run, tmp_path):
+    write_bioasq(tmp_path / "data", 100, seed=3)
+    last = run.output / "checkpoints/last.ckpt"
+    options = ("--ckpt_path", last, "--data.path", tmp_path / "data")
+    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options))
+    assert done.status == 2
+    assert "trained with another corpus or other text settings (english)" in done.errors
+
+
+def test_other_text_settings(run, tmp_path):
+    options = ("--ckpt_path", run.output / "checkpoints/last.ckpt", "--data.max_label_words", "7")
+    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options))
+    assert done.status == 2
+    assert "continue with the data it was trained on" in done.errors
+
+
+def test_other_model(run, tmp_path):
+    options = ("--ckpt_path", run.output / "checkpoints/last.ckpt", "--model.output.joint_dim", "7")
+    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options))
+    assert done.status == 2
+    assert "the model is not that of the checkpoint" in done.errors
+
+
+# --- writing ---
+
+
+def test_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    io, path = AtomicCheckpointIO(), tmp_path / "deep/last.ckpt"
+    first = {"gile_lightning": {}, "weights": torch.arange(5)}
+    io.save_checkpoint(first, path)
+    content = path.read_bytes()
+
+    def half(checkpoint, file):
+        file.write(content[: len(content) // 2])
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(torch, "save", half)
+    with pytest.raises(OSError, match="no space left"):
+        io.save_checkpoint({"gile_lightning": {}, "weights": torch.zeros(5)}, path)
+    assert path.read_bytes() == content
+    monkeypatch.undo()
+    assert torch.equal(io.load_checkpoint(path)["weights"], first["weights"])
+    second = {"gile_lightning": {}, "weights": torch.zeros(5)}
+    io.save_checkpoint(second, path)  # the left-over of the failure is in nobody's way
+    assert torch.equal(io.load_checkpoint(path)["weights"], second["weights"])
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_parts_that_are_not_to_be_had(run):
+    checkpoint = read_checkpoint(run.best)
+    parts = json.loads(json.dumps(checkpoint["gile_lightning"]["parts"]))
+    parts["encoder"]["class_path"] = "somebody.elses.Encoder"
+    checkpoint["gile_lightning"]["parts"] = parts
+    with pytest.raises(InputError, match="names a part that is not to be had here"):
+        load_classifier(checkpoint)

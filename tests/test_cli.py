@@ -1,0 +1,141 @@
+import os
+import time
+
+import pytest
+import runs
+import yaml
+from lightning.pytorch.callbacks import ModelCheckpoint
+
+from gile_lightning.callbacks import LastCheckpoint, PlateauEarlyStopping
+from gile_lightning.checkpoint import AtomicCheckpointIO
+from gile_lightning.classifier import TextClassifier
+from gile_lightning.cli import GileCLI
+from gile_lightning.data import BioASQ
+from gile_lightning.errors import InputError
+from gile_lightning.outputs import GILE
+from gile_lightning.tracking.history import History
+from gile_lightning.tracking.wandb_logger import RunLogger
+
+
+@pytest.fixture
+def cli(tmp_path, monkeypatch):
+    """Makes the command line's objects, with run folders below the test's folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GILE_LIGHTNING_RUN", raising=False)
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+
+    def make(*options, output=None):
+        return GileCLI(runs.arguments(output, *options), "test", "A test.")
+
+    return make
+
+
+def finished(folder, seconds_ago=0):
+    """Make what a run leaves when it was killed."""
+    (folder / "checkpoints").mkdir(parents=True)
+    (folder / "config.yaml").touch()
+    last = folder / "checkpoints/last.ckpt"
+    last.touch()
+    os.utime(last, (time.time() - seconds_ago,) * 2)
+    return last
+
+
+def test_what_a_configuration_makes(cli, tmp_path):
+    made = cli("--seed_everything", "7", output=tmp_path / "run")
+    assert isinstance(made.model, TextClassifier)
+    assert made.model.parts["output"]["class_path"] == f"{GILE.__module__}.GILE"
+    assert made.model.parts["seed"] == 7
+    assert isinstance(made.datamodule, BioASQ)
+    assert made.datamodule.seed == 7
+    assert made.datamodule.batch_size == 32
+    assert made.output == tmp_path / "run"
+    assert made.resume is None
+    assert not made.output.exists()  # nothing is written before there is something to write
+
+
+def test_callbacks_of_a_run(cli, tmp_path):
+    own = '[{"class_path": "runs.Interrupt"}]'
+    made = cli("--trainer.callbacks", own, "--checkpoint_every", "9", output=tmp_path / "run")
+    found = {type(callback).__name__: callback for callback in made.trainer.callbacks}
+    assert {"Interrupt", "History", "PlateauEarlyStopping", "LastCheckpoint"} <= set(found)
+    assert found["LastCheckpoint"].every_n_train_steps == 9
+    assert found["LastCheckpoint"].path == tmp_path / "run/checkpoints/last.ckpt"
+    assert found["ModelCheckpoint"].dirpath == str(tmp_path / "run/checkpoints")
+    kinds = (History, PlateauEarlyStopping, LastCheckpoint, ModelCheckpoint)
+    assert all(sum(isinstance(c, kind) for c in made.trainer.callbacks) == 1 for kind in kinds)
+    assert isinstance(made.trainer.strategy.checkpoint_io, AtomicCheckpointIO)
+    assert "ProgressBar" not in found
+    assert made.trainer.logger is None
+
+
+def test_progress_bar_and_tracker_by_default(cli):
+    made = cli("--trainer.enable_progress_bar", "null", "--trainer.logger", "null")
+    assert type(made.trainer.progress_bar_callback).__name__ == "ProgressBar"
+    assert isinstance(made.trainer.logger, RunLogger)
+
+
+def test_the_best_is_chosen_as_training_stops(cli):
+    monitor = ("--early_stopping.monitor", "val/ranking_loss", "--early_stopping.mode", "min")
+    best = cli(*monitor).trainer.checkpoint_callback
+    assert (best.monitor, best.mode) == ("val/ranking_loss", "min")
+
+
+def test_resolved_configuration_has_no_run_in_it(cli, tmp_path):
+    made = cli(output=tmp_path / "run")
+    config = yaml.safe_load(made.resolved())
+    assert not {"config", "output", "ckpt_path"} & set(config)
+    assert config["data"]["init_args"]["builtin_documents"] == runs.DOCUMENTS
+    assert config["early_stopping"]["plateau"] == 30  # also what nobody set
+    assert "seed" not in config["model"]  # it follows seed_everything
+
+
+# --- where a run is kept ---
+
+
+def test_a_run_folder_has_the_name_of_its_configuration(cli):
+    output = cli().output
+    assert output.parts[:2] == ("runs", "bioasq")
+    assert time.strptime(output.name, "%Y-%m-%d_%H-%M-%S")
+
+
+def test_processes_of_one_run_share_its_folder(cli, monkeypatch):
+    monkeypatch.setenv("GILE_LIGHTNING_RUN", "the-first-one")
+    monkeypatch.setenv("LOCAL_RANK", "1")  # a process that the first one started
+    assert str(cli().output) == "runs/bioasq/the-first-one"
+
+
+def test_used_output(cli, tmp_path):
+    finished(tmp_path / "run")
+    with pytest.raises(InputError, match="holds a run already; go on with it"):
+        cli(output=tmp_path / "run")
+
+
+def test_last_of_an_output(cli, tmp_path):
+    last = finished(tmp_path / "run")
+    made = cli("--ckpt_path", "last", output=tmp_path / "run")
+    assert (made.output, made.resume) == (tmp_path / "run", last)
+
+
+def test_last_of_all_runs_is_the_newest(cli, tmp_path):
+    for name, age in (("a", 50), ("b", 10), ("c", 30)):
+        finished(tmp_path / "runs/bioasq" / name, age)
+    finished(tmp_path / "runs/other/d")
+    assert cli("--ckpt_path", "last").resume.parts[-3:] == ("b", "checkpoints", "last.ckpt")
+
+
+def test_killed_before_the_first_checkpoint(cli, tmp_path, capsys):
+    finished(tmp_path / "run").unlink()
+    assert cli("--ckpt_path", "last", output=tmp_path / "run").resume is None
+    assert "has no checkpoint yet: starting from the beginning" in capsys.readouterr().out
+
+
+def test_a_checkpoint_by_its_path(cli, tmp_path):
+    last = finished(tmp_path / "run")
+    made = cli("--ckpt_path", last, output=tmp_path / "new")
+    assert (made.output, made.resume) == (tmp_path / "new", last)
+
+
+@pytest.mark.parametrize("output", [None, "empty"])
+def test_nothing_to_go_on_with(cli, tmp_path, output):
+    with pytest.raises(InputError, match="no run"):
+        cli("--ckpt_path", "last", output=output and tmp_path / output)

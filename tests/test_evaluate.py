@@ -1,0 +1,163 @@
+import json
+import re
+import shutil
+
+import pytest
+import runs
+
+import gile_lightning
+from gile_lightning import evaluate
+from gile_lightning.data.synthetic import write_bioasq
+
+NEW = "Kitten Therapy"
+NOTE = "Treatment of a disease of the liver in children by keeping a small animal."
+
+
+@pytest.fixture(scope="module")
+def run():
+    return runs.trained()
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    """Another BioASQ folder, with a heading more, which some of its articles have."""
+    folder = tmp_path_factory.mktemp("other")
+    write_bioasq(folder, 120, seed=5)
+    found = runs.articles(folder)
+    for article in found[::3]:
+        article["meshMajor"].append(NEW)
+    (path,) = folder.glob("allMeSH*.json")
+    lines = ",\n".join(json.dumps(article) for article in found)
+    path.write_text('{"articles":[\n' + lines + "\n]}\n")
+    (descriptors,) = folder.glob("d*.bin")
+    record = f"*NEWRECORD\nRECTYPE = D\nMH = {NEW}\nMS = {NOTE}\nUI = D999999\n\n"
+    descriptors.write_text(record + descriptors.read_text())
+    return folder
+
+
+def described(folder) -> dict[str, str]:
+    """Return the headings with a scope note, by name."""
+    (descriptors,) = folder.glob("d*.bin")
+    notes = {}
+    for record in descriptors.read_text().split("*NEWRECORD"):
+        fields = dict(line.split(" = ", 1) for line in record.splitlines() if " = " in line)
+        if fields.get("MS"):
+            notes[fields["MH"]] = fields["MS"]
+    return notes
+
+
+def expected(run, folder, notes) -> dict[str, float]:
+    """Score the articles of a folder with scikit-learn, labels beyond the model's by ``notes``."""
+    predictor = gile_lightning.load(run.best)
+    names, seen = predictor.language.labels.names, predictor.language.labels.seen
+    usable = notes.keys() | set(names)
+    tested = [
+        (runs.text(article), usable & {*article["meshMajor"]})
+        for article in runs.articles(folder)
+        if int(article["year"]) >= 2005 and usable & {*article["meshMajor"]}
+    ]
+    new = sorted(set().union(*(labels for _, labels in tested)) - set(names))
+    texts = dict(zip(names, predictor.language.labels.texts, strict=True))
+    predictor.use_labels(texts | {name: notes[name] for name in new})
+    logits = predictor.logits([text for text, _ in tested]).numpy()
+    targets = runs.positives([sorted(labels) for _, labels in tested], [*names, *new])
+    sets = {"seen": slice(seen), "unseen": slice(seen, None), "all": slice(None)}
+    return {
+        f"test.{name}.{key}": score
+        for name, part in sets.items()
+        for key, score in runs.ranking_scores(logits[:, part], targets[:, part]).items()
+    }
+
+
+@pytest.mark.parametrize("form", ["run folder", "file", "with an equals sign"])
+def test_the_numbers_of_fit(run, form, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    given = {
+        "run folder": ["--checkpoint", run.output],
+        "file": ["--checkpoint", run.best],
+        "with an equals sign": [f"--checkpoint={run.output}"],
+    }[form]
+    metrics = runs.call(evaluate.main, *given).result
+    course = {"epochs", *runs.TIMED}
+    assert metrics == {key: value for key, value in run.metrics.items() if key not in course}
+    assert not list(tmp_path.iterdir())  # nothing is left behind
+
+
+def test_linear():
+    run = runs.trained(*runs.LINEAR)
+    metrics = evaluate.main(["--checkpoint", str(run.output)])
+    assert metrics.items() < run.metrics.items()
+    assert not [key for key in metrics if "unseen" in key or ".all." in key]
+
+
+def test_another_corpus(run, other):
+    done = runs.call(evaluate.main, "--checkpoint", run.output, "--data.path", other)
+    scores = expected(run, other, described(other))
+    assert scores["test.unseen.documents"] > 10
+    for key, score in scores.items():
+        assert done.result[key] == pytest.approx(score, abs=1e-6), key
+    assert "built-in corpus" not in done.printed
+    known = gile_lightning.load(run.best).language.labels
+    counts = re.search(r"(\d+) labels seen in training, (\d+) unseen", done.printed)
+    assert int(counts[1]) == known.seen
+    assert int(counts[2]) > len(known) - known.seen
+
+
+def test_documents_alone(run, other, tmp_path):
+    (path,) = other.glob("allMeSH*.json")
+    shutil.copy(path, tmp_path / path.name)
+    metrics = evaluate.main(["--checkpoint", str(run.output), "--data.path", str(tmp_path)])
+    for key, score in expected(run, other, {}).items():
+        assert metrics[key] == pytest.approx(score, abs=1e-6), key
+
+
+def test_output(run, tmp_path):
+    output = tmp_path / "deep/scores"
+    metrics = evaluate.main(["--checkpoint", str(run.output), "--output", str(output)])
+    assert json.loads((output / "metrics.json").read_text()) == metrics
+    assert [file.name for file in output.iterdir()] == ["metrics.json"]
+
+
+# --- errors ---
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        ((), "--checkpoint RUN is needed: a checkpoint file or a run folder"),
+        (("--checkpoint",), "--checkpoint RUN is needed: a checkpoint file or a run folder"),
+        (("--checkpoint", "/no/where"), "/no/where: no such file or folder (--checkpoint)"),
+    ],
+)
+def test_no_checkpoint(args, error):
+    done = runs.call(evaluate.main, *args)
+    assert done.status == 2
+    assert done.errors == f"error: {error}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (("--data.path", "/no/where"), "/no/where: no such folder (--data.path)"),
+        (("--data.language", "german"), "the model knows english, not german: set --data.language"),
+        (("--data.batch_sise", "3"), "did you mean 'batch_size'?"),
+        (("--model.output.joint_dim", "7"), "the model is not that of the checkpoint"),
+    ],
+)
+def test_other_mistakes(run, options, error):
+    done = runs.call(evaluate.main, "--checkpoint", run.output, *options)
+    assert done.status == 2
+    assert done.errors.startswith("error: ")
+    assert error in done.errors.splitlines()[0]
+
+
+def test_a_run_is_not_overwritten(run):
+    done = runs.call(evaluate.main, "--checkpoint", run.output, "--output", run.output)
+    assert done.status == 2
+    assert str(run.output) in done.errors
+
+
+def test_help():
+    done = runs.call(evaluate.main, "--help")
+    assert done.status == 0
+    assert "--checkpoint RUN" in done.printed

@@ -1,0 +1,304 @@
+import csv
+import json
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+import runs
+import torch
+import wandb
+import yaml
+
+import gile_lightning
+from gile_lightning import fit, predict
+from gile_lightning.errors import InputError
+
+SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
+COUNTS = ("documents", "skipped")
+SETS = ("test.seen", "test.unseen", "test.all")
+REFERENCES = ("reference.seen.by_popularity", "reference.unseen.at_random")
+FIGURES = ("parameters", "seconds", "documents_per_second", "epochs")
+
+
+@pytest.fixture(scope="module")
+def run():
+    return runs.trained()
+
+
+def refused(*args) -> str:
+    """Run `fit`, which must leave with status 2 and the error first; return that line."""
+    done = runs.call(fit.main, *args)
+    assert done.status == 2
+    assert done.errors.startswith("error: ")
+    return done.errors.splitlines()[0]
+
+
+def state(path: Path) -> dict[str, torch.Tensor]:
+    return torch.load(path, weights_only=True)["state_dict"]
+
+
+# --- the run folder ---
+
+
+def test_run_folder(run):
+    files = {str(f.relative_to(run.output)) for f in run.output.rglob("*") if f.is_file()}
+    checkpoints = {"checkpoints/best.ckpt", "checkpoints/last.ckpt"}
+    assert files == {"config.yaml", "metrics.csv", "metrics.json", "skipped.json"} | checkpoints
+
+
+def test_keys_of_the_metrics(run):
+    ranked = {f"{name}.{key}" for name in SETS + REFERENCES for key in SCORES + COUNTS}
+    assert set(run.metrics) == ranked | set(FIGURES)
+
+
+def test_scores_are_fractions(run):
+    scores = [value for key, value in run.metrics.items() if key.split(".")[-1] in SCORES]
+    assert len(scores) == 25
+    assert all(0 <= score <= 1 for score in scores)
+    for name in SETS:
+        hit, miss = (run.metrics[f"{name}.{key}"] for key in ("precision_at_1", "one_error"))
+        assert hit + miss == pytest.approx(1)
+
+
+def test_parameters_are_those_of_the_checkpoint(run):
+    assert run.metrics["parameters"] == sum(w.numel() for w in state(run.best).values())
+
+
+def test_test_metrics_are_scikit_learns(run):
+    predictor = gile_lightning.load(run.best)
+    names, seen = predictor.language.labels.names, predictor.language.labels.seen
+    tested = [a for a in runs.articles() if int(a["year"]) >= 2005 and {*a["meshMajor"]} & {*names}]
+    logits = predictor.logits([runs.text(article) for article in tested]).numpy()
+    targets = runs.positives([article["meshMajor"] for article in tested], names)
+    popularity = torch.arange(len(names), 0, -1).expand(len(tested), -1).numpy()
+    expected = {
+        "test.seen": runs.ranking_scores(logits[:, :seen], targets[:, :seen]),
+        "test.unseen": runs.ranking_scores(logits[:, seen:], targets[:, seen:]),
+        "test.all": runs.ranking_scores(logits, targets),
+        "reference.seen.by_popularity": runs.ranking_scores(
+            popularity[:, :seen], targets[:, :seen]
+        ),
+    }
+    for name, scores in expected.items():
+        for key, score in scores.items():
+            assert run.metrics[f"{name}.{key}"] == pytest.approx(score, abs=1e-6), (name, key)
+
+
+def test_history_has_a_row_per_epoch(run):
+    rows = list(csv.DictReader((run.output / "metrics.csv").read_text().splitlines()))
+    trained = round(0.9 * sum(int(a["year"]) < 2005 for a in runs.articles()))
+    steps = -(-trained // runs.DATA["batch_size"])
+    assert [(row["epoch"], row["step"]) for row in rows] == [
+        ("0", str(steps)),
+        ("1", str(2 * steps)),
+    ]
+    assert set(rows[0]) == {
+        *("epoch", "step", "train/loss", "val/popularity_average_precision"),
+        *(f"val/{key}" for key in SCORES),
+    }
+    assert run.metrics["epochs"] == len(rows)
+
+
+def test_skipped_counts(run):
+    skipped = json.loads((run.output / "skipped.json").read_text())
+    described = set(gile_lightning.load(run.best).language.labels.names)
+    assignments = [label for article in runs.articles() for label in article["meshMajor"]]
+    missing = sum(label not in described for label in assignments)
+    assert skipped["label assignments without a description"]["count"] == missing
+
+
+def test_console(run):
+    lines = run.printed.splitlines()
+    assert "built-in corpus" in lines[0]
+    assert "say nothing about MEDLINE" in lines[0]
+    assert sum(line.startswith("left out: ") for line in lines) == 4
+    assert f"parameters in all: {run.metrics['parameters']:,}" in lines
+    start = next(i for i, line in enumerate(lines) if line.startswith("labels "))
+    rows = {line[:22].strip(): line[22:].split() for line in lines[start + 2 : start + 7]}
+    assert list(rows) == ["seen", "seen, by popularity", "unseen", "unseen, at random", "all"]
+    for name in ("seen", "unseen", "all"):
+        scores = [f"{100 * run.metrics[f'test.{name}.{key}']:.2f}" for key in SCORES]
+        assert rows[name] == [str(run.metrics[f"test.{name}.documents"]), *scores]
+    assert f"run folder: {run.output}" in lines
+
+
+# --- repeating a run ---
+
+
+def test_the_stored_configuration_repeats_the_run(run, tmp_path):
+    config, output = run.output / "config.yaml", tmp_path / "again"
+    again = fit.main(["--config", str(config), "--output", str(output)])
+    assert runs.reproducible(again) == runs.reproducible(run.metrics)
+    for name in ("best", "last"):
+        weights, weights2 = (state(o / f"checkpoints/{name}.ckpt") for o in (run.output, output))
+        assert weights.keys() == weights2.keys()
+        assert all(torch.equal(weights[key], weights2[key]) for key in weights)
+    assert config.read_text() == (output / "config.yaml").read_text()
+
+
+def test_another_seed_is_another_run(run, tmp_path):
+    other = fit.main(runs.arguments(tmp_path / "run", "--seed_everything", "7"))
+    assert other["test.all.documents"] == run.metrics["test.all.documents"]
+    assert other["test.seen.ranking_loss"] != run.metrics["test.seen.ranking_loss"]
+
+
+def test_an_output_that_was_used_is_refused(run):
+    before = (run.output / "metrics.json").read_bytes()
+    error = refused(*runs.arguments(run.output))
+    assert str(run.output) in error
+    assert "--ckpt_path last" in error
+    assert (run.output / "metrics.json").read_bytes() == before
+
+
+def test_nothing_to_go_on_with(tmp_path):
+    error = refused(*runs.arguments(tmp_path, "--ckpt_path", "last"))
+    assert error == f"error: {tmp_path}: no run there to go on with (--ckpt_path last)"
+    missing = refused(*runs.arguments(tmp_path, "--ckpt_path", tmp_path / "missing.ckpt"))
+    assert str(tmp_path / "missing.ckpt") in missing
+
+
+def test_no_epoch_tests_the_model_as_it_is(tmp_path):
+    metrics = fit.main(runs.arguments(tmp_path / "run", epochs=0))
+    assert metrics["epochs"] == 0
+    assert 0.3 < metrics["test.unseen.ranking_loss"] < 0.7  # random vectors
+
+
+# --- the command line ---
+
+
+@pytest.mark.parametrize("path", sorted(runs.CONFIG.parent.glob("*.yaml")), ids=lambda p: p.stem)
+def test_every_shipped_configuration_parses(path):
+    done = runs.call(fit.main, "--config", path, "--print_config")
+    assert done.status == 0
+    printed, shipped = yaml.safe_load(done.printed), yaml.safe_load(path.read_text())
+    assert set(shipped) <= set(printed)
+    for key, value in shipped["data"]["init_args"].items():
+        assert printed["data"]["init_args"][key] == value
+
+
+def test_the_printed_configuration_can_be_used(tmp_path):
+    printed = runs.call(fit.main, *runs.arguments(None), "--print_config").printed
+    (tmp_path / "printed.yaml").write_text(printed)
+    again = runs.call(fit.main, "--config", tmp_path / "printed.yaml", "--print_config")
+    assert again.status == 0
+    assert yaml.safe_load(again.printed) == yaml.safe_load(printed)
+
+
+def test_help():
+    done = runs.call(fit.main, "--help")
+    assert done.status == 0
+    assert fit.DESCRIPTION[:60] in " ".join(done.printed.split())
+    for key in ("--output", "--ckpt_path", "--model.encoder", "--data", "--early_stopping.plateau"):
+        assert f"{key} " in done.printed
+
+
+def test_arguments_of_the_process(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["fit", "--config", str(runs.CONFIG), "--print_config"])
+    with pytest.raises(SystemExit) as stop:
+        fit.main()
+    assert not stop.value.code
+    assert (
+        yaml.safe_load(capsys.readouterr().out)["model"]["output"]["init_args"]["joint_dim"] == 500
+    )
+
+
+# --- other parts, by override ---
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--model.encoder.pooling", "gile_lightning.encoders.SumPooling"),
+        ("--model.sampler", "gile_lightning.sampling.AllLabels"),
+        ("--model.sampler", "gile_lightning.sampling.SharedUniformLabels"),
+        ("--model.norm", "torch.nn.Identity"),
+        ("--model.output.joint_dim", "matched"),
+    ],
+    ids=lambda options: options[1].split(".")[-1],
+)
+def test_other_parts(options, tmp_path):
+    metrics = fit.main(runs.arguments(tmp_path / "run", *options, epochs=1))
+    assert {f"{name}.average_precision" for name in SETS} < set(metrics)
+    config = yaml.safe_load((tmp_path / "run/config.yaml").read_text())
+    assert options[1] in json.dumps(config["model"])
+    texts = ["Liver disease in mice.", "Growth of bacteria"]
+    assert len(gile_lightning.load(tmp_path / "run").predict(texts, top_k=3)[1]) == 3
+
+
+def test_released_treatment_of_documents_without_a_positive(run, tmp_path):
+    given = ("--model.without_positive", "released")
+    metrics = fit.main(runs.arguments(tmp_path / "run", *given))
+    for name in SETS:
+        counted, skipped = (run.metrics[f"{name}.{key}"] for key in COUNTS)
+        everyone = counted + skipped
+        assert metrics[f"{name}.documents"] == everyone
+        for key, stand_in in (("ranking_loss", 0), ("average_precision", 1), ("one_error", 1)):
+            mean = (run.metrics[f"{name}.{key}"] * counted + stand_in * skipped) / everyone
+            assert metrics[f"{name}.{key}"] == pytest.approx(mean)
+
+
+def test_linear_output_layer(tmp_path):
+    run = runs.trained(*runs.LINEAR)
+    assert not [key for key in run.metrics if "unseen" in key or ".all." in key]
+    assert {f"test.seen.{key}" for key in SCORES + COUNTS} < set(run.metrics)
+    assert "unseen" not in run.printed[run.printed.index("\nlabels ") :]
+    predictor = gile_lightning.load(run.best)
+    labels = predictor.language.labels
+    assert len(predictor.predict(["a text"], top_k=None)[0]) == labels.seen
+    (tmp_path / "new.jsonl").write_text('{"name": "new", "description": "a new one"}\n')
+    (tmp_path / "in.txt").write_text("a text\n")
+    given = ("--checkpoint", run.output, "--input", tmp_path / "in.txt")
+    done = runs.call(predict.main, *given, "--labels", tmp_path / "new.jsonl")
+    assert done.status == 2
+    assert "Linear" in done.errors
+    assert "gile_lightning.outputs.GILE" in done.errors
+
+
+# --- when training fails ---
+
+
+def test_divergence_is_a_clear_error(tmp_path):
+    error = refused(*runs.arguments(tmp_path / "run", "--model.optimizer.lr", "1e30"))
+    assert "training diverged; lower the learning rate (model.optimizer)" in error
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (("--data.path", "/no/where"), "/no/where: no such folder (--data.path)"),
+        (("--data", "Corpus"), "no documents: set --data.path"),
+    ],
+)
+def test_no_data(options, error, tmp_path):
+    assert refused(*runs.arguments(tmp_path / "run", *options)) == f"error: {error}"
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("error", [RuntimeError, InputError])
+def test_the_tracker_is_closed_whatever_happens(error, monkeypatch, tmp_path):
+    finished = []
+
+    def fail(cli):
+        raise error("no luck")
+
+    monkeypatch.setattr(fit, "fit", fail)
+    monkeypatch.setattr(wandb, "finish", lambda: finished.append(1))
+    with pytest.raises((RuntimeError, SystemExit)):
+        fit.main(runs.arguments(tmp_path / "run"))
+    assert finished == [1]
+
+
+def test_an_interrupted_run_says_how_to_go_on(tmp_path):
+    interrupt = {"class_path": "runs.Interrupt"}
+    handler = signal.getsignal(signal.SIGINT)
+    output = tmp_path / "run"
+    try:
+        done = runs.call(
+            fit.main, *runs.arguments(output, "--trainer.callbacks", json.dumps([interrupt]))
+        )
+    finally:
+        signal.signal(signal.SIGINT, handler)  # Lightning leaves it ignored
+    assert done.status
+    assert f"interrupted; go on with --output {output} --ckpt_path last" in done.printed
+    assert not (output / "metrics.json").exists()

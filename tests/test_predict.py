@@ -1,0 +1,332 @@
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+import runs
+import torch
+
+import gile_lightning
+from gile_lightning import predict
+from gile_lightning.data.text import tokenize
+from gile_lightning.scorer import Scorer
+
+TEXTS = [
+    "Fibrosis of the liver in mice.",
+    "Bacterial growth at 37 degrees; a trial.",
+    "The kidney of the rat after surgery",
+    "Children with asthma (n=12).",
+    "Cell lines, gene expression and drug resistance",
+]
+LABELS = [
+    {"name": "Kittens", "description": "Young cats that are kept as pets in the house."},
+    {"name": "Liver", "description": "A large organ that makes bile."},
+    {"name": "Tests", "description": "Programs that show that others work."},
+]
+
+
+@pytest.fixture(scope="module")
+def run():
+    return runs.trained()
+
+
+@pytest.fixture(scope="module")
+def scores(run):
+    """The probability of each label of the model for each text, computed from the weights."""
+    state = torch.load(run.best, weights_only=True)
+    weights = {k: w.double() for k, w in state["state_dict"].items()}
+    language = state["gile_lightning"]["languages"]["english"]
+    return probabilities(weights, language, TEXTS, language["labels"]["texts"])
+
+
+def probabilities(weights, language, texts, labels):
+    """Score texts and labels one by one, as the paper's equations say."""
+    vocabulary = language["vocabulary"].split("\n")
+    ids = {word: i for i, word in enumerate(vocabulary)}
+
+    def part(name):
+        return weights[f"scorers.english.{name}"]
+
+    def linear(name, x):
+        return x @ part(f"{name}.weight").T + part(f"{name}.bias")
+
+    def vectors(text, limit):
+        words = tokenize(text)[:limit]
+        return part("embedding.weight")[[ids.get(w, len(ids) - 1) for w in words]]
+
+    def norm(x):
+        return (x - x.mean()) / (x.var(unbiased=False) + 1e-5).sqrt()
+
+    def document(text):
+        states = linear("encoder.layer.linear", vectors(text, 300)).relu()
+        hidden = linear("encoder.pooling.hidden", states).relu()
+        attention = linear("encoder.pooling.score", hidden).softmax(0)
+        return linear("output.document_projection", norm((attention * states).sum(0))).relu()
+
+    def label(text):
+        return linear("output.label_projection", norm(vectors(text, 50).mean(0))).relu()
+
+    projected = [label(text) for text in labels]
+    rows = [[linear("output.unit", document(t) * e).item() for e in projected] for t in texts]
+    return torch.tensor(rows).sigmoid()
+
+
+@pytest.fixture
+def call(run, tmp_path, monkeypatch):
+    """Calls the command on lines of text; returns the lines it wrote and what it said."""
+
+    def call(lines, *options, text=None):
+        source, target = tmp_path / "in", tmp_path / "out.jsonl"
+        target.unlink(missing_ok=True)
+        content = text if text is not None else "".join(f"{line}\n" for line in lines)
+        source.write_bytes(content.encode())
+        given = ["--checkpoint", run.output, "--input", source, "--output", target]
+        done = runs.call(predict.main, *given, *options)
+        assert not done.printed
+        written = target.read_text().splitlines() if target.is_file() else []
+        return [json.loads(line) for line in written], done
+
+    return call
+
+
+@pytest.fixture
+def labels(tmp_path):
+    def write(records=LABELS):
+        path = tmp_path / "labels.jsonl"
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+        return path
+
+    return write
+
+
+def assert_predicted(found, row, names, count):
+    """Check labels and scores against a row of probabilities."""
+    best = row.sort(descending=True)
+    assert [label["name"] for label in found] == [names[i] for i in best.indices[:count]]
+    assert [label["score"] for label in found] == pytest.approx(best.values[:count].tolist(), 1e-4)
+
+
+# --- scores ---
+
+
+def test_scores_are_those_of_the_equations(call, run, scores):
+    names = gile_lightning.load(run.best).language.labels.names
+    written, done = call(TEXTS)
+    assert done.status is None
+    assert done.errors == ""
+    assert [line["id"] for line in written] == [1, 2, 3, 4, 5]
+    for line, row in zip(written, scores, strict=True):
+        assert_predicted(line["labels"], row, names, 5)
+
+
+def test_new_labels(call, run, labels):
+    state = torch.load(run.best, weights_only=True)
+    weights = {k: w.double() for k, w in state["state_dict"].items()}
+    language = state["gile_lightning"]["languages"]["english"]
+    rows = probabilities(weights, language, TEXTS, [label["description"] for label in LABELS])
+    written, _ = call(TEXTS, "--labels", labels(), "--top_k", 7)  # more than there are
+    for line, row in zip(written, rows, strict=True):
+        assert_predicted(line["labels"], row, [label["name"] for label in LABELS], 3)
+
+
+def test_top_k(call):
+    everything, _ = call(TEXTS, "--top_k", 10_000)
+    two, _ = call(TEXTS, "--top_k", 2)
+    count = len(everything[0]["labels"])
+    assert count > 400  # every label of the model
+    assert [line["labels"] for line in two] == [line["labels"][:2] for line in everything]
+
+
+def test_threshold_is_exclusive(call):
+    everything, _ = call(TEXTS[:1], "--top_k", 10_000)
+    ranked = everything[0]["labels"]
+    limit = ranked[7]["score"]
+    above = [label for label in ranked if label["score"] > limit]
+    assert 0 < len(above) <= 7
+    alone, _ = call(TEXTS[:1], "--threshold", repr(limit))
+    assert alone[0]["labels"] == above
+    both, _ = call(TEXTS[:1], "--threshold", repr(limit), "--top_k", 3)
+    assert both[0]["labels"] == above[:3]
+    none, _ = call(TEXTS[:1], "--threshold", 1)
+    assert none == [{"id": 1, "labels": []}]
+
+
+def test_batches_do_not_matter(call):
+    whole, _ = call(TEXTS)
+    single, _ = call(TEXTS, "--batch_size", 1)
+    for line, line2 in zip(whole, single, strict=True):
+        assert [x["name"] for x in line["labels"]] == [x["name"] for x in line2["labels"]]
+        for label, label2 in zip(line["labels"], line2["labels"], strict=True):
+            assert label["score"] == pytest.approx(label2["score"], rel=1e-5)
+
+
+# --- input ---
+
+
+def test_json_lines(call):
+    title, abstract = TEXTS[0], TEXTS[1]
+    lines = [
+        {"text": f"{title} {abstract}"},
+        {"id": "a", "title": title, "abstract": abstract},
+        {"pmid": 77, "title": title, "abstractText": abstract, "text": None},
+        {"id": 0, "text": f"{title} {abstract}", "pmid": 5},
+        {"id": "", "text": f"{title} {abstract}", "other": [1]},
+    ]
+    written, done = call(map(json.dumps, lines))
+    assert done.status is None
+    assert [line["id"] for line in written] == [1, "a", 77, 0, 5]
+    assert all(line["labels"] == written[0]["labels"] for line in written)
+    plain, _ = call([f"{title} {abstract}"])
+    assert plain[0]["labels"] == written[0]["labels"]
+
+
+def test_plain_text_that_looks_like_json(call):
+    written, _ = call(['{"text": "a"}', "b"], "--format", "text")
+    assert [line["id"] for line in written] == [1, 2]
+    assert all(line["labels"] for line in written)
+
+
+def test_byte_order_mark(call):
+    written, _ = call((), text='\ufeff{"id": "x", "text": "Liver"}\n')
+    assert written[0]["id"] == "x"
+
+
+def test_texts_without_a_word_get_no_label(call):
+    lines = [
+        {"id": 1, "text": ""},
+        {"id": 2, "title": "", "abstract": None},
+        {"id": 3, "text": "x"},
+    ]
+    written, done = call(map(json.dumps, lines))
+    assert done.status is None
+    assert [len(line["labels"]) for line in written] == [0, 0, 5]
+
+
+def test_broken_lines_are_left_out_and_counted(call):
+    lines = ['{"text": "one"}', '{"text": "tw', "", "[3]", '{"text": "four"}', "  "]
+    written, done = call(lines)
+    assert [line["id"] for line in written] == [1, 5]
+    errors = done.errors.splitlines()
+    assert len(errors) == 3
+    assert [error.split(":")[1] for error in errors[:2]] == ["2", "4"]
+    assert errors[-1].endswith("left out 2 broken and 2 empty lines")
+
+
+def test_too_many_broken_lines(call):
+    _, done = call(['{"text": "one"}', *["plain"] * 101])
+    assert done.status == 2
+    assert "in:102: more than 100 lines are not JSON objects" in done.errors.splitlines()[-1]
+    assert "--format text" in done.errors
+
+
+def test_empty_input(call):
+    written, done = call([])
+    assert written == []
+    assert done.status is None
+
+
+# --- streams ---
+
+
+def test_standard_input_and_output(run, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Liver\nKidney\n"))
+    predict.main(["--checkpoint", str(run.output), "--top_k", "1"])
+    captured = capsys.readouterr()
+    lines = [json.loads(line) for line in captured.out.splitlines()]
+    assert [line["id"] for line in lines] == [1, 2]
+    assert captured.err == ""
+
+
+def test_each_batch_is_written_before_the_next_is_read(run, monkeypatch, tmp_path):
+    target = tmp_path / "out.jsonl"
+    written = []
+
+    def lines():
+        for text in TEXTS:
+            written.append(len(target.read_text().splitlines()) if target.exists() else 0)
+            yield text
+
+    monkeypatch.setattr(sys, "stdin", lines())
+    args = ["--checkpoint", run.output, "--output", target, "--batch_size", 2]
+    predict.main([str(arg) for arg in args])
+    assert written == [0, 0, 2, 2, 4]
+
+
+def test_labels_are_encoded_once(call, labels, monkeypatch):
+    encoded = []
+    encode = Scorer.encode_labels
+    monkeypatch.setattr(
+        Scorer, "encode_labels", lambda self, texts: encoded.append(1) or encode(self, texts)
+    )
+    call(TEXTS, "--labels", labels(), "--batch_size", 1)
+    assert len(encoded) == 2  # the model's own and the new ones
+
+
+def test_nobody_reads_on(run):
+    """As with `| head -1`: no traceback."""
+    command = [sys.executable, "-m", "gile_lightning.predict", "--checkpoint", str(run.output)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*command, "--batch_size", "1"], text=True, **pipes) as process:
+        process.stdin.write("Liver\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1  # before the input ends
+        process.stdout.close()
+        process.stdin.write("Liver\n" * 3)
+        process.stdin.close()
+        assert process.wait(60) == 1
+        assert process.stderr.read() == ""
+
+
+# --- errors ---
+
+
+@pytest.mark.parametrize(
+    ("records", "errors"),
+    [
+        ([], ["labels.jsonl: no JSON object"]),
+        ([*LABELS, LABELS[1]], ["labels.jsonl:4", "'Liver'", "labels.jsonl:2"]),
+        ([{"name": "Liver"}], ["labels.jsonl:1", "'Liver' has no description"]),
+        ([{"title": "Liver", "description": "x"}], ["labels.jsonl:1", "needs a 'name'", "title"]),
+        ([{"name": "Liver", "description": "  "}], ["labels.jsonl:1", "'Liver' has no descr"]),
+    ],
+)
+def test_bad_labels(call, labels, records, errors):
+    written, done = call(TEXTS, "--labels", labels(records))
+    assert done.status == 2
+    assert written == []
+    (line,) = done.errors.splitlines()
+    assert all(error in line for error in errors)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (("--labels", "/no/where.jsonl"), "/no/where.jsonl: no such file"),
+        (("--output", "/no/where/out.jsonl"), "/no/where/out.jsonl: No such file or directory"),
+        (("--input", "/no/where.txt"), "/no/where.txt: No such file or directory (--input)"),
+        (("--checkpoint", "/no/where"), "/no/where: no such file or folder (--checkpoint)"),
+        (("--top_k", "0"), "must be above 0: top_k is 0"),
+        (("--batch_size", "-1"), "must be above 0: batch_size is -1"),
+        (("--device", "gpu7"), "device 'gpu7' cannot be used"),
+        (("--batch_sise", "1"), "unknown key 'batch_sise'; did you mean 'batch_size'?"),
+    ],
+)
+def test_mistakes(call, options, error):
+    _, done = call(TEXTS, *options)
+    assert done.status == 2
+    assert done.errors.startswith(f"error: {error}")
+
+
+def test_wrong_keys(call):
+    _, done = call(['{"txt": "Liver", "year": 1999}'])
+    assert done.status == 2
+    assert "in:1: no 'text' (or 'title' and 'abstract'); the keys are txt, year" in done.errors
+
+
+def test_other_encoding(call, tmp_path):
+    path = tmp_path / "latin.txt"
+    path.write_bytes("Ménière".encode("latin-1"))
+    _, done = call((), "--input", path)
+    assert done.status == 2
+    assert f"{path}: not UTF-8 text near line 1" in done.errors

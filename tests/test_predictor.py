@@ -1,0 +1,183 @@
+import json
+import shutil
+
+import pytest
+import runs
+import torch
+
+import gile_lightning
+from gile_lightning.classifier import TextClassifier
+from gile_lightning.data.labels import LabelSet
+from gile_lightning.data.language import Language
+from gile_lightning.data.text import TextEncoder
+from gile_lightning.errors import InputError
+from gile_lightning.predictor import Predictor
+from gile_lightning.scorer import Scorer
+
+TEXTS = ["Fibrosis of the liver in mice.", "The kidney of the rat after surgery"]
+LABELS = {"Kittens": "Young cats that are kept in the house.", "Liver": "A large organ."}
+
+
+@pytest.fixture(scope="module")
+def predictor():
+    return gile_lightning.load(runs.trained().output)
+
+
+def test_prediction(predictor):
+    logits = predictor.logits(TEXTS)
+    names = predictor.language.labels.names
+    for found, row in zip(predictor.predict(TEXTS, top_k=3), logits, strict=True):
+        order = row.argsort(descending=True)[:3].tolist()
+        assert [label["name"] for label in found] == [names[i] for i in order]
+        assert [label["score"] for label in found] == row[order].sigmoid().tolist()
+
+
+def test_five_labels_by_default(predictor):
+    assert [len(found) for found in predictor.predict(TEXTS)] == [5, 5]
+
+
+def test_no_limit(predictor):
+    (found,) = predictor.predict(TEXTS[:1], top_k=None)
+    assert len(found) == len(predictor.language.labels)
+    limit = found[9]["score"]
+    (above,) = predictor.predict(TEXTS[:1], top_k=None, threshold=limit)
+    assert above == [label for label in found if label["score"] > limit]
+
+
+@pytest.mark.parametrize("form", ["mapping", "records", "path", "name of a file"])
+def test_new_labels(predictor, form, tmp_path):
+    records = [{"name": name, "description": text} for name, text in LABELS.items()]
+    path = tmp_path / "labels.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)))
+    forms = {"mapping": LABELS, "records": records, "path": path, "name of a file": str(path)}
+    own = predictor.predict(TEXTS)
+    expected = predictor.predict(TEXTS, LABELS)
+    assert predictor.predict(TEXTS, forms[form]) == expected
+    assert [{label["name"] for label in found} for found in expected] == [set(LABELS)] * 2
+    assert predictor.predict(TEXTS) == own  # the model's own labels again
+
+
+def test_a_description_counts_not_a_name(predictor):
+    labels = predictor.language.labels
+    name, described = labels.names[0], labels.texts[0]
+    own = predictor.predict(TEXTS, top_k=None)
+    renamed = predictor.predict(TEXTS, {"Other": described})
+    for found, (label,) in zip(own, renamed, strict=True):
+        score = next(x["score"] for x in found if x["name"] == name)
+        assert label["score"] == pytest.approx(score, rel=1e-5)
+
+
+def test_labels_stay_in_use(predictor, monkeypatch):
+    encoded = []
+    encode = Scorer.encode_labels
+    monkeypatch.setattr(
+        Scorer, "encode_labels", lambda self, texts: encoded.append(1) or encode(self, texts)
+    )
+    predictor.use_labels(LABELS)
+    first, second = predictor.predict(TEXTS), predictor.predict(TEXTS)
+    predictor.use_labels(None)
+    assert len(encoded) == 1
+    assert first == second
+    assert {label["name"] for label in first[0]} == set(LABELS)
+
+
+def test_own_labels_come_back_after_an_error(predictor):
+    own = predictor.predict(TEXTS)
+    with pytest.raises(InputError, match="top_k is 0"):
+        predictor.predict(TEXTS, LABELS, top_k=0)
+    assert predictor.predict(TEXTS) == own
+
+
+def test_no_texts(predictor):
+    assert predictor.predict([]) == []
+
+
+def test_texts_without_a_word(predictor):
+    assert [len(found) for found in predictor.predict(["", " \n", "word"])] == [0, 0, 5]
+
+
+def test_stream_takes_texts_one_batch_at_a_time(predictor):
+    taken = []
+    texts = (taken.append(i) or text for i, text in enumerate(TEXTS * 3))
+    stream = predictor.stream(texts, batch_size=2)
+    next(stream)
+    assert taken == [0, 1]
+    assert len(list(stream)) == 5
+
+
+@pytest.mark.parametrize(
+    ("labels", "error"),
+    [
+        ({}, "no label given"),
+        ([], "no label given"),
+        ([{"description": "x"}], "label 0: a label needs a name"),
+        ({"a": "x", "b": " "}, "label 1: the label 'b' has no description"),
+        ([{"name": "a", "description": "x"}] * 2, "label 1: the label 'a' is there .* label 0"),
+        ("/no/where.jsonl", "/no/where.jsonl: no such file"),
+    ],
+)
+def test_bad_labels(predictor, labels, error):
+    with pytest.raises(InputError, match=error):
+        predictor.predict(TEXTS, labels)
+
+
+def test_one_text_is_no_list(predictor):
+    with pytest.raises(InputError, match="a list of texts, not one text"):
+        predictor.predict("Liver")
+
+
+def test_linear_scores_no_other_labels():
+    predictor = gile_lightning.load(runs.trained(*runs.LINEAR).best)
+    with pytest.raises(InputError, match=r"Linear scores only .* gile_lightning\.outputs\.GILE"):
+        predictor.predict(TEXTS, LABELS)
+    labels = predictor.language.labels
+    scored = {label["name"] for label in predictor.predict(TEXTS[:1], top_k=None)[0]}
+    assert scored == set(labels.names[: labels.seen])
+
+
+def test_a_checkpoint_is_all_it_takes(predictor, tmp_path, monkeypatch):
+    """Without the run folder and the corpus, at another place."""
+    expected = predictor.predict(TEXTS, top_k=None)
+    new = predictor.predict(TEXTS, LABELS)
+    run = runs.trained()
+    (tmp_path / "elsewhere").mkdir()
+    shutil.copy(run.best, tmp_path / "elsewhere/model.ckpt")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    away = runs.folder().rename(f"{runs.folder()}-away")
+    try:
+        moved = gile_lightning.load("model.ckpt")
+    finally:
+        away.rename(runs.folder())
+    assert moved.predict(TEXTS, top_k=None) == expected
+    assert moved.predict(TEXTS, LABELS) == new
+
+
+# --- several languages ---
+
+
+def two_languages():
+    model = TextClassifier()
+    languages = {
+        name: Language(TextEncoder([*words, "UNK"]), LabelSet([f"{name} label"], [words[0]], [1]))
+        for name, words in {"english": ["liver"], "german": ["leber", "niere"]}.items()
+    }
+    torch.manual_seed(0)
+    model.build(languages)
+    return model
+
+
+def test_a_language_must_be_chosen():
+    with pytest.raises(InputError, match=r"several languages \(english, german\): choose one"):
+        Predictor(two_languages())
+    with pytest.raises(InputError, match="no 'french'; its languages are english, german"):
+        Predictor(two_languages(), language="french")
+
+
+def test_a_language_has_its_own_labels():
+    predictor = Predictor(two_languages(), language="german")
+    assert [label["name"] for label in predictor.predict(["niere"])[0]] == ["german label"]
+
+
+def test_unknown_device():
+    with pytest.raises(InputError, match="device 'gpu7' cannot be used"):
+        gile_lightning.load(runs.trained().best, device="gpu7")

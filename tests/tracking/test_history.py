@@ -1,0 +1,104 @@
+import csv
+import math
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from gile_lightning.tracking import history
+from gile_lightning.tracking.history import History, write_csv
+
+
+def batch(*sizes):
+    """A batch of languages with so many documents each."""
+    return {str(i): SimpleNamespace(label_counts=torch.ones(n)) for i, n in enumerate(sizes)}
+
+
+def trainer(epoch=0, step=0, rank=0, processes=1, **metrics):
+    return SimpleNamespace(
+        current_epoch=epoch,
+        global_step=step,
+        callback_metrics={k.replace("_", "/", 1): torch.tensor(v) for k, v in metrics.items()},
+        is_global_zero=rank == 0,
+        world_size=processes,
+    )
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until it is set."""
+    now = SimpleNamespace(time=100.0)
+    monkeypatch.setattr(history.time, "perf_counter", lambda: now.time)
+    return now
+
+
+def read(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def test_speed_leaves_validation_out(tmp_path, clock):
+    callback = History(tmp_path)
+    assert math.isnan(callback.documents_per_second)
+    callback.on_train_epoch_start()
+    for seconds, size in ((1.0, 32), (2.0, 31)):
+        clock.time += seconds
+        callback.on_train_batch_end(trainer(), None, None, batch(size))
+    clock.time += 50
+    callback.on_validation_end()
+    clock.time += 1
+    callback.on_train_batch_end(trainer(), None, None, batch(20, 7))  # two languages
+    assert callback.documents == 32 + 31 + 27
+    assert callback.seconds == 4.0
+    assert callback.documents_per_second == 90 / 4
+
+
+def test_documents_of_all_processes(tmp_path, clock):
+    callback = History(tmp_path)
+    callback.on_train_epoch_start()
+    callback.on_train_batch_end(trainer(processes=2), None, None, batch(16))
+    assert callback.documents == 32
+
+
+def test_a_row_per_epoch(tmp_path):
+    callback = History(tmp_path)
+    callback.on_train_epoch_end(trainer(0, 7, train_loss=0.5), None)
+    callback.on_train_epoch_end(trainer(1, 14, train_loss=0.25, val_score=0.75), None)
+    assert read(tmp_path / "metrics.csv") == [
+        {"epoch": "0", "step": "7", "train/loss": "0.5", "val/score": ""},
+        {"epoch": "1", "step": "14", "train/loss": "0.25", "val/score": "0.75"},
+    ]
+    assert [file.name for file in tmp_path.iterdir()] == ["metrics.csv"]
+
+
+def test_only_the_first_process_writes(tmp_path):
+    History(tmp_path).on_train_epoch_end(trainer(rank=1, processes=2), None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_resumed_run_goes_on_with_the_table(tmp_path, clock):
+    first, resumed, whole = (History(tmp_path / name) for name in ("first", "resumed", "whole"))
+    for callback in (first, resumed, whole):
+        callback.path.parent.mkdir()
+    for epoch, callbacks in ((0, (first, whole)), (1, (resumed, whole))):
+        if epoch == 1:
+            resumed.load_state_dict(first.state_dict())
+        for callback in callbacks:
+            callback.on_train_epoch_start()
+            clock.time += 2
+            callback.on_train_batch_end(trainer(), None, None, batch(10))
+            callback.on_train_epoch_end(trainer(epoch, epoch + 1, train_loss=0.5), None)
+    assert resumed.state_dict() == whole.state_dict()
+    assert resumed.path.read_text() == whole.path.read_text()
+
+
+def test_a_table_is_written_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "metrics.csv"
+    write_csv(path, [{"epoch": 0}])
+
+    class Unprintable:
+        def __str__(self):
+            raise OSError("no space left on device")
+
+    with pytest.raises(OSError, match="no space"):
+        write_csv(path, [{"epoch": 0}, {"epoch": Unprintable()}])
+    assert read(path) == [{"epoch": "0"}]
