@@ -38,15 +38,16 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     output, data, model, trainer = cli.output, cli.datamodule, cli.model, cli.trainer
     model.config = cli.resolved()
     model.check()
-    # before the processes of DDP wait for each other: encoding can take longer than their patience
-    if trainer.local_rank == 0:
-        announce(data)
-        data.prepare_data()
+    announce(data)
+    # on every process, one of which encodes: the others wait for its lock as long as it takes,
+    # where Lightning's own call has them wait for a message that times out
+    data.prepare_data()
     data.setup("fit")
     say(data.summary())
     if trainer.is_global_zero:
         output.mkdir(parents=True, exist_ok=True)
-        (output / CONFIG).write_text(model.config, encoding="utf-8")
+        if cli.resume is None:  # a run that goes on keeps what it was started with
+            (output / CONFIG).write_text(model.config, encoding="utf-8")
         (output / "skipped.json").write_text(json.dumps(data.meta["skipped"], indent=1))
     if isinstance(trainer.logger, RunLogger):
         trainer.logger.log_hyperparams({**cli.config.as_dict(), "corpus": data.meta["counts"]})

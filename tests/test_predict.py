@@ -1,7 +1,9 @@
 import io
 import json
-import subprocess
+import os
+import select
 import sys
+import threading
 
 import pytest
 import runs
@@ -263,19 +265,30 @@ def test_labels_are_encoded_once(call, labels, monkeypatch):
     assert len(encoded) == 2  # the model's own and the new ones
 
 
-def test_nobody_reads_on(run):
-    """As with `| head -1`: no traceback."""
-    command = [sys.executable, "-m", "gile_lightning.predict", "--checkpoint", str(run.output)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([*command, "--batch_size", "1"], text=True, **pipes) as process:
-        process.stdin.write("Liver\n")
-        process.stdin.flush()
-        assert json.loads(process.stdout.readline())["id"] == 1  # before the input ends
-        process.stdout.close()
-        process.stdin.write("Liver\n" * 3)
-        process.stdin.close()
-        assert process.wait(60) == 1
-        assert process.stderr.read() == ""
+def test_pipes(run, monkeypatch):
+    """The first line is answered before the second is there; nobody reads the second's answer."""
+    text_end, text_start = os.pipe()
+    answer_end, answer_start = os.pipe()
+    answers = []
+
+    def use():
+        os.write(text_start, b"Liver\n")
+        if select.select([answer_end], [], [], 30)[0]:
+            answers.append(json.loads(os.read(answer_end, 100_000)))
+        os.close(answer_end)  # as `| head -1` does
+        os.write(text_start, b"Liver\n" * 3)
+        os.close(text_start)
+
+    user = threading.Thread(target=use)
+    with os.fdopen(text_end) as source, os.fdopen(answer_start, "w") as target:
+        monkeypatch.setattr(sys, "stdin", source)
+        monkeypatch.setattr(sys, "stdout", target)
+        user.start()
+        with pytest.raises(SystemExit) as stop:  # no traceback
+            predict.main(["--checkpoint", str(run.output), "--batch_size", "1"])
+        user.join()
+    assert stop.value.code == 1
+    assert [answer["id"] for answer in answers] == [1]
 
 
 # --- errors ---

@@ -9,6 +9,7 @@ import gile_lightning
 from gile_lightning.classifier import TextClassifier
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
+from gile_lightning.data.ragged import Texts
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.errors import InputError
 from gile_lightning.predictor import Predictor
@@ -30,6 +31,17 @@ def test_prediction(predictor):
         order = row.argsort(descending=True)[:3].tolist()
         assert [label["name"] for label in found] == [names[i] for i in order]
         assert [label["score"] for label in found] == row[order].sigmoid().tolist()
+
+
+def test_label_vectors_are_what_documents_are_scored_against(predictor):
+    vectors = predictor.label_vectors()
+    assert vectors.shape == (len(predictor.language.labels), runs.MODEL["output.joint_dim"])
+    documents = Texts.from_flat(*predictor.language.text.documents(TEXTS))
+    output = predictor.scorer.output
+    with torch.no_grad():
+        joint = output.project_documents(predictor.scorer.encode_documents(documents))
+        logits = output.unit(joint[:, None] * vectors).squeeze(-1)
+    torch.testing.assert_close(predictor.logits(TEXTS), logits)
 
 
 def test_five_labels_by_default(predictor):

@@ -1,6 +1,5 @@
 import json
 
-import pytest
 import runs
 
 from gile_lightning import fit, prepare
@@ -35,14 +34,6 @@ def test_prepared_once(tmp_path, monkeypatch):
     after = {file: file.stat().st_mtime_ns for file in (tmp_path / "cache").rglob("*.*")}
     assert after == before
     assert json.loads((tmp_path / "run/skipped.json").read_text()) == done.result["skipped"]
-
-
-def test_the_process_own_arguments(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["prepare", "--help"])
-    with pytest.raises(SystemExit) as stop:
-        prepare.main()
-    assert not stop.value.code
-    assert prepare.DESCRIPTION[:40] in capsys.readouterr().out
 
 
 def test_missing_data(tmp_path):

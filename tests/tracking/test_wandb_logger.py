@@ -115,7 +115,6 @@ def test_fit_offline(tracked, read, tmp_path):
     for key, value in done.result.items():
         assert summary[key] == pytest.approx(value), key
     assert summary["val/average_precision"] > 0
-    assert "results" in summary
     (table,) = path.parent.glob("files/media/table/results*.json")
     rows = {row[0]: row[1:] for row in json.loads(table.read_text())["data"]}
     precision = 100 * done.result["test.unseen.average_precision"]

@@ -1,0 +1,88 @@
+"""Two processes on the CPU: every document once per epoch, and the scores of one process."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import lightning
+import pytest
+import runs
+
+from gile_lightning import evaluate
+from gile_lightning.data import BioASQ
+
+EPOCHS = 2
+
+
+class Record(lightning.Callback):
+    """Writes down the documents of every batch, for the test to count."""
+
+    def on_train_batch_end(self, trainer, module, outputs, batch, number) -> None:
+        (documents,) = batch.values()
+        words = documents.words.split(documents.sentence_lengths.tolist())
+        with open(f"rank-{trainer.global_rank}.jsonl", "a") as file:
+            seen = [document.tolist() for document in words]
+            file.write(json.dumps([trainer.current_epoch, number, seen]) + "\n")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The working directory of a run without --output."""
+    directory = tmp_path_factory.mktemp("ddp")
+    runs.trained()  # encodes the corpus
+    record = json.dumps([{"class_path": "test_ddp.Record"}])
+    devices = ("--trainer.devices", 2, "--trainer.strategy", "ddp", "--trainer.callbacks", record)
+    arguments = runs.arguments(None, *devices, epochs=EPOCHS)
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-m", "gile_lightning.fit", *arguments],
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("run folder: ") == 1  # only the first process speaks
+    return directory
+
+
+def test_every_document_once_per_epoch(run):
+    data = BioASQ(**runs.DATA, cache_dir=runs.cache())
+    data.prepare_data()
+    data.setup()
+    expected = Counter(map(tuple, data.split("train")["words"]))
+    lines = {
+        rank: [json.loads(line) for line in (run / f"rank-{rank}.jsonl").read_text().splitlines()]
+        for rank in (0, 1)
+    }
+    assert [line[:2] for line in lines[0]] == [line[:2] for line in lines[1]]  # equal steps
+    orders = []
+    for epoch in range(EPOCHS):
+        batches = [words for rank in lines for e, _, words in lines[rank] if e == epoch]
+        seen = [tuple(words) for batch in batches for words in batch]
+        assert Counter(seen) == expected
+        assert max(map(len, batches)) <= runs.DATA["batch_size"]
+        orders.append(seen)
+    assert orders[0] != orders[1]
+
+
+def test_scores_of_one_process(run):
+    (folder,) = run.glob("runs/bioasq/*")
+    (path,) = run.rglob("metrics.json")
+    stored = json.loads(path.read_text())
+    metrics = evaluate.main(["--checkpoint", str(folder)])
+    assert {key for key in metrics if key.startswith("test.unseen.")}
+    for key, value in metrics.items():
+        assert stored[key] == pytest.approx(value, rel=0, abs=1e-12), key
+
+
+def test_one_run_folder(run):
+    assert len(list(run.glob("runs/*/*"))) == 1
+    assert len(list(run.rglob("config.yaml"))) == 1
+    (history,) = run.rglob("metrics.csv")
+    assert len(history.read_text().splitlines()) == 1 + EPOCHS
