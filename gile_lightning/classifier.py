@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import lightning
@@ -97,7 +98,10 @@ class TextClassifier(lightning.LightningModule):
             InputError: a part refuses its settings.
         """
         with torch.device("meta"):
-            self._scorer(Language(TextEncoder([UNKNOWN]), LabelSet(["label"], ["text"], [1])))
+            language = Language(TextEncoder([UNKNOWN]), LabelSet(["label"], ["text"], [1]))
+            vectors = getattr(self._scorer(language).embedding, "vectors", None)
+        if vectors is not None and not Path(vectors).is_file():
+            raise InputError(f"{vectors}: no such file (model.embedding.vectors)")
         self._optimizer([nn.Parameter(torch.zeros(1))])
 
     def use(self, languages: dict[str, Language]) -> None:

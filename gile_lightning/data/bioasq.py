@@ -19,7 +19,7 @@ _COLUMNS = Columns(
 
 
 class BioASQ(Corpus):
-    """The corpus of the paper's Table 2 (section 4.1, facts of Nam et al., 2016).
+    """The corpus of the paper's Table 2 (section 4.1, protocol of Nam et al., 2016).
 
     The folder holds ``allMeSH*.json[.gz]`` and the MeSH descriptors as NLM XML
     (``desc*.xml[.gz]``) or ASCII (``d*.bin[.gz]``). Documents before ``split_year`` (2005) are

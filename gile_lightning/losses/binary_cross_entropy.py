@@ -5,7 +5,7 @@ from torch import Tensor
 
 
 def binary_cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-    """Mean binary cross-entropy per scored label, averaged over documents (paper, Eq. 14, 16).
+    """Mean binary cross-entropy per scored label, averaged over documents (paper, Eq. 15, 17).
 
     Shapes: all [B, K]; ``weights`` says how often a pair counts. Each document's loss is divided
     by the number of labels scored for it, so with all labels this is the paper's 1/(N k).

@@ -10,7 +10,7 @@ from gile_lightning.outputs.layer import OutputLayer
 
 
 class GILE(OutputLayer):
-    """Documents and labels meet in a joint space (paper, Eq. 6 to 13).
+    """Documents and labels meet in a joint space (paper, Eq. 7 to 14).
 
     e'_j = σ(e_j U + b_u), h' = σ(h V + b_v), logit_j = (e'_j ⊙ h') w + b. Since
     (e'_j ⊙ h') w = e'_j · (h' ⊙ w), the logits of B documents and K labels are one product of
@@ -22,7 +22,7 @@ class GILE(OutputLayer):
         label_count: number of labels seen in training; used by ``matched`` only.
         joint_dim: size d_j of the joint space (paper: 500 for BioASQ), or ``matched`` for the
             size that gives about as many parameters as a linear output layer,
-            d_h k / (d_h + d) (paper, Eq. 17).
+            d_h k / (d_h + d) (paper, Eq. 19).
         activation: makes σ.
     """
 

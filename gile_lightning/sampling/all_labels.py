@@ -10,7 +10,7 @@ from gile_lightning.sampling.sampler import LabelSample, LabelSampler, positives
 
 @dataclass(frozen=True)
 class AllLabels(LabelSampler):
-    """Every step scores every label seen in training (paper, Eq. 14)."""
+    """Every step scores every label seen in training (paper, Eq. 15)."""
 
     def __call__(
         self,

@@ -12,7 +12,7 @@ from gile_lightning.sampling.sampler import LabelSample, LabelSampler, positives
 
 @dataclass(frozen=True)
 class UniformLabels(LabelSampler):
-    """A document's own labels and k* others, drawn uniformly for each document (paper, sec. 3.4).
+    """A document's labels and k* others, drawn uniformly for each (paper, section 3.4).
 
     The negatives are drawn with replacement from the labels that the document does not have, so
     a label can count more than once. All documents are scored against all labels drawn in the
