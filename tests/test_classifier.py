@@ -1,6 +1,7 @@
 """The LightningModule, with one corpus and with two hand-made languages."""
 
 from functools import partial
+from pathlib import Path
 
 import lightning
 import numpy as np
@@ -255,6 +256,7 @@ def test_scores_that_are_no_numbers():
     ("parts", "error"),
     [
         ({"embedding": partial(WordEmbedding, dim=0)}, "dim is 0"),
+        ({"embedding": partial(WordEmbedding, vectors=Path("none.txt"))}, "none.txt: no such file"),
         ({"output": partial(GILE, joint_dim=-1)}, "joint_dim is -1"),
         ({"optimizer": partial(torch.optim.SGD, lr=-1.0)}, r"model\.optimizer: Invalid learning"),
     ],
