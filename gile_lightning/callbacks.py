@@ -95,9 +95,18 @@ class LastCheckpoint(Checkpoint):
         self.path = directory / LAST
         self.every_n_train_steps = every_n_train_steps
 
-    def on_train_batch_end(self, trainer: lightning.Trainer, *args: Any) -> None:
+    def on_train_batch_end(
+        self,
+        trainer: lightning.Trainer,
+        pl_module: lightning.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
         """Save within an epoch; at its end `on_train_epoch_end` does."""
-        due = trainer.global_step % self.every_n_train_steps == 0
+        # gradients gathered since the last step are not part of a checkpoint
+        stepped = (batch_idx + 1) % trainer.accumulate_grad_batches == 0
+        due = stepped and trainer.global_step % self.every_n_train_steps == 0
         if due and not trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
             trainer.save_checkpoint(self.path)
 

@@ -1,6 +1,8 @@
 """Checkpoints: written whole or not at all, read on any machine."""
 
 import os
+import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +14,10 @@ from gile_lightning.classifier import STATE, TextClassifier
 from gile_lightning.data.language import Language
 from gile_lightning.errors import InputError
 from gile_lightning.factories import instantiate
+from gile_lightning.sampling import LabelSampler
+
+_PARTS = (torch.nn.Module, torch.optim.Optimizer, LabelSampler)
+_PATH = re.compile(r"[A-Za-z_]\w*(\.\w+)+")
 
 BEST = Path("checkpoints/best.ckpt")
 LAST = Path("checkpoints/last.ckpt")
@@ -80,13 +86,39 @@ def _read(file: Path, map_location: Any) -> dict[str, Any]:
 def load_classifier(checkpoint: dict[str, Any]) -> TextClassifier:
     """Rebuild the model of a checkpoint that `read_checkpoint` returned."""
     try:
+        _check_parts(checkpoint[STATE]["parts"])
         classifier: TextClassifier = instantiate(TextClassifier, checkpoint[STATE]["parts"])
-    except ArgumentError as error:
+    except (ArgumentError, ImportError, AttributeError) as error:
         raise InputError(
             f"the checkpoint names a part that is not to be had here: {error}"
         ) from error
     restore(classifier, checkpoint)
     return classifier
+
+
+def _import(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def _check_parts(part: Any, key: str = "") -> None:
+    """Refuse what building the model would call, unless it is a model's part.
+
+    A checkpoint of unknown origin may name any function or class by its import path.
+    """
+    if isinstance(part, list):
+        for value in part:
+            _check_parts(value, key)
+    elif isinstance(part, dict) and "class_path" in part:
+        kind = _import(part["class_path"])
+        if not (isinstance(kind, type) and issubclass(kind, _PARTS)):
+            raise InputError(f"the checkpoint names {part['class_path']!r}, no part of a model")
+        _check_parts(part.get("init_args"), key)
+    elif isinstance(part, dict):
+        for name, value in part.items():
+            _check_parts(value, name)
+    elif isinstance(part, str) and key not in ("loss", "vectors") and _PATH.fullmatch(part):
+        raise InputError(f"the checkpoint names the function {part!r} as a part of the model")
 
 
 def restore(classifier: TextClassifier, checkpoint: dict[str, Any]) -> None:
@@ -96,6 +128,7 @@ def restore(classifier: TextClassifier, checkpoint: dict[str, Any]) -> None:
         InputError: the model's parts are not those of the checkpoint.
     """
     state = checkpoint[STATE]
+    _check_parts(classifier.parts)  # evaluate makes them from the stored configuration
     classifier.build({k: Language.from_state(v) for k, v in state["languages"].items()})
     classifier.config = state["config"]
     classifier.load_state_dict(checkpoint["state_dict"])

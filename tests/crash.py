@@ -9,12 +9,16 @@ import lightning
 class Crash(lightning.Callback):
     """Ends the process at a hook, once the trainer has made a number of steps."""
 
-    def __init__(self, step: int, hook: str = "on_train_batch_end", kill: bool = False) -> None:
-        self.step, self.kill = step, kill
+    def __init__(
+        self, step: int, hook: str = "on_train_batch_end", kill: bool = False, batch: int = 0
+    ) -> None:
+        self.step, self.kill, self.batch, self.batches = step, kill, batch, 0
         setattr(self, hook, self._crash)
 
     def _crash(self, trainer, *args, **kwargs):
-        if trainer.global_step >= self.step and not trainer.sanity_checking:
+        self.batches += 1
+        late = trainer.global_step >= self.step and self.batches > self.batch
+        if late and not trainer.sanity_checking:
             if self.kill:
                 os.kill(os.getpid(), signal.SIGKILL)
             raise RuntimeError("crash")

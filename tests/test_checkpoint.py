@@ -11,6 +11,7 @@ from gile_lightning.checkpoint import (
     load_classifier,
     read_checkpoint,
 )
+from gile_lightning.classifier import STATE
 from gile_lightning.data.synthetic import write_bioasq
 from gile_lightning.errors import InputError
 
@@ -157,3 +158,16 @@ def test_parts_that_are_not_to_be_had(run):
     checkpoint["gile_lightning"]["parts"] = parts
     with pytest.raises(InputError, match="names a part that is not to be had here"):
         load_classifier(checkpoint)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"embedding": "subprocess.call"},
+        {"embedding": {"class_path": "subprocess.Popen", "init_args": {}}},
+        {"norm": {"class_path": "torch.nn.LayerNorm", "init_args": {"eps": ["os.getcwd"]}}},
+    ],
+)
+def test_parts_that_are_no_parts_of_a_model(parts):
+    with pytest.raises(InputError, match="the checkpoint names"):
+        load_classifier({STATE: {"parts": parts}})

@@ -100,3 +100,17 @@ def test_crashed_at(hook, step, tmp_path, cache, unbroken):
         fit.main([*arguments(output, cache), "--trainer.callbacks", json.dumps([crash])])
     fit.main([*arguments(output, cache), "--ckpt_path", "last"])
     assert_same(outcome(output), unbroken)
+
+
+def test_crashed_while_gradients_are_gathered(tmp_path, cache):
+    gathering = ["--trainer.accumulate_grad_batches", "2", "--checkpoint_every", "2"]
+    outputs = [tmp_path / name for name in ("unbroken", "crashed")]
+    fit.main([*arguments(outputs[0], cache), *gathering])
+    # the fifth batch: after the second step, before the third
+    crash = {"class_path": "crash.Crash", "init_args": {"step": 2, "batch": 4}}
+    with pytest.raises(RuntimeError, match="crash"):
+        fit.main(
+            [*arguments(outputs[1], cache), *gathering, "--trainer.callbacks", json.dumps([crash])]
+        )
+    fit.main([*arguments(outputs[1], cache), *gathering, "--ckpt_path", "last"])
+    assert_same(*map(outcome, outputs))
