@@ -138,6 +138,7 @@ def test_last_checkpoint_every_so_many_steps_and_after_each_epoch(tmp_path):
     progress = SimpleNamespace(is_last_batch=False)
     trainer = SimpleNamespace(
         global_step=0,
+        accumulate_grad_batches=1,
         fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress)),
         save_checkpoint=lambda path: saved.append((trainer.global_step, path)),
     )
