@@ -15,6 +15,11 @@ PRECISION = "val/average_precision"
 POPULARITY = "val/popularity_average_precision"
 
 
+def language_score(monitor: str, language: str) -> str:
+    """Return the name of a validation score for one of several languages."""
+    return f"val/{language}/{monitor.removeprefix('val/')}"
+
+
 class PlateauEarlyStopping(EarlyStopping):
     """Early stopping that waits for the model to leave the popularity ranking behind.
 

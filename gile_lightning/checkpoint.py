@@ -11,6 +11,7 @@ from jsonargparse import ArgumentError
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
 from gile_lightning.classifier import STATE, TextClassifier
+from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.language import Language
 from gile_lightning.errors import InputError
 from gile_lightning.factories import instantiate
@@ -85,6 +86,11 @@ def _read(file: Path, map_location: Any) -> dict[str, Any]:
 
 def load_classifier(checkpoint: dict[str, Any]) -> TextClassifier:
     """Rebuild the model of a checkpoint that `read_checkpoint` returned."""
+    if None in checkpoint[STATE].get("languages", {}).values():
+        raise InputError(
+            "the checkpoint holds imported weights without words: import them with --word_vectors "
+            "(and --labels), or train them further (fit --start_from)"
+        )
     try:
         _check_parts(checkpoint[STATE]["parts"])
         classifier: TextClassifier = instantiate(TextClassifier, checkpoint[STATE]["parts"])
@@ -129,6 +135,36 @@ def restore(classifier: TextClassifier, checkpoint: dict[str, Any]) -> None:
     """
     state = checkpoint[STATE]
     _check_parts(classifier.parts)  # evaluate makes them from the stored configuration
-    classifier.build({k: Language.from_state(v) for k, v in state["languages"].items()})
     classifier.config = state["config"]
+    classifier.build(languages_of(checkpoint), state.get("matched_dim"))
+    classifier.thresholds = state.get("thresholds", {})
     classifier.load_state_dict(checkpoint["state_dict"])
+
+
+def start_from(
+    classifier: TextClassifier, data: TextDataModule, checkpoint: dict[str, Any]
+) -> None:
+    """Let an empty model begin with a checkpoint's weights, for the labels of other data.
+
+    The vocabularies are those of the checkpoint, if it holds them.
+
+    Raises:
+        InputError: the data have a language that the checkpoint does not know.
+    """
+    _check_parts(classifier.parts)
+    classifier.start_from(checkpoint)
+    languages = languages_of(checkpoint)
+    if len(languages) == len(checkpoint[STATE]["languages"]):
+        data.continue_from(languages)
+
+
+def complete(checkpoint: dict[str, Any]) -> bool:
+    """Whether a checkpoint holds the words and labels of its languages; imported ones may not."""
+    states = checkpoint[STATE]["languages"].values()
+    return all(state is not None and state["labels"]["names"] for state in states)
+
+
+def languages_of(checkpoint: dict[str, Any]) -> dict[str, Language]:
+    """Return the vocabularies and label sets, as far as the checkpoint holds them."""
+    states = checkpoint[STATE]["languages"].items()
+    return {name: Language.from_state(state) for name, state in states if state is not None}

@@ -1,6 +1,6 @@
 """The LightningModule."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -10,24 +10,33 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch, Texts
 from gile_lightning.data.text import UNKNOWN, TextEncoder
 from gile_lightning.encoders import WAN, Encoder, Mean, WordEmbedding
+from gile_lightning.encoders.encoder import Sharing
 from gile_lightning.errors import InputError
 from gile_lightning.factories import describe
 from gile_lightning.losses import binary_cross_entropy
-from gile_lightning.metrics import RankingMetrics, select
-from gile_lightning.metrics.references import popularity_scores, random_scores
+from gile_lightning.metrics import SELECTION_THRESHOLD, paper_threshold
+from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, Evaluation
+from gile_lightning.metrics.summary import Scores, average
 from gile_lightning.outputs import GILE, OutputLayer
 from gile_lightning.sampling import LabelSampler, UniformLabels
-from gile_lightning.scorer import LabelTexts, Scorer, project_all
+from gile_lightning.scorer import LabelTexts, Scorer, build_scorers, project_all
 
 STATE = "gile_lightning"  # the key of our own part of a checkpoint
 
-TEST_SETS = ("seen", "seen, by popularity", "unseen", "unseen, at random", "all")
-LOGGED = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
+LOGGED = (
+    "ranking_loss",
+    "average_precision",
+    "one_error",
+    "precision_at_1",
+    "precision_at_5",
+    "f1",
+)
 
 LayerNorm = partial(nn.LayerNorm, elementwise_affine=False)
 Adam = partial(torch.optim.Adam, lr=1e-3, fused=True)
@@ -43,8 +52,8 @@ class TextClassifier(lightning.LightningModule):
         embedding: makes the word embedding from the vocabulary.
         encoder: makes the document encoder from the size of the word vectors.
         label_encoder: makes the label encoder from the size of the word vectors.
-        output: makes the output layer from the sizes of document and label vectors and the
-            number of labels seen in training.
+        output: makes the output layer from the sizes of document and label vectors, the number of
+            labels seen in training and the matched size of a joint space (see `OutputLayer`).
         norm: makes, from their size, what document and label vectors pass through before the
             output layer. By default a layer norm without parameters: the mean of many small word
             vectors is so small, and so alike for all documents, that without it a model ranks
@@ -52,6 +61,14 @@ class TextClassifier(lightning.LightningModule):
         sampler: chooses the labels that a training step scores.
         loss: of logits, targets and weights, [B, K] each.
         optimizer: makes the optimizer (paper: Adam).
+        sharing: which parts of their encoders the languages have in common: none, the layers
+            ("encoders"), the attention, or both. The joint space is always common to all, the
+            linear output layer never.
+        language_loss: the languages' losses are averaged (paper, Eq. 16) or added up (released
+            code).
+        threshold: of the probability, for precision, recall and F1; null for the paper's rule,
+            0.4 for a language with fewer than 400 labels, else 0.2 (its low-resource figures
+            have 0.3).
         without_positive: how evaluation treats documents that have no label in the candidate
             set: leave them out, or count them as the authors' released code does.
         seed: of the label samples.
@@ -62,44 +79,56 @@ class TextClassifier(lightning.LightningModule):
         embedding: Callable[[list[str]], WordEmbedding] = WordEmbedding,
         encoder: Callable[[int], Encoder] = WAN,
         label_encoder: Callable[[int], Encoder] = Mean,
-        output: Callable[[int, int, int], OutputLayer] = GILE,
+        output: Callable[[int, int, int, int], OutputLayer] = GILE,
         norm: Callable[[int], nn.Module] = LayerNorm,
         sampler: LabelSampler = UniformLabels(),  # noqa: B008 (frozen)
         loss: Callable[[Tensor, Tensor, Tensor], Tensor] = binary_cross_entropy,
         optimizer: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = Adam,
+        sharing: Sharing = "none",
+        language_loss: Literal["mean", "sum"] = "mean",
+        threshold: float | None = None,
         without_positive: Literal["skip", "released"] = "skip",
         seed: int = 1234,
     ) -> None:
         super().__init__()
         given = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
+        if threshold is not None and not 0 < threshold < 1:
+            raise InputError(f"model.threshold is {threshold:g}; a probability between 0 and 1")
         self.parts: dict[str, Any] = describe(given)
         self._make = given
         self.config = ""
         self.languages: dict[str, Language] = {}
-        self.results: dict[str, dict[str, float]] = {}
+        self.by_language: dict[str, Scores] = {}
+        self.thresholds: dict[str, float] = {}  # of the best F1 on the validation documents
         self.scorers = nn.ModuleDict()
         self.label_texts = nn.ModuleDict()
-        self._scores = nn.ModuleDict()
+        self._evaluations = nn.ModuleDict()
         self._projected: dict[str, Tensor] = {}
         self._popularity: float | None = None
+        self._matched_dim: int | None = None
+        self._start: dict[str, Any] | None = None
 
     # --- building ---
 
-    def build(self, languages: dict[str, Language]) -> None:
+    def build(self, languages: dict[str, Language], matched_dim: int | None = None) -> None:
         """Make the modules for these vocabularies and label sets."""
-        for name, language in languages.items():
-            self.scorers[name] = self._scorer(language)
+        scorers = build_scorers(self._make, languages, self._make["sharing"], matched_dim)
+        self.scorers.update(scorers)
+        self._matched_dim = next(iter(scorers.values())).matched_dim
         self.use(languages)
 
-    def check(self) -> None:
+    def check(self, names: Iterable[str] = ("text",)) -> None:
         """Make every part once, without memory: before hours of encoding, not after them.
 
         Raises:
             InputError: a part refuses its settings.
         """
+        language = Language(TextEncoder([UNKNOWN]), LabelSet(["label"], ["text"], [1]))
         with torch.device("meta"):
-            language = Language(TextEncoder([UNKNOWN]), LabelSet(["label"], ["text"], [1]))
-            vectors = getattr(self._scorer(language).embedding, "vectors", None)
+            scorers = build_scorers(
+                self._make, dict.fromkeys(names, language), self._make["sharing"]
+            )
+        vectors = getattr(next(iter(scorers.values())).embedding, "vectors", None)
         if vectors is not None and not Path(vectors).is_file():
             raise InputError(f"{vectors}: no such file (model.embedding.vectors)")
         self._optimizer([nn.Parameter(torch.zeros(1))])
@@ -111,45 +140,83 @@ class TextClassifier(lightning.LightningModule):
             flat = language.text.labels(language.labels.texts)
             self.label_texts[name] = LabelTexts(Texts.from_flat(*flat)).to(self.device)
 
-    def _scorer(self, language: Language) -> Scorer:
-        make = self._make
-        embedding = make["embedding"](language.text.vocabulary)
-        encoder = make["encoder"](embedding.embedding_dim)
-        label_encoder = make["label_encoder"](embedding.embedding_dim)
-        sizes = encoder.output_dim, label_encoder.output_dim
-        output = make["output"](*sizes, language.labels.seen)
-        norms = [make["norm"](size) for size in sizes]
-        scorer = Scorer(embedding, encoder, label_encoder, output, *norms)
-        for module in scorer.modules():  # as in the authors' code
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
-        return scorer
+    def start_from(self, checkpoint: dict[str, Any]) -> None:
+        """Begin with the weights of a checkpoint, in the languages of the data to come."""
+        self._start = checkpoint
 
     def setup(self, stage: str) -> None:
         """Build the modules for the data module's languages, or check that they fit."""
-        languages: dict[str, Language] = self.trainer.datamodule.languages  # type: ignore[attr-defined]
+        data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
         if not self.scorers:
-            self.build(languages)
-            for name, language in languages.items():
-                if self.trainer.ckpt_path is None:  # else the weights come from there
-                    self.scorers[name].embedding.load_vectors(language.text.vocabulary)  # type: ignore[operator, union-attr]
+            start = self._start or {STATE: {}}
+            self.build(data.languages, start[STATE].get("matched_dim"))
+            if self._start is not None:
+                self._take_weights(self._start, data)
+            elif self.trainer.ckpt_path is None:  # else the weights come from there
+                for name in data.languages:
+                    self._take_vectors(name, data)
         elif stage == "test":
-            self.use(languages)
-        sets = {"fit": ("seen", "popularity"), "test": TEST_SETS}.get(stage, ("seen",))
-        for name in languages:
-            for key in sets:
-                self._scores[f"{name}/{key}"] = RankingMetrics(
-                    without_positive=self._make["without_positive"]
+            self.use(data.languages)
+        candidates = CANDIDATES if stage == "test" else CANDIDATES[:2]
+        for name, language in data.languages.items():
+            self._evaluations[name] = Evaluation(
+                language.labels,
+                self.scorer(name).output.scores_unseen,
+                candidates,
+                self._make["threshold"],
+                self._make["without_positive"],
+            )
+
+    def _take_vectors(self, name: str, data: TextDataModule) -> bool:
+        """Begin with the word vectors that the corpus brings, or those of the embedding's file."""
+        vectors = data.vectors(name)
+        embedding: WordEmbedding = self.scorer(name).embedding  # type: ignore[assignment]
+        if vectors is not None:
+            embedding.set_vectors(vectors)
+        else:
+            embedding.load_vectors(self.languages[name].text.vocabulary)
+        return vectors is not None
+
+    def _take_weights(self, checkpoint: dict[str, Any], data: TextDataModule) -> None:
+        stored = checkpoint[STATE]["languages"]
+        weights = dict(checkpoint["state_dict"])
+        for name, language in self.languages.items():
+            if name not in stored:
+                raise InputError(
+                    f"the checkpoint knows {', '.join(stored)}, not {name}: set data.languages"
                 )
+            scorer = self.scorer(name)
+            if stored[name] is None:  # imported weights, without words and labels
+                if not self._take_vectors(name, data):
+                    raise InputError(
+                        "the checkpoint holds no word vectors and the corpus brings none: set "
+                        "--data.word_vectors"
+                    )
+                weights[f"scorers.{name}.embedding.weight"] = scorer.embedding.weight
+            if scorer.output.scores_unseen:
+                continue
+            labels = stored[name] and stored[name]["labels"]["names"]
+            if labels != language.labels.names[: language.labels.seen]:
+                raise InputError(
+                    f"the output layer {type(scorer.output).__name__} knows its labels by number, "
+                    f"and the corpus' labels ({name}) are not those of the checkpoint in the same "
+                    "order"
+                )
+        names = tuple(f"scorers.{name}." for name in self.languages)
+        self.load_state_dict({k: v for k, v in weights.items() if k.startswith(names)})
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add what `on_load_checkpoint` needs to rebuild the model anywhere."""
-        languages = {name: language.state() for name, language in self.languages.items()}
-        checkpoint[STATE] = {"parts": self.parts, "languages": languages, "config": self.config}
+        checkpoint[STATE] = {
+            "parts": self.parts,
+            "languages": {name: language.state() for name, language in self.languages.items()},
+            "config": self.config,
+            "matched_dim": self._matched_dim,
+            "thresholds": self.thresholds,
+        }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Build the modules, or check that those there fit the checkpoint."""
+        """Check that the modules fit the checkpoint."""
         state = checkpoint[STATE]
         for name, language in self.languages.items():
             stored = state["languages"].get(name)
@@ -158,6 +225,7 @@ class TextClassifier(lightning.LightningModule):
                     "the checkpoint was trained with another corpus or other text settings "
                     f"({name}); continue with the data it was trained on"
                 )
+        self.thresholds = state.get("thresholds", {})
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
         """Take over weights.
@@ -187,7 +255,7 @@ class TextClassifier(lightning.LightningModule):
         return optimizer
 
     def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> Tensor:
-        """Return the loss of one batch per language, averaged over languages."""
+        """Return the loss of one batch per language, as `language_loss` puts them together."""
         losses = []
         for name, documents in batch.items():
             scorer, texts = self.scorer(name), self.texts(name)
@@ -199,7 +267,8 @@ class TextClassifier(lightning.LightningModule):
             labels = texts.take(sample.labels) if by_text else sample.labels
             logits = scorer(documents.texts, labels)
             losses.append(self._make["loss"](logits, sample.targets, sample.weights))
-        loss = torch.stack(losses).mean()
+        together = torch.stack(losses)
+        loss = together.sum() if self._make["language_loss"] == "sum" else together.mean()
         size = sum(len(documents.label_counts) for documents in batch.values())
         self.log("train/loss", loss, prog_bar=True, batch_size=size)
         return loss
@@ -228,77 +297,86 @@ class TextClassifier(lightning.LightningModule):
             )
 
     def validation_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
-        """Score documents against the labels seen in training."""
-        for name, logits, documents in self._logits(batch):
-            seen = self.languages[name].labels.seen
-            self._update(name, "seen", logits[:, :seen], documents, 0, seen)
-            if self._popularity is None:
-                popularity = popularity_scores(logits[:, :seen])
-                self._update(name, "popularity", popularity, documents, 0, seen)
-
-    def on_validation_epoch_end(self) -> None:
-        """Log the scores of the labels seen in training, averaged over languages."""
-        if self._popularity is None:
-            self._popularity = self._compute("popularity")["average_precision"]
-            if self.trainer.sanity_checking:
-                self._popularity = None
-        scores = self._compute("seen")
-        logged = {f"val/{key}": value for key, value in scores.items() if key in LOGGED}
-        popularity = self._popularity if self._popularity is not None else float("nan")
-        logged["val/popularity_average_precision"] = popularity
-        for key, value in logged.items():
-            shown = key == "val/average_precision"
-            self.log(key, value, prog_bar=shown, sync_dist=True, batch_size=1)
+        """Score documents against the labels."""
+        self._evaluate(batch)
 
     def test_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
-        """Score documents against the seen, unseen and all labels, beside simple references."""
-        for name, logits, documents in self._logits(batch):
-            seen, count = self.languages[name].labels.seen, len(self.languages[name].labels)
-            self._update(name, "seen", logits[:, :seen], documents, 0, seen)
-            popularity = popularity_scores(logits[:, :seen])
-            self._update(name, "seen, by popularity", popularity, documents, 0, seen)
-            if self.scorer(name).output.scores_unseen and count > seen:
-                self._update(name, "unseen", logits[:, seen:], documents, seen, count)
-                self._update(name, "all", logits, documents, 0, count)
-                chance = random_scores(documents, count - seen)
-                self._update(name, "unseen, at random", chance, documents, seen, count)
+        """Score documents against the labels."""
+        self._evaluate(batch)
 
-    def on_test_epoch_end(self) -> None:
-        """Keep the scores in `results`, and log them."""
-        self.results = {key: self._compute(key) for key in TEST_SETS}
-        for key in ("seen", "unseen", "all"):
-            for metric, value in self.results[key].items():
-                self.log(f"test/{key}/{metric}", value, sync_dist=True, batch_size=1)
-
-    def _logits(self, batch: dict[str, RaggedBatch]) -> Iterator[tuple[str, Tensor, RaggedBatch]]:
+    def _evaluate(self, batch: dict[str, RaggedBatch]) -> None:
         for name, documents in batch.items():
             scorer = self.scorer(name)
             vectors = scorer.encode_documents(documents.texts)
-            yield name, scorer.output.score(vectors, self._projected[name]), documents
+            logits = scorer.output.score(vectors, self._projected[name])
+            if logits.isnan().any():
+                raise InputError(
+                    "the model's scores are not numbers: training diverged; lower the learning "
+                    "rate (model.optimizer) and start again"
+                )
+            self.evaluation(name).update(logits, documents)
 
-    def _update(
-        self, name: str, key: str, logits: Tensor, documents: RaggedBatch, start: int, stop: int
-    ) -> None:
-        label_ids, label_counts = select(documents.label_ids, documents.label_counts, start, stop)
-        metric: RankingMetrics = self._scores[f"{name}/{key}"]  # type: ignore[assignment]
-        if logits.isnan().any():
-            raise InputError(
-                "the model's scores are not numbers: training diverged; lower the learning rate "
-                "(model.optimizer) and start again"
-            )
-        metric.update(logits, label_ids, label_counts)
-
-    def _compute(self, key: str) -> dict[str, float]:
-        """Average the languages' scores; the documents are added up."""
-        scores = []
+    def on_validation_epoch_end(self) -> None:
+        """Log the scores of the labels seen in training, averaged over languages."""
+        scores: dict[str, Scores] = {}
+        popularity: dict[str, Scores] = {}
         for name in self.languages:
-            metric: RankingMetrics = self._scores[f"{name}/{key}"]  # type: ignore[assignment]
-            scores.append({k: float(v) for k, v in metric.compute().items()})
-            metric.reset()
-        combine = {key: np.sum if key in ("documents", "skipped") else np.mean for key in scores[0]}
-        return {k: float(combine[k]([score[k] for score in scores])) for k in scores[0]}
+            evaluation = self.evaluation(name)
+            found, micro = evaluation.compute(), evaluation.micro.compute()
+            if not self.trainer.sanity_checking:
+                self.thresholds[name], _ = micro.best()
+            f1 = micro.at(SELECTION_THRESHOLD)["f1"]
+            scores[name] = {"seen": found["seen"] | {"f1": float(f1)}}
+            if (key := "seen, by popularity") in found:
+                popularity[name] = {key: found[key]}
+            evaluation.reset()
+        if popularity and not self.trainer.sanity_checking:
+            # the same in every epoch: computed in the first one only
+            self._popularity = average(popularity)["seen, by popularity"]["average_precision"]
+            for name in self.languages:
+                self.evaluation(name).candidates = ("seen",)
+        averaged = average(scores)["seen"]
+        logged = {f"val/{key}": averaged[key] for key in LOGGED}
+        known = self._popularity if self._popularity is not None else float("nan")
+        logged["val/popularity_average_precision"] = known
+        if len(scores) > 1:
+            for name, score in scores.items():
+                logged |= {f"val/{name}/{key}": score["seen"][key] for key in LOGGED}
+        for key, value in logged.items():
+            shown = key in ("val/average_precision", "val/f1")
+            self.log(key, value, prog_bar=shown, sync_dist=True, batch_size=1)
+
+    def on_test_epoch_end(self) -> None:
+        """Keep the scores in `by_language`, and log their averages."""
+        self.by_language = {name: self._test_scores(name) for name in self.languages}
+        if len(self.languages) < len(self.scorers):
+            return  # some of the languages: no figures of the whole model
+        results = self.results
+        for key in ("seen", "unseen", "all", MICRO):
+            for metric, value in results[key].items():
+                self.log(f"test/{key}/{metric}", value, sync_dist=True, batch_size=1)
+
+    def _test_scores(self, name: str) -> Scores:
+        evaluation = self.evaluation(name)
+        scores, micro = evaluation.compute(), evaluation.micro.compute()
+        labels = len(self.languages[name].labels)
+        threshold = self._make["threshold"] or paper_threshold(labels)
+        documents = scores["all" if evaluation.scores_unseen else "seen"]
+        count = documents["documents"] + documents["skipped"]
+        scores[MICRO] = {"documents": count, "labels": labels, "threshold": threshold}
+        scores[MICRO] |= {key: float(value) for key, value in micro.at(threshold).items()}
+        if tuned := self.thresholds.get(name):
+            at_tuned = {f"tuned_{key}": float(value) for key, value in micro.at(tuned).items()}
+            scores[MICRO] |= {"tuned_threshold": tuned, **at_tuned}
+        evaluation.reset()
+        return scores
 
     # --- access ---
+
+    @property
+    def results(self) -> Scores:
+        """The scores of the last test, averaged over languages."""
+        return average(self.by_language)
 
     def scorer(self, name: str) -> Scorer:
         """Return the scorer of a language."""
@@ -309,3 +387,8 @@ class TextClassifier(lightning.LightningModule):
         """Return the encoded label texts of a language."""
         texts: LabelTexts = self.label_texts[name]  # type: ignore[assignment]
         return texts
+
+    def evaluation(self, name: str) -> Evaluation:
+        """Return the metrics of a language."""
+        evaluation: Evaluation = self._evaluations[name]  # type: ignore[assignment]
+        return evaluation

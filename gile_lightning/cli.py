@@ -1,6 +1,9 @@
 """The command line that `fit`, `evaluate` and `prepare` share."""
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,11 +14,11 @@ from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
-from gile_lightning.callbacks import LastCheckpoint, PlateauEarlyStopping
+from gile_lightning.callbacks import LastCheckpoint, PlateauEarlyStopping, language_score
 from gile_lightning.checkpoint import BEST, LAST, AtomicCheckpointIO
-from gile_lightning.classifier import TextClassifier
+from gile_lightning.classifier import STATE, TextClassifier
 from gile_lightning.console import ProgressBar, Sizes, quiet
-from gile_lightning.data.module import DocumentDataModule
+from gile_lightning.data.base import TextDataModule
 from gile_lightning.errors import InputError, positive
 from gile_lightning.parser import Parser
 from gile_lightning.tracking.history import History
@@ -38,7 +41,7 @@ class GileCLI(LightningCLI):
         quiet()
         super().__init__(
             TextClassifier,
-            DocumentDataModule,
+            TextDataModule,
             subclass_mode_data=True,
             save_config_callback=None,
             seed_everything_default=1234,
@@ -136,20 +139,26 @@ class GileCLI(LightningCLI):
         if wanted in (None, True):
             logger = RunLogger(self.output, **self.config_init.wandb)
         stopping = self.config_init.early_stopping
-        best = ModelCheckpoint(
-            dirpath=self.output / BEST.parent,
-            filename=BEST.stem,
-            monitor=stopping.monitor,
-            mode=stopping.mode,
-            enable_version_counter=False,
-        )
+        monitors = {BEST.stem: stopping.monitor}
+        if len(names := self.datamodule.names) > 1:  # languages are best in different epochs
+            monitors |= {best_of(x).stem: language_score(stopping.monitor, x) for x in names}
+        best = [
+            ModelCheckpoint(
+                dirpath=self.output / BEST.parent,
+                filename=name,
+                monitor=monitor,
+                mode=stopping.mode,
+                enable_version_counter=False,
+            )
+            for name, monitor in monitors.items()
+        ]
         self.history = History(self.output)
         self.trainer_defaults["callbacks"] = [
             PlateauEarlyStopping(**stopping),
             self.history,
             Sizes(),
             *([] if self.config.trainer.enable_progress_bar is False else [ProgressBar()]),
-            best,
+            *best,
             LastCheckpoint(self.output, self.config.checkpoint_every),
         ]
         plugins = [*(self.config_init.trainer.get("plugins") or []), AtomicCheckpointIO()]
@@ -165,6 +174,33 @@ class GileCLI(LightningCLI):
         for key in ("config", "output", "ckpt_path"):
             config.pop(key, None)
         return yaml.safe_dump(config, sort_keys=False)
+
+
+def best_of(language: str) -> Path:
+    """Return where a run folder keeps the best epoch of one of several languages."""
+    return BEST.with_stem(f"{BEST.stem}-{language}")
+
+
+@contextmanager
+def stored_configuration(checkpoint: dict[str, Any]) -> Iterator[str]:
+    """Write the configuration in a checkpoint to a file, but for the machine that trained."""
+    stored = yaml.safe_load(checkpoint[STATE]["config"])
+    stored.pop("trainer", None)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "checkpoint.yaml"
+        file.write_text(yaml.safe_dump(stored), encoding="utf-8")
+        yield str(file)
+
+
+def take_option(args: list[str], key: str) -> str | None:
+    """Take an option and its value out of the arguments."""
+    for i, arg in enumerate(args):
+        if arg == key and i + 1 < len(args):
+            del args[i]
+            return args.pop(i)
+        if arg.startswith(f"{key}="):
+            return args.pop(i).partition("=")[2]
+    return None
 
 
 def _reason(error: BaseException) -> str:

@@ -65,7 +65,9 @@ def parameters(model: TextClassifier) -> str:
         }
         counts = ", ".join(f"{name} {count:,}" for name, count in parts.items() if count)
         lines.append(f"parameters ({language}): {counts}")
-    lines.append(f"parameters in all: {count_parameters(model):,}")
+    total, languages = count_parameters(model), len(model.languages)
+    each = f", {total / languages:,.0f} per language" if languages > 1 else ""
+    lines.append(f"parameters in all: {total:,}{each}")
     return "\n".join(lines)
 
 

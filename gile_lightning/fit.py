@@ -4,13 +4,14 @@ python -m gile_lightning.fit --config sweeps/bioasq.yaml
 """
 
 import json
+import sys
 import time
 from typing import Any
 
 import wandb
 
-from gile_lightning.checkpoint import BEST
-from gile_lightning.cli import CONFIG, GileCLI
+from gile_lightning.checkpoint import BEST, read_checkpoint, start_from
+from gile_lightning.cli import CONFIG, GileCLI, best_of, stored_configuration, take_option
 from gile_lightning.console import count_parameters, say
 from gile_lightning.parser import command
 from gile_lightning.tracking.report import COLUMNS, flatten, rows, table
@@ -18,14 +19,25 @@ from gile_lightning.tracking.wandb_logger import RunLogger
 
 DESCRIPTION = (
     "Train one model, test its best checkpoint on seen, unseen and all labels, and leave a run "
-    "folder with the configuration, checkpoints and metrics."
+    "folder with the configuration, checkpoints and metrics. --start_from RUN trains a model "
+    "further, on the same or other data: it begins with that checkpoint's weights, vocabulary and "
+    "configuration, every key of which can be set here."
 )
 
 
 @command
 def main(args: list[str] | None = None) -> dict[str, Any]:
     """Run the command; returns what `metrics.json` holds."""
-    cli = GileCLI(args, "python -m gile_lightning.fit", DESCRIPTION)
+    args = list(sys.argv[1:] if args is None else args)
+    start = take_option(args, "--start_from")
+    if start is None:
+        cli = GileCLI(args, "python -m gile_lightning.fit", DESCRIPTION)
+    else:
+        checkpoint = read_checkpoint(start)
+        with stored_configuration(checkpoint) as config:
+            args = ["--config", config, *args]
+            cli = GileCLI(args, "python -m gile_lightning.fit", DESCRIPTION)
+        start_from(cli.model, cli.datamodule, checkpoint)
     try:
         return fit(cli)
     finally:
@@ -37,7 +49,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     start = time.perf_counter()
     output, data, model, trainer = cli.output, cli.datamodule, cli.model, cli.trainer
     model.config = cli.resolved()
-    model.check()
+    model.check(data.names)
     announce(data)
     # on every process, one of which encodes: the others wait for its lock as long as it takes,
     # where Lightning's own call has them wait for a message that times out
@@ -62,13 +74,16 @@ def fit(cli: GileCLI) -> dict[str, Any]:
         "epochs": len(cli.history.rows),
     }
     trainer.test(model, data, ckpt_path=best, verbose=False, weights_only=True)
+    by_language = model.by_language
+    own_epochs = _test_own_epochs(cli)
     figures = {
         "parameters": count_parameters(model),
         "seconds": round(time.perf_counter() - start, 2),
         **course,
     }
-    metrics = flatten(model.results) | figures
-    say(table(model.results, figures))
+    model.by_language = by_language
+    metrics = flatten(model.results, by_language, own_epochs) | figures
+    say(table(model.results, figures, by_language, own_epochs))
     if trainer.is_global_zero:
         (output / "metrics.json").write_text(json.dumps(metrics, indent=1))
         if isinstance(trainer.logger, RunLogger):
@@ -78,12 +93,25 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     return metrics
 
 
+def _test_own_epochs(cli: GileCLI) -> dict[str, Any]:
+    """Test every language at the epoch that was best for it (the authors' protocol)."""
+    model, data = cli.model, cli.datamodule
+    scores: dict[str, Any] = {}
+    for name in data.names if len(data.names) > 1 else ():
+        path = cli.output / best_of(name)
+        if path.is_file():
+            only = data.only(name)
+            cli.trainer.test(model, only, ckpt_path=path, verbose=False, weights_only=True)
+            scores |= model.by_language
+    return scores
+
+
 def announce(data: Any) -> None:
     """Say when the corpus is the built-in one."""
     if getattr(data, "builtin", False):
         say(
-            "No --data.path: using the built-in corpus of invented abstracts. Its figures say "
-            "nothing about MEDLINE."
+            "No --data.path: using the built-in corpus of invented texts. Its figures say nothing "
+            "about real ones."
         )
 
 

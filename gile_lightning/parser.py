@@ -145,12 +145,17 @@ def _parameters(class_path: str) -> list[str]:
     return [str(name) for name in parser.add_class_arguments(kind)]
 
 
-def parse(function: Callable[..., Any], args: list[str] | None, prog: str) -> dict[str, Any]:
-    """Parse a command's arguments after the signature and docstring of its function."""
+def parse(
+    function: Callable[..., Any], args: list[str] | None, prog: str, positional: bool = False
+) -> dict[str, Any]:
+    """Parse a command's arguments after the signature and docstring of its function.
+
+    Those without a default are given by name, or by position if ``positional``.
+    """
     description = (function.__doc__ or "").partition("Args:")[0]
     parser = ErrorFirst(prog=prog, description=description, allow_abbrev=False)
     parser.add_argument("--config", action="config", help="YAML file with any of these keys.")
-    parser.add_function_arguments(function, as_group=False)
+    parser.add_function_arguments(function, as_group=False, as_positional=positional)
     config = parser.parse_args(args)
     return {key: value for key, value in config.as_dict().items() if key != "config"}
 

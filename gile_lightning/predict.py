@@ -27,7 +27,8 @@ def predict(
     output: str = "-",
     labels: Path | None = None,
     top_k: int | None = None,
-    threshold: float | None = None,
+    threshold: float | Literal["tuned"] | None = None,
+    language: str | None = None,
     format: Literal["auto", "jsonl", "text"] = "auto",
     batch_size: int = 256,
     device: str = "auto",
@@ -44,7 +45,9 @@ def predict(
         output: where the lines go; - is standard output.
         labels: JSON lines with "name" and "description" to label with, in place of the model's.
         top_k: labels per text; 5 unless a threshold is given.
-        threshold: give only labels whose score, a probability, is above this.
+        threshold: give only labels whose score, a probability, is above this; tuned for the
+            threshold that was best on the validation documents.
+        language: of the texts, if the model has several.
         format: of the input; auto looks at its first line.
         batch_size: texts scored at a time.
         device: cpu, cuda, or auto.
@@ -56,7 +59,7 @@ def predict(
         device = "cuda" if torch.cuda.is_available() else "cpu"
     with ExitStack() as stack:
         source = sys.stdin if input == "-" else stack.enter_context(_open(input))
-        predictor = load(checkpoint, device)
+        predictor = load(checkpoint, device, language)
         if labels is not None:
             predictor.use_labels(labels)
         name = "standard input" if input == "-" else input

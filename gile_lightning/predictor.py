@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -60,6 +60,7 @@ class Predictor:
             reason = str(error).splitlines()[0]
             raise InputError(f"device {device!r} cannot be used: {reason}") from error
         self.device = device
+        self._tuned = classifier.thresholds.get(name)
         self.language = classifier.languages[name]
         self.scorer = classifier.scorer(name)
         self._own = self._project(classifier.texts(name))
@@ -100,7 +101,7 @@ class Predictor:
         texts: Sequence[str],
         labels: Labels | None = None,
         top_k: int | None = 5,
-        threshold: float | None = None,
+        threshold: float | Literal["tuned"] | None = None,
     ) -> list[Prediction]:
         """Label texts.
 
@@ -108,7 +109,8 @@ class Predictor:
             texts: documents.
             labels: the candidates, as in `use_labels`; by default the model's own labels.
             top_k: at most so many labels per text; None for no limit.
-            threshold: only labels with a score above this.
+            threshold: only labels with a score above this; ``tuned`` for the threshold that was
+                best on the validation documents.
 
         Returns:
             For each text its labels, best first: ``{"name": ..., "score": ...}`` with the
@@ -128,22 +130,38 @@ class Predictor:
         self,
         texts: Iterable[str],
         top_k: int | None = 5,
-        threshold: float | None = None,
+        threshold: float | Literal["tuned"] | None = None,
         batch_size: int = 256,
     ) -> Iterator[Prediction]:
         """Label texts one after another, in batches, without keeping them."""
+        if threshold == "tuned":
+            threshold = self.tuned_threshold
         if top_k is not None:
             positive(top_k=top_k)
         positive(batch_size=batch_size)
+        if not self.label_names:
+            raise InputError("the checkpoint holds no labels: give labels (predict --labels)")
         iterator = iter(texts)
         while batch := list(islice(iterator, batch_size)):
             yield from self._label(batch, top_k, threshold)
 
+    @property
+    def tuned_threshold(self) -> float:
+        """The threshold of the best F1 on the validation documents."""
+        if self._tuned is None:
+            raise InputError("the checkpoint has no tuned threshold; give a number")
+        return self._tuned
+
     @torch.inference_mode()
     def logits(self, texts: Sequence[str]) -> Tensor:
         """Score each text against the current labels: [B, K]."""
+        return self._score(self._encode(texts))
+
+    def _encode(self, texts: Sequence[str]) -> Texts:
         documents = Texts.from_flat(*self.language.text.documents(texts))
-        documents = Texts(*(part.to(self.device) for part in documents))
+        return Texts(*(part.to(self.device) for part in documents))
+
+    def _score(self, documents: Texts) -> Tensor:
         vectors = self.scorer.encode_documents(documents)
         return self.scorer.output.score(vectors, self._projected)
 
@@ -155,16 +173,18 @@ class Predictor:
     def _label(
         self, texts: Sequence[str], top_k: int | None, threshold: float | None
     ) -> Iterator[Prediction]:
-        logits = self.logits(texts)
+        documents = self._encode(texts)
+        logits = self._score(documents)
         count = min(top_k or logits.shape[1], logits.shape[1])
         best, ids = logits.topk(count, sorted=True)  # of logits: probabilities near 1 are equal
         limit = -1.0 if threshold is None else threshold
-        for text, row, labels in zip(texts, best.sigmoid().tolist(), ids.tolist(), strict=True):
-            wordless = not self.language.text.word_ids(text, 1)
+        wordless = documents.document_lengths.eq(0).tolist()
+        scored = zip(wordless, best.sigmoid().tolist(), ids.tolist(), strict=True)
+        for empty, row, labels in scored:
             yield [
                 {"name": self.label_names[label], "score": score}
                 for score, label in zip(row, labels, strict=True)
-                if score > limit and not wordless
+                if score > limit and not empty
             ]
 
     def _project(self, labels: LabelTexts) -> Tensor:

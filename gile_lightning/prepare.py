@@ -28,7 +28,8 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     cli.datamodule.prepare_data()
     cli.datamodule.setup()
     say(cli.datamodule.summary())
-    say(f"encoded: {cli.datamodule.directory_of_shards()}")
+    for folder in cli.datamodule.shards():
+        say(f"encoded: {folder}")
     meta: dict[str, Any] = cli.datamodule.meta
     return meta
 

@@ -1,11 +1,15 @@
 """A model without its training: documents and label texts in, logits out."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
+from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import Texts, segment_starts, take_segments
-from gile_lightning.encoders.encoder import Encoder
-from gile_lightning.outputs.layer import OutputLayer
+from gile_lightning.encoders.encoder import Encoder, Sharing
+from gile_lightning.outputs import OutputLayer, matched_dim
 
 _LABEL_SLAB = 8_192  # label texts encoded at a time outside training
 
@@ -22,6 +26,7 @@ class Scorer(nn.Module):
         output: scores documents against labels.
         document_norm: applied to document vectors.
         label_norm: applied to label vectors.
+        matched_dim: the size that a joint space would have by the paper's Eq. 19.
     """
 
     def __init__(
@@ -32,6 +37,7 @@ class Scorer(nn.Module):
         output: OutputLayer,
         document_norm: nn.Module,
         label_norm: nn.Module,
+        matched_dim: int = 0,
     ) -> None:
         super().__init__()
         self.embedding = embedding
@@ -40,6 +46,14 @@ class Scorer(nn.Module):
         self.output = output
         self.document_norm = document_norm
         self.label_norm = label_norm
+        self.matched_dim = matched_dim
+
+    def share(self, other: "Scorer", parts: Sharing) -> None:
+        """Hold the same modules as another language: parts of the encoders, the joint space."""
+        self.encoder.share(other.encoder, parts)
+        if any(self.label_encoder.parameters()):
+            self.label_encoder.share(other.label_encoder, parts)
+        self.output.share(other.output)
 
     def encode_documents(self, texts: Texts) -> Tensor:
         """Encode documents as vectors [B, d_h]."""
@@ -56,6 +70,43 @@ class Scorer(nn.Module):
         vectors = labels if isinstance(labels, Tensor) else self.encode_labels(labels)
         logits: Tensor = self.output(self.encode_documents(documents), vectors)
         return logits
+
+
+def build_scorers(
+    make: Mapping[str, Any],
+    languages: Mapping[str, Language],
+    sharing: Sharing,
+    joint_dim: int | None = None,
+) -> dict[str, Scorer]:
+    """Make the scorers of the languages, which share parts of their encoders.
+
+    Args:
+        make: the factories, as `TextClassifier` takes them.
+        languages: vocabularies and labels.
+        sharing: which parts the languages have in common.
+        joint_dim: the matched size of the joint space, where it is known from training.
+    """
+    scorers: dict[str, Scorer] = {}
+    labels = sum(language.labels.seen for language in languages.values())
+    for name, language in languages.items():
+        embedding = make["embedding"](language.text.vocabulary)
+        encoder = make["encoder"](embedding.embedding_dim)
+        label_encoder = make["label_encoder"](embedding.embedding_dim)
+        sizes = encoder.output_dim, label_encoder.output_dim
+        matched = joint_dim or matched_dim(encoder.hidden_dim, sizes[1], labels)
+        output = make["output"](*sizes, language.labels.seen, matched)
+        document_norm, label_norm = (make["norm"](size) for size in sizes)
+        scorer = Scorer(
+            embedding, encoder, label_encoder, output, document_norm, label_norm, matched
+        )
+        for module in scorer.modules():  # as in the authors' code
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+        for first in list(scorers.values())[:1]:
+            scorer.share(first, sharing)
+        scorers[name] = scorer
+    return scorers
 
 
 class LabelTexts(nn.Module):

@@ -23,7 +23,8 @@ def run():
 
 def test_no_code_is_needed_to_read_it(run):
     checkpoint = torch.load(run.best, weights_only=True)
-    assert {"parts", "languages", "config"} == set(checkpoint["gile_lightning"])
+    expected = {"parts", "languages", "config", "matched_dim", "thresholds"}
+    assert expected == set(checkpoint["gile_lightning"])
 
 
 def test_the_model_comes_back(run):

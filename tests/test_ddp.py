@@ -13,6 +13,7 @@ import runs
 
 from gile_lightning import evaluate
 from gile_lightning.data import BioASQ
+from gile_lightning.encoders.encoder import document_words
 
 EPOCHS = 2
 
@@ -22,7 +23,8 @@ class Record(lightning.Callback):
 
     def on_train_batch_end(self, trainer, module, outputs, batch, number) -> None:
         (documents,) = batch.values()
-        words = documents.words.split(documents.sentence_lengths.tolist())
+        lengths = document_words(documents.sentence_lengths, documents.document_lengths)
+        words = documents.words.split(lengths.tolist())
         with open(f"rank-{trainer.global_rank}.jsonl", "a") as file:
             seen = [document.tolist() for document in words]
             file.write(json.dumps([trainer.current_epoch, number, seen]) + "\n")

@@ -16,6 +16,8 @@ from gile_lightning.errors import InputError
 
 SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
 COUNTS = ("documents", "skipped")
+F1 = ("threshold", "precision", "recall", "f1")
+MICRO = ("documents", "labels", *F1, *(f"tuned_{key}" for key in F1))
 SETS = ("test.seen", "test.unseen", "test.all")
 REFERENCES = ("reference.seen.by_popularity", "reference.unseen.at_random")
 FIGURES = ("parameters", "seconds", "documents_per_second", "epochs")
@@ -49,7 +51,8 @@ def test_run_folder(run):
 
 def test_keys_of_the_metrics(run):
     ranked = {f"{name}.{key}" for name in SETS + REFERENCES for key in SCORES + COUNTS}
-    assert set(run.metrics) == ranked | set(FIGURES)
+    micro = {f"test.micro.{key}" for key in MICRO}
+    assert set(run.metrics) == ranked | micro | set(FIGURES)
 
 
 def test_scores_are_fractions(run):
@@ -95,7 +98,7 @@ def test_history_has_a_row_per_epoch(run):
     ]
     assert set(rows[0]) == {
         *("epoch", "step", "train/loss", "val/popularity_average_precision"),
-        *(f"val/{key}" for key in SCORES),
+        *(f"val/{key}" for key in (*SCORES, "f1")),
     }
     assert run.metrics["epochs"] == len(rows)
 
@@ -111,7 +114,7 @@ def test_skipped_counts(run):
 def test_console(run):
     lines = run.printed.splitlines()
     assert "built-in corpus" in lines[0]
-    assert "say nothing about MEDLINE" in lines[0]
+    assert "say nothing about real ones" in lines[0]
     assert sum(line.startswith("left out: ") for line in lines) == 4
     assert f"parameters in all: {run.metrics['parameters']:,}" in lines
     start = next(i for i, line in enumerate(lines) if line.startswith("labels "))

@@ -43,6 +43,7 @@ class BioASQ(Corpus):
     ) -> None:
         super().__init__(path, labels=None, columns=columns, **kwargs)
         positive(builtin_documents=builtin_documents)
+        self.by_name = False  # headings are described by the descriptors
         self.descriptors = descriptors
         self.builtin_documents = builtin_documents
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import datasets
 
 from gile_lightning.data.lines import Record, read_records
-from gile_lightning.data.module import DocumentDataModule
+from gile_lightning.data.module import DocumentDataModule, stamp
 from gile_lightning.data.report import Skipped
 from gile_lightning.data.shards import SPLITS, Document
 from gile_lightning.errors import InputError, nearest
@@ -25,21 +25,25 @@ class Columns:
 
     Attributes:
         id: unique id of a document.
-        text: one column, or several that are joined with a space (title, abstract).
+        text: one column, or several that belong together (title, abstract).
+        lead: columns that come before the text where a document has them (title, teaser).
         labels: list of label names.
+        language: name or ISO 639-1 code of the document's language, or null.
         year: year of publication, or null.
         split: train, validation or test, or null.
     """
 
     id: str = "id"
     text: tuple[str, ...] = ("text",)
+    lead: tuple[str, ...] = ()
     labels: str = "labels"
+    language: str | None = None
     year: str | None = None
     split: str | None = None
 
 
 class Corpus(DocumentDataModule):
-    """Documents from JSON lines or a Hugging Face dataset; labels from JSON lines.
+    """Documents from JSON lines or a Hugging Face dataset; labels from JSON lines, or by name.
 
     The split is the ``columns.split`` column if one is named; else documents with
     ``columns.year`` below ``split_year`` are for training and the others for testing; else test
@@ -48,8 +52,10 @@ class Corpus(DocumentDataModule):
     Args:
         path: a .jsonl[.gz] file, a glob of them, a folder written by `Dataset.save_to_disk`, or
             the name of a dataset on the Hugging Face hub.
-        labels: JSON lines with ``name`` and ``description``.
-        columns: which column is what.
+        labels: JSON lines with ``name`` and ``description``; without them the labels of the
+            documents describe themselves by their names.
+        columns: which column is what. With a language column, the documents whose language is
+            this corpus' ``language`` (or ``sentences``, its code) are taken.
         split_year: first year of the test documents, where there is a year column.
         label_text: what describes a label: its description alone (the paper's choice), its name
             followed by the description, or its name alone.
@@ -82,6 +88,8 @@ class Corpus(DocumentDataModule):
         self.undescribed_labels = undescribed_labels
         self.max_broken_lines = max_broken_lines
         self.encoding = encoding
+        self.by_name = labels is None
+        self._aliases: dict[str, str] = {}
 
     def sources(self) -> dict[str, Any]:
         """Return the files with their sizes and times, and the options that change the result."""
@@ -101,7 +109,7 @@ class Corpus(DocumentDataModule):
         years: list[int] = []
         splits: set[str] = set()
         record: Record | None = None
-        for record in self.records(skipped):
+        for record in self._records(skipped):
             read += 1
             document = self._document(record)
             if isinstance(document, Document):
@@ -117,7 +125,8 @@ class Corpus(DocumentDataModule):
             if read == _CHECK_AFTER:
                 self._check(missing, read)
         if record is None:
-            raise InputError(f"{self.path}: no document in it")
+            of = f" of {self.language} ({self.columns.language})" if self.columns.language else ""
+            raise InputError(f"{self.path}: no document{of} in it")
         self._check(missing, read)
         if self.columns.year and not self.columns.split:
             self._check_years(splits, [year for year in years if year])
@@ -128,7 +137,11 @@ class Corpus(DocumentDataModule):
         identity = fields.get(columns.id)
         if identity is None or identity == "":
             return columns.id
-        texts = []
+        texts: list[str | list[str]] = []
+        for name in columns.lead:
+            lead = fields.get(name)
+            if isinstance(lead, str) and lead.strip():
+                texts.append(lead)
         for name in columns.text:
             text = fields.get(name)
             if not isinstance(text, str) or not text.strip():
@@ -141,20 +154,21 @@ class Corpus(DocumentDataModule):
             raise InputError(
                 f"{record.where}: {columns.labels!r} is not a list of label names: {labels!r:.80}"
             )
+        labels = [self._aliases.get(label, label) for label in labels]
         split = ""
         if columns.split:
             split = str(fields.get(columns.split) or "")
             if split not in SPLITS:
                 raise InputError(
                     f"{record.where}: {columns.split!r} is {split!r}, expected one of "
-                    f"{', '.join(SPLITS)}"
+                    f"{', '.join(SPLITS)}; set --data.columns.split null to draw one"
                 )
         elif columns.year:
             year = _year(fields.get(columns.year))
             if year is None:
                 return columns.year
             split = "train" if year < self.split_year else "test"
-        return Document(record.where, str(identity), [" ".join(texts)], labels, split)
+        return Document(record.where, str(identity), texts, labels, split)
 
     def _check(self, missing: Mapping[str, tuple[int, Record]], read: int) -> None:
         """Stop early where most documents lack the same column: a wrong name, not bad luck."""
@@ -181,14 +195,16 @@ class Corpus(DocumentDataModule):
         texts: dict[str, str] = {}
         if self.known is not None:
             texts = dict(zip(self.known.labels.names, self.known.labels.texts, strict=True))
-        for where, name, description in self.descriptions(skipped):
+        by_name = self.by_name
+        labels = self._named_by_documents() if by_name else self.descriptions(skipped)
+        for where, name, description in labels:
             if name in places:
                 raise InputError(
                     f"{where}: the label {name!r} is there already at {places[name]}; "
                     "names must be unique"
                 )
             places[name] = where
-            if not description and self.undescribed_labels == "skip":
+            if not by_name and not description and self.undescribed_labels == "skip":
                 skipped.add("labels without a description", where)
                 continue
             described = {
@@ -196,11 +212,50 @@ class Corpus(DocumentDataModule):
                 "name_description": f"{name} {description}",
                 "name": name,
             }
-            texts.setdefault(name, described[self.label_text])
+            texts.setdefault(name, name if by_name else described[self.label_text])
+        if not texts and by_name:
+            raise InputError(f"{self.path}: no document has a label ({self.columns.labels})")
         if not texts:
             files = ", ".join(map(str, self.label_files())) or "no file"
             raise InputError(f"{files}: no label has a description")
-        return texts
+        return self._merged(texts) if by_name else texts
+
+    def _merged(self, texts: dict[str, str]) -> dict[str, str]:
+        """Make labels one that are the same words of given word vectors (paper, DW)."""
+        if self.encoder is None or not self.encoder.known_words_only:
+            return texts
+        first: dict[tuple[str, ...], str] = {}
+        for name, text in texts.items():
+            words = tuple(self.encoder.words(text))
+            self._aliases[name] = first.setdefault(words, name) if words else name
+        return {name: text for name, text in texts.items() if self._aliases[name] == name}
+
+    def _records(self, skipped: Skipped) -> Iterator[Record]:
+        """Stream the raw documents of this corpus' language."""
+        column = self.columns.language
+        names = (self.language.lower(), self.settings.sentences)
+        for record in self.records(skipped):
+            if column is not None:
+                if column not in record.fields:
+                    raise InputError(
+                        f"{record.where}: no {column!r} in this document; the columns are "
+                        f"{', '.join(record.fields)}{nearest(column, record.fields)} (set "
+                        "--data.columns.language)"
+                    )
+                if str(record.fields[column]).lower() not in names:
+                    skipped.add("documents of other languages", record.where)
+                    continue
+            yield record
+
+    def _named_by_documents(self) -> Iterator[tuple[str, str, str]]:
+        """Stream (place, name, "") of the labels that the documents have."""
+        found: set[str] = set()
+        for record in self._records(Skipped()):
+            labels = record.fields.get(self.columns.labels)
+            for name in labels if isinstance(labels, list) else []:
+                if isinstance(name, str) and name.strip() and name not in found:
+                    found.add(name)
+                    yield record.where, name, ""
 
     def records(self, skipped: Skipped) -> Iterable[Record]:
         """Stream the raw documents."""
@@ -243,12 +298,8 @@ class Corpus(DocumentDataModule):
         return find_files(str(Path(self.path).expanduser()))
 
     def label_files(self) -> Sequence[Path]:
-        """Return the files that hold the labels."""
-        if self.labels is None:
-            if self.known is not None:
-                return []
-            raise InputError("no labels: set --data.labels to a JSONL file of name, description")
-        return [Path(self.labels).expanduser()]
+        """Return the files that hold the labels; none where documents name them."""
+        return [] if self.labels is None else [Path(self.labels).expanduser()]
 
     def _identity(self) -> dict[str, Any]:
         files = self.document_files()
@@ -282,14 +333,6 @@ def find_files(path: str) -> Sequence[Path]:
     if not files:
         raise InputError(f"{path}: no file matches")
     return files
-
-
-def stamp(path: Path) -> dict[str, Any]:
-    """Return the name, size and time that identify a file's content."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such file")
-    status = path.stat()
-    return {"file": str(path.resolve()), "bytes": status.st_size, "time": status.st_mtime_ns}
 
 
 def _year(value: Any) -> int | None:

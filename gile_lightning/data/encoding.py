@@ -7,8 +7,8 @@ once, and only the shard at hand and the vocabulary are in memory.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from gile_lightning.data.shards import (
     write_raw,
     write_table,
 )
-from gile_lightning.data.text import TextEncoder, build_vocabulary
+from gile_lightning.data.text import UNKNOWN, TextEncoder, build_vocabulary
 from gile_lightning.errors import InputError
 
 
@@ -43,6 +43,9 @@ class EncodingSettings:
         min_count: training occurrences that a word of the vocabulary needs.
         max_document_words: words kept per document.
         max_label_words: words kept per label description.
+        max_sentences: sentences kept per document; None for all.
+        max_sentence_words: words kept per sentence; None for all.
+        sentences: ISO 639-1 code of the language whose rules split texts into sentences.
         validation_size: share (below 1) or number of training documents drawn for validation,
             where the corpus has no validation split of its own.
         test_size: the same for testing, where the corpus says nothing about splits; for a trained
@@ -53,9 +56,18 @@ class EncodingSettings:
     min_count: int = 5
     max_document_words: int = 300
     max_label_words: int = 50
+    max_sentences: int | None = None
+    max_sentence_words: int | None = None
+    sentences: str | None = None
     validation_size: float = 0.1
     test_size: float = 0.1
     split_seed: int = 1234
+
+    def text(self, vocabulary: Sequence[str], known_words_only: bool = False) -> TextEncoder:
+        """Return the text encoder with these settings and a vocabulary."""
+        names = [f.name for f in fields(TextEncoder) if f.init and hasattr(self, f.name)]
+        settings = {name: getattr(self, name) for name in names}
+        return TextEncoder(vocabulary, known_words_only=known_words_only, **settings)
 
 
 def encode(
@@ -66,6 +78,7 @@ def encode(
     skipped: Skipped,
     known: Language | None = None,
     total: int | None = None,
+    text: TextEncoder | None = None,
 ) -> dict[str, Any]:
     """Encode a corpus into ``directory``: ``<split>-<n>.arrow`` files and ``language.json``.
 
@@ -78,6 +91,8 @@ def encode(
         known: the vocabulary and labels of a trained model; then only the test documents are
             written, and labels new to the model are unseen labels behind its own.
         total: number of documents, if known, for the progress bar.
+        text: a text encoder whose vocabulary is given, such as that of word vectors; by default
+            the vocabulary is made of the training documents.
 
     Returns:
         The counts: documents per split, seen and unseen labels, words.
@@ -86,9 +101,12 @@ def encode(
         InputError: a split has no document, or no document has a described label.
     """
     if known is not None:
-        settings = replace(settings, max_document_words=known.text.max_document_words)
+        text = known.text
+    if text is not None and text.known_words_only:
+        label_texts = _with_words(label_texts, text, skipped)
     names = list(label_texts)
-    raw = list(_read(documents, names, directory, settings, skipped, total))
+    splitter = text or settings.text([UNKNOWN])
+    raw = list(_read(documents, names, directory, splitter, skipped, total))
     if not raw:
         raise InputError("no document has a described label; are these the labels of this corpus?")
     splits = np.concatenate([shard.splits for shard in raw])
@@ -105,7 +123,7 @@ def encode(
     for shard in raw:
         placed.append(shard._replace(splits=splits[start : start + len(shard.splits)]))
         start += len(shard.splits)
-    language = _count(placed, names, label_texts, settings, known, skipped)
+    language = _count(placed, names, label_texts, settings, text, known, skipped)
     sizes = _rewrite(placed, names, language, directory, written)
     language.save(directory / "language.json")
     unused = len(names) - sum(name in language.labels.ids for name in names)
@@ -118,11 +136,20 @@ def encode(
     }
 
 
+def _with_words(
+    label_texts: Mapping[str, str], text: TextEncoder, skipped: Skipped
+) -> dict[str, str]:
+    """Leave out the labels that would have no vector."""
+    kept = {name: label for name, label in label_texts.items() if text.words(label)}
+    skipped.add("labels without a known word", "", len(label_texts) - len(kept))
+    return kept
+
+
 def _read(
     documents: Iterable[Document],
     names: list[str],
     directory: Path,
-    settings: EncodingSettings,
+    text: TextEncoder,
     skipped: Skipped,
     total: int | None,
 ) -> Iterator[RawShard]:
@@ -139,7 +166,7 @@ def _read(
         labels = list(dict.fromkeys(label_ids[x] for x in document.labels if x in label_ids))
         if not labels:
             skipped.add("documents without a described label", document.where)
-        elif not shard.add(document, labels, settings.max_document_words):
+        elif not shard.add(document, labels, text):
             skipped.add("documents without a word", document.where)
         else:
             known_ids.add(document.id)
@@ -186,6 +213,7 @@ def _count(
     names: list[str],
     label_texts: Mapping[str, str],
     settings: EncodingSettings,
+    text: TextEncoder | None,
     known: Language | None,
     skipped: Skipped,
 ) -> Language:
@@ -196,7 +224,7 @@ def _count(
         for code, split in enumerate(SPLITS):
             rows = table.filter(pa.array(shard.splits == code))
             labels[split] += np.bincount(_values(rows, "labels"), minlength=len(names))
-            if split == "train" and known is None:
+            if split == "train" and text is None:
                 local = shard.word_list()
                 counts = np.bincount(_values(rows, "words"), minlength=len(local))
                 words.update({w: n for w, n in zip(local, counts.tolist(), strict=True) if n})
@@ -205,15 +233,19 @@ def _count(
         return Language(known.text, known.labels.extended(tested, label_texts))
     training = {n: int(c) for n, c in zip(names, labels["train"], strict=True) if c}
     others = [n for s in SPLITS[1:] for n, c in zip(names, labels[s], strict=True) if c]
-    vocabulary = build_vocabulary(words, settings.min_count)
+    if text is None:
+        text = settings.text(_vocabulary(words, settings.min_count, skipped))
+    return Language(text, LabelSet.from_counts(Counter(training), others, label_texts))
+
+
+def _vocabulary(words: Counter[str], min_count: int, skipped: Skipped) -> list[str]:
+    vocabulary = build_vocabulary(words, min_count)
     if len(vocabulary) == 1:
         raise InputError(
-            f"no word occurs {settings.min_count} times in the training documents; lower min_count"
+            f"no word occurs {min_count} times in the training documents; lower min_count"
         )
-    rare = len(words) - len(vocabulary) + 1
-    skipped.add(f"words rarer than min_count = {settings.min_count}", "", rare)
-    text = TextEncoder(vocabulary, settings.max_document_words, settings.max_label_words)
-    return Language(text, LabelSet.from_counts(Counter(training), others, label_texts))
+    skipped.add(f"words rarer than min_count = {min_count}", "", len(words) - len(vocabulary) + 1)
+    return vocabulary
 
 
 def _values(table: pa.Table, name: str) -> NDArray[np.int32]:

@@ -25,17 +25,15 @@ class Language:
         """Return plain values, for JSON and checkpoints."""
         return {
             "vocabulary": "\n".join(self.text.vocabulary),
-            "max_document_words": self.text.max_document_words,
-            "max_label_words": self.text.max_label_words,
+            **self.text.settings(),
             "labels": self.labels.state(),
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Language":
         """Rebuild what `state` returned."""
-        text = TextEncoder(
-            state["vocabulary"].split("\n"), state["max_document_words"], state["max_label_words"]
-        )
+        settings = {k: v for k, v in state.items() if k not in ("vocabulary", "labels")}
+        text = TextEncoder(state["vocabulary"].split("\n"), **settings)
         return cls(text, LabelSet(**state["labels"]))
 
     def save(self, path: Path) -> None:

@@ -22,11 +22,16 @@ class RaggedLoader:
     per process, so every process takes the same number of steps and no document is doubled or
     dropped. The position is part of the state, so a restored loader goes on at the next batch.
 
+    An epoch can have another length than one pass: ``samples`` documents drawn with replacement,
+    or ``repeat`` documents from as many passes as that takes, each in an order of its own.
+
     Args:
         dataset: encoded documents.
         language: the key of the batches, `{language: RaggedBatch}`.
         batch_size: documents per batch and process; the last ones may have one less.
         shuffle: permute the documents, anew in each epoch.
+        samples: documents per epoch, drawn with replacement.
+        repeat: documents per epoch, pass after pass.
         seed: of the permutations.
         rank: this process.
         world_size: number of processes.
@@ -41,29 +46,38 @@ class RaggedLoader:
         batch_size: int,
         *,
         shuffle: bool = False,
+        samples: int | None = None,
+        repeat: int | None = None,
         seed: int = 0,
         rank: int = 0,
         world_size: int = 1,
     ) -> None:
         positive(batch_size=batch_size)
-        if shuffle and len(dataset) < world_size:
-            raise InputError(
-                f"{len(dataset)} training documents are too few for {world_size} processes"
-            )
         self.dataset = dataset.select_columns(COLUMNS).with_format("arrow")
         self.language = language
         self.batch_size = batch_size
         self.shuffle = shuffle
+        self.samples = samples
+        self.repeat = repeat
         self.seed = seed
         self.rank = rank
         self.world_size = world_size
         self.epoch = 0
         self._start = 0
         self._next = (0, 0)  # the epoch and batch after the one last given out
+        if shuffle and self.documents < world_size:
+            raise InputError(
+                f"{self.documents} training documents are too few for {world_size} processes"
+            )
+
+    @property
+    def documents(self) -> int:
+        """Documents per epoch, over all processes."""
+        return self.samples or self.repeat or len(self.dataset)
 
     def __len__(self) -> int:
         """Batches per epoch and process."""
-        documents = len(self.dataset)
+        documents = self.documents
         steps = -(-documents // (self.batch_size * self.world_size))
         # a step must have a document for every process: DDP waits for each of them
         return max(1, min(steps, documents // self.world_size))
@@ -73,7 +87,12 @@ class RaggedLoader:
         documents = len(self.dataset)
         if not self.shuffle:
             return np.arange(documents)
-        return np.random.default_rng((self.seed, self.epoch)).permutation(documents)
+        generator = np.random.default_rng((self.seed, self.epoch))
+        if self.samples:
+            return generator.integers(documents, size=self.samples)
+        passes = -(-self.documents // documents)
+        orders = [generator.permutation(documents) for _ in range(passes)]
+        return np.concatenate(orders)[: self.documents]
 
     def indices(self, order: NDArray[np.int64], batch: int) -> NDArray[np.int64]:
         """Return the documents of this process in global batch number ``batch``."""

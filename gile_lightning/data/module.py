@@ -4,24 +4,38 @@ import hashlib
 import json
 import os
 import shutil
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import datasets
-import lightning
+import numpy as np
+import torch
 from filelock import FileLock
+from torch import Tensor
 
+from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.encoding import EncodingSettings, encode
 from gile_lightning.data.language import Language
 from gile_lightning.data.loader import RaggedLoader
 from gile_lightning.data.report import Skipped, describe
 from gile_lightning.data.shards import SPLITS, Document
+from gile_lightning.data.text import UNKNOWN, TextEncoder, unambiguous
+from gile_lightning.data.word_vectors import WordVectors, find_word_vectors, read_word_vectors
 from gile_lightning.errors import InputError, positive
 
-FORMAT = 1  # of the encoded shards; raised when the same input would be encoded differently
+FORMAT = 2  # of the encoded shards; raised when the same input would be encoded differently
+VECTORS = "vectors.npy"  # the word vectors that came with a corpus, beside its shards
+
+
+def stamp(path: Path) -> dict[str, Any]:
+    """Return the name, size and time that identify a file's content."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    status = path.stat()
+    return {"file": str(path.resolve()), "bytes": status.st_size, "time": status.st_mtime_ns}
 
 
 def default_cache() -> Path:
@@ -29,8 +43,8 @@ def default_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "gile_lightning"
 
 
-class DocumentDataModule(lightning.LightningDataModule, ABC):
-    """Documents with labels that have descriptions, as encoded Arrow shards in a cache.
+class DocumentDataModule(TextDataModule):
+    """Documents of one language with described labels, as encoded Arrow shards in a cache.
 
     A subclass says where the documents and label texts come from (`documents`, `label_texts`) and
     what identifies them (`sources`); everything else is here. The cache is keyed by a fingerprint
@@ -43,12 +57,23 @@ class DocumentDataModule(lightning.LightningDataModule, ABC):
         min_count: training occurrences that a word of the vocabulary needs.
         max_document_words: words kept per document (paper: 300).
         max_label_words: words kept per label description (paper: 50).
+        max_sentences: sentences kept per document; null for all.
+        max_sentence_words: words kept per sentence; null for all.
+        sentences: ISO 639-1 code of the language whose rules split texts into sentences, for
+            hierarchical encoders; null leaves the pieces that the corpus tells apart.
+        word_vectors: a file of word vectors, or a folder with one named after the language, as
+            `read_word_vectors` reads them. Their words are the vocabulary, and other words are
+            dropped; the model's embedding starts from them.
         validation_size: training documents drawn for validation; a share if below 1.
         test_size: documents drawn for testing where the corpus has no split and no year. Scoring
             a trained model draws the same ones; a number as large as the corpus takes all.
         split_seed: seeds these draws.
         cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning.
         language: the name of the corpus' language.
+        samples_per_epoch: training documents drawn with replacement in an epoch (paper, DW:
+            25,000); null for a pass over the data.
+        train_share: share of the training documents that is used. Smaller shares are subsets of
+            larger ones; the label set stays that of all training documents.
         seed: of the order of the training documents.
     """
 
@@ -60,11 +85,17 @@ class DocumentDataModule(lightning.LightningDataModule, ABC):
         min_count: int = 5,
         max_document_words: int = 300,
         max_label_words: int = 50,
+        max_sentences: int | None = None,
+        max_sentence_words: int | None = None,
+        sentences: str | None = None,
+        word_vectors: Path | None = None,
         validation_size: float = 0.1,
         test_size: float = 0.1,
         split_seed: int = 1234,
         cache_dir: Path | None = None,
         language: str = "english",
+        samples_per_epoch: int | None = None,
+        train_share: float = 1.0,
         seed: int = 1234,
     ) -> None:
         super().__init__()
@@ -76,16 +107,35 @@ class DocumentDataModule(lightning.LightningDataModule, ABC):
             max_label_words=max_label_words,
             validation_size=validation_size,
             test_size=test_size,
+            train_share=train_share,
+            **({} if samples_per_epoch is None else {"samples_per_epoch": samples_per_epoch}),
         )
+        if train_share > 1:
+            raise InputError(f"train_share is {train_share:g}; it is a share of 1")
         self.batch_size = batch_size
         self.eval_batch_size = eval_batch_size
         self.settings = EncodingSettings(
-            min_count, max_document_words, max_label_words, validation_size, test_size, split_seed
+            min_count,
+            max_document_words,
+            max_label_words,
+            max_sentences,
+            max_sentence_words,
+            sentences,
+            validation_size,
+            test_size,
+            split_seed,
         )
+        self.settings.text([UNKNOWN])  # which refuses wrong settings
+        self.word_vectors = word_vectors
         self.cache_dir = Path(cache_dir).expanduser() if cache_dir else default_cache()
         self.language = language
+        self.samples_per_epoch = samples_per_epoch
+        self.train_share = train_share
         self.seed = seed
         self.known: Language | None = None
+        self.text: TextEncoder | None = None
+        self._vector_words: list[str] | None = None
+        self.encoder: TextEncoder | None = None  # whose vocabulary is known before encoding
         self.languages: dict[str, Language] = {}
         self.meta: dict[str, Any] = {}
         self._splits: dict[str, datasets.Dataset] = {}
@@ -106,22 +156,67 @@ class DocumentDataModule(lightning.LightningDataModule, ABC):
         """Return the number of raw documents where it is known before reading them."""
         return None
 
+    @property
+    def names(self) -> list[str]:
+        """The one language's name."""
+        return [self.language]
+
     def use(self, languages: dict[str, Language]) -> None:
         """Encode for a trained model: its vocabulary, its labels, the test documents only."""
+        self.known = self._of(languages)
+
+    def continue_from(self, languages: dict[str, Language]) -> None:
+        """Encode for a model that is trained further: its vocabulary, the corpus' labels."""
+        self.text = self._of(languages).text
+
+    def _of(self, languages: dict[str, Language]) -> Language:
         if self.language not in languages:
             raise InputError(
                 f"the model knows {', '.join(languages)}, not {self.language}: set --data.language"
             )
-        self.known = languages[self.language]
+        return languages[self.language]
+
+    def vectors_file(self) -> Path | None:
+        """Return the file of word vectors, if there is one."""
+        if self.word_vectors is None:
+            return None
+        path = Path(self.word_vectors).expanduser()
+        return find_word_vectors(path, self.language) if path.is_dir() else path
+
+    def vector_words(self) -> list[str]:
+        """Return the words of the file of word vectors, each with a name of its own."""
+        if self._vector_words is None:
+            self.read_vectors()
+        return self._vector_words or []
+
+    def read_vectors(self) -> WordVectors:
+        """Read the file of word vectors.
+
+        Last comes `UNKNOWN`, with zeros for a vector, which nothing uses: unknown words are
+        dropped.
+
+        Raises:
+            InputError: there is no file, or it is no file of word vectors.
+        """
+        file = self.vectors_file()
+        if file is None:
+            raise InputError("no word vectors: set --data.word_vectors")
+        words, vectors = read_word_vectors(file)
+        last = np.zeros((1, vectors.shape[1]), dtype=np.float32)
+        self._vector_words = [*unambiguous(words), UNKNOWN]
+        return WordVectors(self._vector_words, np.concatenate([vectors, last]))
 
     def fingerprint(self) -> str:
         """Return the cache key: a hash of the sources, the settings and the known language."""
+        file = self.vectors_file()
         state = {
             "format": FORMAT,
             "class": type(self).__name__,
             "sources": self.sources(),
             "settings": asdict(self.settings),
             "known": self.known and self.known.state(),
+            "text": self.text and {"words": self.text.vocabulary, **self.text.settings()},
+            "vectors": file and stamp(file),
         }
         text = json.dumps(state, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
@@ -139,6 +234,12 @@ class DocumentDataModule(lightning.LightningDataModule, ABC):
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir()
             skipped = Skipped()
+            text = self.text
+            if self.word_vectors is not None and self.known is None and text is None:
+                words, vectors = self.read_vectors()
+                text = self.settings.text(words, known_words_only=True)
+                np.save(partial / VECTORS, vectors)
+            self.encoder = self.known.text if self.known is not None else text
             texts = self.label_texts(skipped)
             counts = encode(
                 self.documents(skipped),
@@ -148,6 +249,7 @@ class DocumentDataModule(lightning.LightningDataModule, ABC):
                 skipped,
                 self.known,
                 self.total(),
+                text,
             )
             meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources()}
             (partial / "meta.json").write_text(json.dumps(meta, indent=1, default=str))
@@ -166,10 +268,29 @@ class DocumentDataModule(lightning.LightningDataModule, ABC):
             if files:
                 shards = [datasets.Dataset.from_file(str(file)) for file in files]
                 self._splits[split] = datasets.concatenate_datasets(shards)
+        if self.train_share < 1 and "train" in self._splits:
+            everything = self._splits["train"]
+            order = np.random.default_rng(self.settings.split_seed).permutation(len(everything))
+            used = max(1, round(self.train_share * len(everything)))
+            self._splits["train"] = everything.select(order[:used])
+            self.meta["counts"]["training_documents_used"] = used
+
+    def vectors(self, name: str) -> Tensor | None:
+        """Return the word vectors that the corpus brings: [V, d], in the vocabulary's order."""
+        file = self.directory_of_shards() / VECTORS
+        return torch.from_numpy(np.load(file)) if file.is_file() else None
+
+    def only(self, name: str) -> TextDataModule:
+        """Return this module, which has one language."""
+        return self
 
     def summary(self) -> str:
         """Describe the encoded corpus: sizes, labels, what was left out."""
         return describe(self.meta)
+
+    def shards(self) -> Iterator[Path]:
+        """Yield the folder in the cache that holds the encoded corpus."""
+        yield self.directory_of_shards()
 
     def split(self, name: str) -> datasets.Dataset:
         """Return the encoded documents of train, validation or test."""
@@ -194,6 +315,7 @@ class DocumentDataModule(lightning.LightningDataModule, ABC):
             self.language,
             batch_size,
             shuffle=shuffle,
+            samples=self.samples_per_epoch if shuffle else None,
             seed=self.seed,
             rank=trainer.global_rank if trainer else 0,
             world_size=trainer.world_size if trainer else 1,

@@ -21,11 +21,20 @@ class Texts(NamedTuple):
     document_lengths: Tensor
 
     @classmethod
-    def from_flat(cls, words: NDArray[np.int32], lengths: NDArray[np.int64]) -> "Texts":
-        """Make texts of one sentence each from flat word ids and words per text."""
-        return cls(
-            torch.from_numpy(words), torch.from_numpy(lengths), torch.ones(len(lengths)).long()
-        )
+    def from_flat(
+        cls,
+        words: NDArray[np.int32],
+        sentence_lengths: NDArray[np.int64],
+        document_lengths: NDArray[np.int64] | None = None,
+    ) -> "Texts":
+        """Make texts from flat word ids, words per sentence and sentences per document.
+
+        Without the last, every text is one sentence.
+        """
+        if document_lengths is None:
+            document_lengths = np.ones(len(sentence_lengths), dtype=np.int64)
+        parts = (words, sentence_lengths, document_lengths)
+        return cls(*(torch.from_numpy(part) for part in parts))
 
 
 class RaggedBatch(NamedTuple):

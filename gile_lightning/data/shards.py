@@ -4,6 +4,7 @@ from __future__ import annotations  # array[int] needs Python 3.12 at run time
 
 from array import array
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gile_lightning.data.text import tokenize
+from gile_lightning.data.text import TextEncoder
 
 SPLITS = ("train", "validation", "test")
 SHARD = 32_768  # documents; about 30 MB of word ids
@@ -25,14 +26,15 @@ class Document(NamedTuple):
     Attributes:
         where: file and line, for messages.
         id: unique in the corpus; later documents with the same id are left out.
-        sentences: the text, in as many pieces as the corpus tells apart (BioASQ: one).
+        pieces: the text, in the pieces that the corpus tells apart (title, abstract); one that
+            is a list is a sentence split into words already.
         labels: label names.
         split: train, validation or test; "" leaves it to the draw.
     """
 
     where: str
     id: str
-    sentences: list[str]
+    pieces: Sequence[str | list[str]]
     labels: list[str]
     split: str
 
@@ -54,21 +56,16 @@ class Shard:
     def __post_init__(self) -> None:
         self.local.default_factory = self.local.__len__
 
-    def add(self, document: Document, labels: list[int], max_words: int) -> bool:
+    def add(self, document: Document, labels: list[int], text: TextEncoder) -> bool:
         """Add a document; False where its text has no word at all."""
-        room = max_words
-        sentences = 0
-        for sentence in document.sentences:
-            tokens = tokenize(sentence)[:room]
-            if tokens:
-                self.words.extend(map(self.local.__getitem__, tokens))
-                self.sentence_lengths.append(len(tokens))
-                sentences += 1
-                room -= len(tokens)
+        sentences = text.split(document.pieces)
         if not sentences:
             return False
-        self.word_counts.append(max_words - room)
-        self.document_lengths.append(sentences)
+        for words in sentences:
+            self.words.extend(map(self.local.__getitem__, words))
+            self.sentence_lengths.append(len(words))
+        self.word_counts.append(sum(map(len, sentences)))
+        self.document_lengths.append(len(sentences))
         self.labels.extend(labels)
         self.label_counts.append(len(labels))
         self.ids.append(document.id)

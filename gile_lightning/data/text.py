@@ -1,11 +1,13 @@
-"""From text to word ids: tokens, the vocabulary and truncation."""
+"""From text to word ids: sentences, tokens, the vocabulary and truncation."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
+import sentencex
 from numpy.typing import NDArray
 
 from gile_lightning.errors import InputError, positive
@@ -16,6 +18,8 @@ NUMBER = "NUM"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 # words (hyphenated ones stay whole), clitics ('s), single punctuation marks
 _TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*|'[^\W_]+|[^\w\s]|_")
+_CODE = re.compile(r"[a-z]{2,3}")
+_EDGES = re.compile(r"([\W_]*)(.*?)([\W_]*)$", re.DOTALL)
 _PUNCTUATION = str.maketrans(
     dict.fromkeys("‐‑−", "-")
     | dict.fromkeys("‒–—", " - ")
@@ -46,40 +50,132 @@ def build_vocabulary(counts: Counter[str], min_count: int) -> list[str]:
     return [word for word, _ in kept] + [UNKNOWN]
 
 
+def unambiguous(words: Iterable[str]) -> list[str]:
+    """Give every word of a foreign list a name of its own, so that its id can be told from it.
+
+    A word that comes again, has a space in it or is `UNKNOWN` can never be met in a text; its
+    number is put behind it.
+    """
+    names: dict[str, None] = {}
+    for i, word in enumerate(words):
+        plain = "".join(word.split())
+        names[
+            word
+            if word == plain != "" and word not in names and word != UNKNOWN
+            else f"{plain}\ufffd{i}"
+        ] = None
+    return list(names)
+
+
 @dataclass(frozen=True)
 class TextEncoder:
     """Turns texts into word ids with a fixed vocabulary; travels with every checkpoint.
 
     Attributes:
         vocabulary: the words in id order; the last one stands for every unknown word.
-        max_document_words: words of a document that are kept (paper: 300).
-        max_label_words: words of a label description that are kept (paper: 50).
+        max_document_words: words of a document that are kept (paper: 300 for BioASQ).
+        max_label_words: words of a label description that are kept (paper: 50 for BioASQ).
+        max_sentences: sentences of a document that are kept (paper: 30 for DW); None for all.
+        max_sentence_words: words of a sentence that are kept (paper: 30 for DW); None for all.
+        sentences: ISO 639-1 code of the language whose rules split a text into sentences; None
+            leaves the pieces that a corpus tells apart as they are.
+        known_words_only: the vocabulary is that of given word vectors: words are looked up there
+            as they are, numbers too, and unknown ones are dropped (paper, DW) instead of becoming
+            `UNKNOWN`.
     """
 
     vocabulary: Sequence[str]
     max_document_words: int = 300
     max_label_words: int = 50
+    max_sentences: int | None = None
+    max_sentence_words: int | None = None
+    sentences: str | None = None
+    known_words_only: bool = False
     _ids: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        positive(max_document_words=self.max_document_words, max_label_words=self.max_label_words)
+        limits = {name: getattr(self, name) for name in _LIMITS}
+        positive(**{name: limit for name, limit in limits.items() if limit is not None})
         if not self.vocabulary or self.vocabulary[-1] != UNKNOWN:
             raise InputError(f"the vocabulary must end with {UNKNOWN!r}")
+        if self.sentences is not None and not _CODE.fullmatch(self.sentences):
+            raise InputError(
+                f"sentences is {self.sentences!r}; give the ISO 639-1 code of a language, such as "
+                "en, or null"
+            )
         self._ids.update({word: i for i, word in enumerate(self.vocabulary)})
 
-    def word_ids(self, text: str, max_words: int) -> list[int]:
-        """Return the ids of the first ``max_words`` words of ``text``."""
-        unknown = len(self.vocabulary) - 1
-        get = self._ids.get
-        return [get(word, unknown) for word in tokenize(text)[:max_words]]
+    def settings(self) -> dict[str, Any]:
+        """Return everything but the vocabulary, as plain values."""
+        return {f.name: getattr(self, f.name) for f in fields(self)[1:] if f.name != "_ids"}
 
-    def documents(self, texts: Iterable[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Encode documents as flat word ids [N] and words per document [B]."""
-        return _flat([self.word_ids(text, self.max_document_words) for text in texts])
+    def words(self, text: str | list[str]) -> list[str]:
+        """Split a text into words; one that is split already stays so."""
+        if not self.known_words_only:
+            return text if isinstance(text, list) else tokenize(text)
+        if isinstance(text, list):
+            return [word for word in text if word in self._ids]
+        return list(_known_words(text, self._ids))
+
+    def split(self, pieces: Iterable[str | list[str]]) -> list[list[str]]:
+        """Split the pieces of a document into sentences of words, truncated."""
+        sentences: list[list[str]] = []
+        room, longest = self.max_document_words, self.max_sentence_words
+        for piece in pieces:
+            for sentence in self._sentences(piece):
+                words = self.words(sentence)[: room if longest is None else min(room, longest)]
+                if not words:
+                    continue
+                sentences.append(words)
+                room -= len(words)
+                if not room or len(sentences) == self.max_sentences:
+                    return sentences
+        return sentences
+
+    def _sentences(self, piece: str | list[str]) -> Iterable[str | list[str]]:
+        if self.sentences is None or isinstance(piece, list):
+            return [piece]
+        found: Iterable[str] = sentencex.segment(self.sentences, piece)
+        return found
+
+    def word_ids(self, words: Iterable[str]) -> list[int]:
+        """Return the ids of words."""
+        unknown = len(self.vocabulary) - 1
+        return [self._ids.get(word, unknown) for word in words]
+
+    def documents(
+        self, texts: Iterable[str]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        """Encode documents as flat ids [N], words per sentence [S] and sentences each [B]."""
+        documents = [self.split([text]) for text in texts]
+        sentences = [self.word_ids(sentence) for document in documents for sentence in document]
+        return *_flat(sentences), np.array([len(d) for d in documents], dtype=np.int64)
 
     def labels(self, texts: Iterable[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Encode label descriptions as flat word ids [N] and words per label [K]."""
-        return _flat([self.word_ids(text, self.max_label_words) for text in texts])
+        return _flat([self.word_ids(self.words(text)[: self.max_label_words]) for text in texts])
+
+
+_LIMITS = ("max_document_words", "max_label_words", "max_sentences", "max_sentence_words")
+
+
+def _known_words(text: str, known: Container[str]) -> Iterator[str]:
+    """Find the known words of a text: whole between spaces, else without the marks around it.
+
+    >>> list(_known_words("The U.S. (and l'Europe), 2004!", {"the", "u.s.", "l", "(", ",", "2004"}))
+    ['the', 'u.s.', '(', 'l', ',', '2004']
+    """
+    for chunk in text.split():
+        lower = chunk.lower()
+        if chunk in known:
+            yield chunk
+        elif lower in known:
+            yield lower
+        else:
+            plain = lower if lower.isascii() else lower.translate(_PUNCTUATION)
+            head, word, tail = _EDGES.match(plain).groups()  # type: ignore[union-attr]
+            inner = [word] if word in known else _TOKEN.findall(word)
+            yield from (token for token in (*head, *inner, *tail) if token in known)
 
 
 def _flat(rows: list[list[int]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

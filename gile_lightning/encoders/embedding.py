@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from gile_lightning.data.lines import read_lines
 from gile_lightning.errors import InputError, positive
@@ -13,14 +13,16 @@ from gile_lightning.errors import InputError, positive
 class WordEmbedding(nn.Embedding):
     """A vector per word of the vocabulary, shared by documents and label descriptions.
 
-    The vectors start uniform in ±0.05 (as in the authors' code) unless a file gives them.
+    The vectors start uniform in ±0.05 (as in the authors' code) unless a file gives them, or the
+    corpus brings them (``data.word_vectors``).
 
     Args:
         words: the vocabulary.
         dim: size of the vectors (paper: 100 for BioASQ).
         vectors: a text file with a word and its ``dim`` numbers per line (GloVe, fastText and
             word2vec text formats); words that it lacks keep their random vectors.
-        trainable: whether training changes the vectors.
+        trainable: whether training changes the vectors. Vectors that stay as they are do not
+            count as parameters.
     """
 
     def __init__(
@@ -34,11 +36,29 @@ class WordEmbedding(nn.Embedding):
         super().__init__(len(words), dim)
         self.vectors = vectors
         self.found: int | None = None
-        self.weight.requires_grad_(trainable)
+        if not trainable:
+            weight = self.weight.detach()
+            del self.weight
+            self.register_buffer("weight", weight)
 
     def reset_parameters(self) -> None:
         """Draw all vectors anew."""
         nn.init.uniform_(self.weight, -0.05, 0.05)
+
+    def set_vectors(self, vectors: Tensor) -> None:
+        """Take over given vectors [V, dim], one per word of the vocabulary.
+
+        Raises:
+            InputError: their number or size is another.
+        """
+        if vectors.shape != self.weight.shape:
+            raise InputError(
+                f"the corpus' word vectors are {vectors.shape[1]}-dimensional, the model's "
+                f"embedding has dim {self.embedding_dim}: set --model.embedding.dim "
+                f"{vectors.shape[1]}"
+            )
+        with torch.no_grad():
+            self.weight.copy_(vectors)
 
     def load_vectors(self, words: Sequence[str]) -> None:
         """Read the file of vectors, if one was given, and count the words found.

@@ -1,11 +1,21 @@
 """The contract of document encoders."""
 
 from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.data.ragged import Texts
+from gile_lightning.errors import InputError
+
+Sharing = Literal["none", "encoders", "attention", "both"]
+"""What the encoders of several languages have in common (paper, section 4.2)."""
+
+_SHARING = {  # what to use instead of an encoder that cannot
+    "encoders": "HAN, HNN and WAN have",
+    "attention": "HAN and WAN with AttentionPooling have",
+}
 
 
 class Encoder(nn.Module, ABC):
@@ -15,9 +25,19 @@ class Encoder(nn.Module, ABC):
 
     Attributes:
         output_dim: size of the vectors.
+        layers: names of the submodules that make states.
+        poolings: names of the submodules that pool them.
     """
 
     output_dim: int
+    layers: ClassVar[tuple[str, ...]] = ()
+    poolings: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def hidden_dim(self) -> int:
+        """The paper's d_h: `output_dim`, or the size in one direction of a bidirectional layer."""
+        last = getattr(self, self.layers[-1]) if self.layers else None
+        return int(getattr(last, "hidden_dim", self.output_dim))
 
     @abstractmethod
     def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
@@ -28,6 +48,47 @@ class Encoder(nn.Module, ABC):
         words = embedding(texts.words)
         vectors: Tensor = self(words, texts.sentence_lengths, texts.document_lengths)
         return vectors
+
+    def share(self, other: "Encoder", parts: Sharing) -> None:
+        """Hold the modules of another encoder: its layers, its poolings, or both.
+
+        Raises:
+            InputError: the modules of the two do not fit, or have no parameters.
+        """
+        names: list[str] = []
+        if parts in ("encoders", "both"):
+            self._check_sharing(other, self.layers, "encoders")
+            names += self.layers
+        if parts in ("attention", "both"):
+            self._check_sharing(other, self.poolings, "attention")
+            names += self.poolings
+        for name in names:
+            setattr(self, name, getattr(other, name))
+
+    def _check_sharing(self, other: "Encoder", names: tuple[str, ...], part: str) -> None:
+        kind = type(self).__name__
+        if not any(True for name in names for _ in getattr(self, name).parameters()):
+            raise InputError(f"{kind} has no {part} to share; {_SHARING[part]}")
+        ours, theirs = _outline(self, names), _outline(other, names)
+        for what, value in ours.items():
+            if theirs.get(what) != value:
+                raise InputError(
+                    f"{part} cannot be shared: {what} is {value} in one language and "
+                    f"{theirs.get(what)} in another; give all languages the same encoder and word "
+                    "vectors of one size"
+                )
+
+
+def _outline(encoder: Encoder, names: tuple[str, ...]) -> dict[str, str]:
+    """Describe submodules by what must be equal for another encoder to hold them too."""
+    outline = {"the encoder": type(encoder).__name__}
+    for name in names:
+        module = getattr(encoder, name, None)
+        outline[name] = type(module).__name__
+        if isinstance(module, nn.Module):
+            sizes = {key: str(list(value.shape)) for key, value in module.named_parameters()}
+            outline |= {f"{name}.{key}": size for key, size in sizes.items()}
+    return outline
 
 
 def document_words(sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from gile_lightning.data.ragged import Texts, segment_starts
 from gile_lightning.encoders.encoder import Encoder, document_words
-from gile_lightning.encoders.pooling import segment_sum
+from gile_lightning.encoders.pooling import segment_mean
 
 
 class Mean(Encoder):
@@ -24,7 +24,7 @@ class Mean(Encoder):
     def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
         """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, d]."""
         lengths = document_words(sentence_lengths, document_lengths)
-        return segment_sum(words, lengths) / lengths.clamp(min=1).unsqueeze(-1)
+        return segment_mean(words, lengths)
 
     def encode(self, embedding: nn.Module, texts: Texts) -> Tensor:
         """Encode word ids without writing a vector per word out: five times as fast."""

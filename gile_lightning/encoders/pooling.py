@@ -28,6 +28,11 @@ def segment_sum(values: Tensor, lengths: Tensor, weights: Tensor | None = None) 
     )
 
 
+def segment_mean(values: Tensor, lengths: Tensor) -> Tensor:
+    """Average flat vectors [N, d] within each segment: [S, d], zeros for an empty one."""
+    return segment_sum(values, lengths) / lengths.clamp(min=1).unsqueeze(-1)
+
+
 class AttentionPooling(nn.Module):
     """The weighted mean of the states, with learned weights (paper, Eq. 2).
 
@@ -67,3 +72,18 @@ class SumPooling(AttentionPooling):
     def forward(self, states: Tensor, lengths: Tensor) -> Tensor:
         """Pool states [N, dim] of segments of the given lengths [S] to [S, dim]."""
         return segment_sum(states, lengths)
+
+
+class AveragePooling(nn.Module):
+    """The mean of the states; zeros for an empty segment. It has no parameters.
+
+    Args:
+        dim: size of the states; not needed, but every pooling is given it.
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+
+    def forward(self, states: Tensor, lengths: Tensor) -> Tensor:
+        """Pool states [N, dim] of segments of the given lengths [S] to [S, dim]."""
+        return segment_mean(states, lengths)

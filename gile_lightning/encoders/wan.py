@@ -17,10 +17,14 @@ class WAN(Encoder):
 
     Args:
         input_dim: size of the word vectors.
-        layer: makes the layer from its input size.
+        layer: makes the layer from its input size: `Dense` (paper), `GRU` or `BiGRU`. The recurrent
+            ones run over all words of a document, across its sentences.
         pooling: makes the pooling from the size of the states: `AttentionPooling` (paper) or
             `SumPooling` (the authors' released code).
     """
+
+    layers = ("layer",)
+    poolings = ("pooling",)
 
     def __init__(
         self,

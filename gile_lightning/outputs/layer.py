@@ -8,16 +8,25 @@ from torch import Tensor, nn
 class OutputLayer(nn.Module, ABC):
     """Scores labels for documents.
 
-    Made from (document_dim, label_dim, label_count): the sizes of the document and label vectors
-    and the number of labels seen in training.
+    Made from (document_dim, label_dim, label_count, matched_dim): the sizes of the document and
+    label vectors, the number of labels seen in training, and the size of a joint space that has
+    about as many parameters as linear layers over these labels, those of all languages (paper,
+    Eq. 19).
 
     Attributes:
         scores_unseen: whether labels are given as vectors [K, label_dim] of their descriptions,
             so that any label can be scored. If not, they are given as ids [K] of labels seen in
             training.
+        shared: the names of the modules that the languages of a model have in common.
     """
 
     scores_unseen: bool = True
+    shared: tuple[str, ...] = ()
+
+    def share(self, other: "OutputLayer") -> None:
+        """Hold the same modules as another language's layer."""
+        for name in self.shared:
+            setattr(self, name, getattr(other, name))
 
     @abstractmethod
     def project_labels(self, labels: Tensor) -> Tensor:

@@ -15,11 +15,14 @@ class Linear(OutputLayer):
         document_dim: size d_h of the document vectors.
         label_dim: unused; labels are ids.
         label_count: number of labels seen in training.
+        matched_dim: unused; there is no joint space.
     """
 
     scores_unseen = False
 
-    def __init__(self, document_dim: int, label_dim: int, label_count: int) -> None:
+    def __init__(
+        self, document_dim: int, label_dim: int, label_count: int, matched_dim: int | None = None
+    ) -> None:
         super().__init__()
         self.linear = nn.Linear(document_dim, label_count)
 

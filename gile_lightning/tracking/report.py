@@ -1,7 +1,11 @@
-"""The table at the end of a run, and the figures behind it."""
+"""The tables at the end of a run, and the figures behind them."""
 
 from collections.abc import Mapping
+from itertools import compress
 from typing import Any
+
+from gile_lightning.metrics.evaluation import MICRO
+from gile_lightning.metrics.summary import Scores, average
 
 COLUMNS = {
     "documents": "documents",
@@ -11,46 +15,106 @@ COLUMNS = {
     "precision_at_1": "P@1",
     "precision_at_5": "P@5",
 }
+F1_COLUMNS = {
+    "documents": "documents",
+    "labels": "labels",
+    "threshold": "threshold",
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "F1",
+    "tuned_threshold": "tuned threshold",
+    "tuned_f1": "F1",
+}
+_COUNTS = ("documents", "skipped", "labels")
+_THRESHOLDS = ("threshold", "tuned_threshold")
 
-Results = Mapping[str, Mapping[str, float]]
+ByLanguage = Mapping[str, Scores]
 
 
-def flatten(results: Results) -> dict[str, float]:
+def flatten(
+    results: Scores, by_language: ByLanguage | None = None, own_epochs: ByLanguage | None = None
+) -> dict[str, float]:
     """Key the results as in ``metrics.json``: ``test.seen.ranking_loss``, ...; fractions.
 
-    The reference rankings go below ``reference``. Sets without a document are left out.
+    The reference rankings go below ``reference``, those of one of several languages below its
+    name, and those of its own best epoch below ``own_epoch``. Sets without a document are left
+    out.
     """
-    flat = {}
+    flat = _flatten(results)
+    if by_language and len(by_language) > 1:
+        for name, scores in by_language.items():
+            flat |= {f"{name}.{key}": value for key, value in _flatten(scores).items()}
+    if own_epochs:
+        flat |= {f"own_epoch.{k}": v for k, v in _flatten(average(own_epochs)).items()}
+        for name, scores in own_epochs.items():
+            flat |= {f"{name}.own_epoch.{k}": v for k, v in _flatten(scores).items()}
+    return flat
+
+
+def _flatten(results: Scores) -> dict[str, float]:
+    flat: dict[str, float] = {}
     for name, scores in results.items():
         if not scores["documents"]:
             continue
         prefix = f"reference.{name.replace(', ', '.').replace(' ', '_')}"
         prefix = f"test.{name}" if "," not in name else prefix
         for key, value in scores.items():
-            flat[f"{prefix}.{key}"] = int(value) if key in ("documents", "skipped") else value
+            flat[f"{prefix}.{key}"] = int(value) if key in _COUNTS else value
     return flat
 
 
-def rows(results: Results) -> list[list[str]]:
-    """Return the table's rows, the names first; percentages but for the documents."""
+def rows(results: Scores) -> list[list[str]]:
+    """Return the rows of the ranking table, the names first; percentages but for the counts."""
     return [
         [name, *(_cell(key, scores[key]) for key in COLUMNS)]
         for name, scores in results.items()
-        if scores["documents"]
+        if scores["documents"] and name != MICRO
     ]
 
 
-def table(results: Results, figures: Mapping[str, Any]) -> str:
-    """Lay out the results as text, one row per candidate set, with figures of the run below."""
-    cells = [["labels", *COLUMNS.values()], *rows(results)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells
-    ]
-    lines.insert(1, "-" * len(lines[0]))
+def f1_rows(by_language: ByLanguage, own_epochs: ByLanguage | None = None) -> list[list[str]]:
+    """Return the rows of the F1 table: languages, their average, the same at their own epochs."""
+    found = []
+    for suffix, languages in (("", by_language), (", own epoch", own_epochs or {})):
+        named = {name: scores[MICRO] for name, scores in languages.items() if MICRO in scores}
+        if len(named) > 1:
+            named["average"] = average(languages)[MICRO]
+        for name, scores in named.items():
+            cells = [_cell(key, scores[key]) if key in scores else "" for key in F1_COLUMNS]
+            found.append([f"{name}{suffix}", *cells])
+    return found
+
+
+def table(
+    results: Scores,
+    figures: Mapping[str, Any],
+    by_language: ByLanguage | None = None,
+    own_epochs: ByLanguage | None = None,
+) -> str:
+    """Lay out the results as text, one row per candidate set, with figures of the run below.
+
+    A second table has micro-F1 at the threshold, and at the one tuned on the validation documents.
+    """
+    parts = [_lay_out([["labels", *COLUMNS.values()], *rows(results)])]
+    if by_language:
+        f1 = f1_rows(by_language, own_epochs)
+        cells = [["micro-F1", *F1_COLUMNS.values()], *f1]
+        kept = [any(row[i] for row in f1) for i in range(len(cells[0]))]
+        parts.append(_lay_out([list(compress(row, kept)) for row in cells]))
+    lines = [line for part in parts for line in (*part, "")][:-1]
     lines.append(", ".join(f"{name} {value}" for name, value in figures.items()))
     return "\n".join(lines)
 
 
+def _lay_out(cells: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells
+    ]
+    return [lines[0], "-" * len(lines[0]), *lines[1:]]
+
+
 def _cell(key: str, value: float) -> str:
-    return f"{value:,.0f}" if key == "documents" else f"{100 * value:.2f}"
+    if key in _COUNTS:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if key in _THRESHOLDS else f"{100 * value:.2f}"

@@ -47,12 +47,12 @@ def test_documents_of_json_lines(corpus):
     ]
 
 
-def test_text_columns_are_joined(corpus):
+def test_text_columns_are_the_pieces_of_a_text(corpus):
     columns = Columns(id="pmid", text=("title", "text", "end"), labels="tags", year="year")
     row = PLAIN | {"pmid": 7, "title": "A title.", "end": "the end", "tags": ["y", "z"]}
     data = corpus([row, row | {"year": 2010}], columns=columns)
     first = documents_of(data)[0][0]
-    assert first[1:] == ("7", ["A title. a text the end"], ["y", "z"], "train")
+    assert first[1:] == ("7", ["A title.", "a text", "the end"], ["y", "z"], "train")
 
 
 def test_encoded_documents(prepared, rows):
@@ -174,7 +174,7 @@ def test_encoding_of_both_files(corpus, write):
     labels = '{"name": "é", "description": "à la"}\n'.encode("latin-1")
     data = corpus(write("latin.jsonl", rows * 2), labels, encoding="latin-1")
     skipped = Skipped()
-    assert next(iter(data.documents(skipped))).sentences == ["café"]
+    assert next(iter(data.documents(skipped))).pieces == ["café"]
     assert data.label_texts(skipped) == {"é": "à la"}
 
 
@@ -321,10 +321,10 @@ def test_path_of_nothing(corpus, monkeypatch, tmp_path, path, message):
     assert str(error.value).startswith(f"{path}: ")
 
 
-def test_neither_documents_nor_labels(tmp_path):
+def test_no_documents(tmp_path):
     with pytest.raises(InputError, match=r"no documents: set --data.path"):
         module.Corpus(None).fingerprint()
-    with pytest.raises(InputError, match=r"no labels: set --data.labels"):
+    with pytest.raises(InputError, match=r"neither a saved dataset nor a \.jsonl file"):
         module.Corpus(str(tmp_path)).label_texts(Skipped())
 
 

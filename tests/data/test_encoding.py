@@ -88,7 +88,7 @@ def test_documents_decode_to_their_words_and_labels(run):
     assert len(result.test) == 20
     for split in SPLITS:
         for row, document in zip(result.rows[split], documents_of(result.rows[split]), strict=True):
-            words = document.sentences[0].split()[:12]
+            words = document.pieces[0].split()[:12]
             expected = [word if word in vocabulary else "UNK" for word in words]
             assert [vocabulary[i] for i in row["words"]] == expected
             assert [names[i] for i in row["labels"]] == described(document)
@@ -98,7 +98,7 @@ def test_documents_decode_to_their_words_and_labels(run):
 def test_vocabulary_is_of_the_training_documents(run):
     result = run()
     training = documents_of(result.train)
-    counts = Counter(word for d in training for word in d.sentences[0].split()[:12])
+    counts = Counter(word for d in training for word in d.pieces[0].split()[:12])
     kept = sorted((word for word in counts if counts[word] >= 3), key=lambda w: (-counts[w], w))
     assert len(kept) < len(counts)  # something is rare
     assert result.language.text == TextEncoder([*kept, "UNK"], 12, 50)
@@ -286,7 +286,7 @@ def test_known_vocabulary_and_label_ids_are_kept(run, monkeypatch, size):
     assert labels.frequencies == [9, 4, 0] + [0] * len(new)
     word_ids = {"wb": 0, "wa": 1}
     for row, document in zip(result.test, tested, strict=True):
-        assert row["words"] == [word_ids.get(w, 3) for w in document.sentences[0].split()[:12]]
+        assert row["words"] == [word_ids.get(w, 3) for w in document.pieces[0].split()[:12]]
         assert [labels.names[i] for i in row["labels"]] == described(document)
     assert result.counts["seen_labels"] == 2
     assert result.counts["unseen_labels"] == 1 + len(new)

@@ -17,7 +17,8 @@ def test_saved_and_loaded(tmp_path):
 
 def test_loaded_encodes_alike():
     loaded = Language.from_state(json.loads(json.dumps(LANGUAGE.state())))
-    words, lengths = loaded.text.documents(["Ärzte’s 細胞 x ärzte ärzte ärzte ärzte"])
+    words, lengths, sentences = loaded.text.documents(["Ärzte’s 細胞 x ärzte ärzte ärzte ärzte"])
     assert words.tolist() == [0, 1, 3, 4, 0, 0, 0]
     assert lengths.tolist() == [7]
+    assert sentences.tolist() == [1]
     assert loaded.labels.ids == {"Änderung": 0, "b, c": 1}

@@ -4,18 +4,24 @@ import pyarrow as pa
 import pytest
 
 from gile_lightning.data.shards import Document, KnownIds, Shard, write_raw, write_table
+from gile_lightning.data.text import TextEncoder
 
 
 def document(*sentences, id="1", split=""):
     return Document("file:1", id, list(sentences), [], split)
 
 
+def first(words):
+    """A text encoder that keeps so many words."""
+    return TextEncoder(["UNK"], max_document_words=words)
+
+
 def filled():
     shard = Shard()
-    assert shard.add(document("b a", "", "a c b", id="x", split="test"), [4, 2], 9)
-    assert not shard.add(document(" ", "", id="empty"), [1], 9)
-    assert shard.add(document("a b c d e", id="y"), [], 3)
-    assert shard.add(document("a b", "c d e", "f", id="z", split="train"), [7], 3)
+    assert shard.add(document("b a", "", "a c b", id="x", split="test"), [4, 2], first(9))
+    assert not shard.add(document(" ", "", id="empty"), [1], first(9))
+    assert shard.add(document("a b c d e", id="y"), [], first(3))
+    assert shard.add(document("a b", "c d e", "f", id="z", split="train"), [7], first(3))
     return shard
 
 
@@ -57,7 +63,7 @@ def test_written_shard_is_read_back(tmp_path):
 def test_word_list_keeps_odd_words(tmp_path):
     shard = Shard()
     words = ["\x00", "\u200b", "ä", "\ufeff", "'s", "\\", "細胞"]
-    assert shard.add(document(" ".join(words)), [0], 99)
+    assert shard.add(document(" ".join(words)), [0], first(99))
     assert write_raw(shard, tmp_path, 0).word_list() == words
 
 

@@ -58,10 +58,11 @@ def test_min_count_must_be_positive(min_count):
 
 def test_encoder_gives_flat_ids_and_lengths():
     encoder = TextEncoder(["the", "cell", "NUM", "UNK"])
-    words, lengths = encoder.documents(["The cell", "", "5 rare Cells: the"])
+    words, sentences, documents = encoder.documents(["The cell", "", "5 rare Cells: the"])
     assert words.tolist() == [0, 1, 2, 3, 3, 3, 0]
-    assert lengths.tolist() == [2, 0, 5]
-    assert (words.dtype, lengths.dtype) == (np.int32, np.int64)
+    assert sentences.tolist() == [2, 5]
+    assert documents.tolist() == [1, 0, 1]
+    assert (words.dtype, sentences.dtype, documents.dtype) == (np.int32, np.int64, np.int64)
 
 
 def test_encoder_truncates_documents_at_300_and_labels_at_50_words():

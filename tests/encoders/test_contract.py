@@ -6,23 +6,47 @@ import pytest
 import torch
 
 from gile_lightning.data.ragged import Texts
-from gile_lightning.encoders import WAN, AttentionPooling, Dense, Mean, SumPooling, WordEmbedding
+from gile_lightning.encoders import (
+    GRU,
+    HAN,
+    HNN,
+    WAN,
+    AttentionPooling,
+    BiGRU,
+    Dense,
+    Mean,
+    SumPooling,
+    WordEmbedding,
+)
 
 INPUT_DIM = 4
+DENSE, RECURRENT, BIDIRECTIONAL = (partial(kind, dim=5) for kind in (Dense, GRU, BiGRU))
 ENCODERS = {
-    "WAN, attention": (partial(WAN, layer=partial(Dense, dim=5), pooling=AttentionPooling), 5),
-    "WAN, sum": (partial(WAN, layer=partial(Dense, dim=5), pooling=SumPooling), 5),
+    "WAN, attention": (partial(WAN, layer=DENSE, pooling=AttentionPooling), 5),
+    "WAN, sum": (partial(WAN, layer=DENSE, pooling=SumPooling), 5),
+    "WAN, GRU": (partial(WAN, layer=RECURRENT), 5),
     "Mean": (Mean, INPUT_DIM),
+    "HAN, Dense": (partial(HAN, layer=DENSE), 5),
+    "HAN, GRU": (partial(HAN, layer=RECURRENT), 5),
+    "HAN, biGRU": (partial(HAN, layer=BIDIRECTIONAL), 10),
+    "HNN, Dense": (partial(HNN, layer=DENSE), 5),
+    "HNN, GRU": (partial(HNN, layer=RECURRENT), 5),
 }
-ORDERLESS = set(ENCODERS)  # see a document as a set of words: neither word order nor sentences
-NO_GRADIENT = {"pooling.score.bias"}  # cancels in the softmax, as AttentionPooling says
+ORDERED = {name for name in ENCODERS if "GRU" in name}  # the order of words and sentences matters
+ORDERLESS = set(ENCODERS) - ORDERED
+HIERARCHICAL = {name for name in ENCODERS if name.startswith(("HAN", "HNN"))}
+ONE_TEXT = set(ENCODERS) - HIERARCHICAL  # see a document as words, whatever its sentences
+NO_GRADIENT = "score.bias"  # cancels in the softmax, as AttentionPooling says
 
 # word ids by sentence by document; one sentence is empty
 DOCUMENTS = [[[1, 2, 3]], [[4, 0], [5, 5, 6, 1]], [[7]], [[2], [], [3, 3]]]
 EMPTY = {"no sentence": [], "a sentence without a word": [[]]}
 
 every_encoder = pytest.mark.parametrize("name", ENCODERS)
-orderless = pytest.mark.parametrize("name", sorted(ORDERLESS))
+orderless, ordered, hierarchical, one_text = (
+    pytest.mark.parametrize("name", sorted(names))
+    for names in (ORDERLESS, ORDERED, HIERARCHICAL, ONE_TEXT)
+)
 
 
 def texts(documents):
@@ -71,12 +95,34 @@ def test_order_of_documents(encode):
     equal(encode([DOCUMENTS[i] for i in order]), encode(DOCUMENTS)[order])
 
 
+def differ(actual, expected):
+    assert (actual - expected).abs().amax(dim=1).min() > 1e-3  # every document
+
+
 @orderless
-def test_order_of_words(encode):
+def test_order_does_not_matter(encode):
     equal(encode([[[3, 1, 2, 2]], [[5, 6]]]), encode([[[2, 3, 2, 1]], [[6, 5]]]))
+    equal(encode([[[3, 1], [4], [0, 0, 2]]]), encode([[[2, 0, 0], [3, 1], [4]]]))
 
 
-@orderless
+@ordered
+def test_order_matters(encode):
+    differ(encode([[[3, 1, 2, 2]], [[5, 6]]]), encode([[[2, 3, 2, 1]], [[6, 5]]]))
+    differ(encode([[[3, 1], [4], [0, 0, 2]]]), encode([[[0, 0, 2], [3, 1], [4]]]))
+
+
+@hierarchical
+def test_sentences_matter(encode):
+    differ(encode([[[3, 1, 2], [4]], [[5, 6]]]), encode([[[3, 1], [2, 4]], [[5], [6]]]))
+
+
+@every_encoder
+def test_sentences_without_a_word_change_nothing(encode):
+    holes = [[[], *(part for sentence in d for part in (sentence, []))] for d in DOCUMENTS]
+    equal(encode(holes), encode(DOCUMENTS))
+
+
+@one_text
 def test_sentences_are_one_text(encode):
     joined = [[[word for sentence in document for word in sentence]] for document in DOCUMENTS]
     equal(encode(joined), encode(DOCUMENTS))
@@ -112,7 +158,7 @@ def test_every_trainable_parameter_gets_a_gradient(name):
     for parameter_name, parameter in encoder.named_parameters():
         if parameter.requires_grad:
             largest = parameter.grad.abs().max()
-            assert largest < 1e-12 if parameter_name in NO_GRADIENT else largest > 1e-6
+            assert largest < 1e-12 if parameter_name.endswith(NO_GRADIENT) else largest > 1e-6
 
 
 @every_encoder
@@ -125,7 +171,8 @@ def test_gradients_are_those_of_finite_differences(name):
     def run(words, *_):  # the parameters are listed to be perturbed
         return encoder(words, batch.sentence_lengths, batch.document_lengths)
 
-    assert torch.autograd.gradcheck(run, (words, *trainable))
+    # the recurrent layers have many parameters; test_layers.py looks at each
+    assert torch.autograd.gradcheck(run, (words, *trainable), fast_mode=name in ORDERED)
 
 
 @every_encoder

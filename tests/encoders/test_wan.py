@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from gile_lightning.encoders import WAN, AttentionPooling, Dense, SumPooling
-from gile_lightning.errors import InputError
 
 LENGTHS = [3, 1, 0, 6, 2]
 
@@ -75,9 +74,3 @@ def test_sizes_of_the_paper():
         assert wan.output_dim == 100
         assert sum(p.numel() for p in wan.layer.parameters()) == 10_100
         assert sum(p.numel() for p in wan.pooling.parameters()) == 10_201
-
-
-@pytest.mark.parametrize("dim", [0, -1])
-def test_layer_without_units(dim):
-    with pytest.raises(InputError, match=f"above 0: dim is {dim}"):
-        Dense(3, dim)

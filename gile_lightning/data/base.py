@@ -1,0 +1,57 @@
+"""What the commands and the model ask of every data module."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import lightning
+from torch import Tensor
+
+from gile_lightning.data.language import Language
+
+
+class TextDataModule(lightning.LightningDataModule, ABC):
+    """Documents and labels in one language or several; batches are `{language: RaggedBatch}`.
+
+    Attributes:
+        languages: vocabulary and labels by the language's name; known after `setup`.
+        meta: counts of what was encoded and what was left out; known after `setup`.
+    """
+
+    languages: dict[str, Language]
+    meta: dict[str, Any]
+
+    @property
+    def builtin(self) -> bool:
+        """Whether the corpus is an invented one."""
+        return False
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """The languages' names, known from the start."""
+
+    @abstractmethod
+    def use(self, languages: dict[str, Language]) -> None:
+        """Encode for scoring a trained model: its vocabularies, its labels, the test documents."""
+
+    @abstractmethod
+    def continue_from(self, languages: dict[str, Language]) -> None:
+        """Encode for training a model further: its vocabularies, but the corpus' own labels."""
+
+    @abstractmethod
+    def vectors(self, name: str) -> Tensor | None:
+        """Return the word vectors [V, d] that the corpus brings for a language's vocabulary."""
+
+    @abstractmethod
+    def only(self, name: str) -> "TextDataModule":
+        """Return the data of one of the languages."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Describe the encoded corpus: sizes, labels, what was left out."""
+
+    @abstractmethod
+    def shards(self) -> Iterator[Path]:
+        """List the folders in the cache that hold the encoded corpus."""

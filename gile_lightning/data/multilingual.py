@@ -1,0 +1,176 @@
+"""Several languages at once: one data module each, batches side by side."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from gile_lightning.data.base import TextDataModule
+from gile_lightning.data.language import Language
+from gile_lightning.data.loader import RaggedLoader
+from gile_lightning.data.module import DocumentDataModule
+from gile_lightning.data.ragged import RaggedBatch
+from gile_lightning.errors import InputError
+
+
+class Multilingual(TextDataModule):
+    """A data module per language; a training step has one batch of each (paper, Eq. 16).
+
+    An epoch is a pass over the language with the most training documents, while the others begin
+    anew as often as it takes; or, where the modules have ``samples_per_epoch``, so many draws of
+    each. Evaluation takes one language after the other, every document once.
+
+    Args:
+        parts: the data modules by the name of their language.
+        seed: of the order of the training documents; by default each module's own.
+    """
+
+    def __init__(self, parts: dict[str, DocumentDataModule], seed: int | None = None) -> None:
+        super().__init__()
+        if not parts:
+            raise InputError("a multilingual corpus needs a language at least")
+        self.parts = parts
+        for number, (name, part) in enumerate(parts.items()):
+            part.language = name
+            part.seed = (part.seed if seed is None else seed) + number  # not the same order in all
+        self.languages: dict[str, Language] = {}
+        self.meta: dict[str, Any] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """The languages' names."""
+        return list(self.parts)
+
+    def use(self, languages: dict[str, Language]) -> None:
+        """Encode for scoring a trained model: its vocabularies, its labels, the test documents."""
+        for part in self.parts.values():
+            part.use(languages)
+
+    def continue_from(self, languages: dict[str, Language]) -> None:
+        """Encode for training a model further: its vocabularies, but the corpus' own labels."""
+        for part in self.parts.values():
+            part.continue_from(languages)
+
+    def prepare_data(self) -> None:
+        """Encode every language unless the cache has it."""
+        for part in self.parts.values():
+            part.prepare_data()
+
+    def setup(self, stage: str | None = None) -> None:
+        """Map the encoded shards into memory."""
+        for name, part in self.parts.items():
+            part.setup(stage)
+            self.languages |= part.languages
+            for key, value in part.meta.items():
+                self.meta.setdefault(key, {})[name] = value
+
+    def vectors(self, name: str) -> Tensor | None:
+        """Return the word vectors [V, d] that the corpus brings for a language."""
+        return self.parts[name].vectors(name)
+
+    def only(self, name: str) -> TextDataModule:
+        """Return the data module of one of the languages."""
+        return self.parts[name]
+
+    def summary(self) -> str:
+        """Describe the corpus, language by language."""
+        return "\n".join(f"{name}:\n{part.summary()}" for name, part in self.parts.items())
+
+    def shards(self) -> Iterator[Path]:
+        """List the folders in the cache that hold the encoded corpus."""
+        for part in self.parts.values():
+            yield from part.shards()
+
+    def train_dataloader(self) -> "SideBySide":
+        """Shuffled training batches of all languages."""
+        loaders = self._loaders("train_dataloader")
+        longest = max(loader.documents for loader in loaders.values())
+        for loader in loaders.values():
+            if loader.samples is None:
+                loader.repeat = longest
+        return SideBySide(loaders)
+
+    def val_dataloader(self) -> "OneByOne":
+        """Validation batches, in order."""
+        return OneByOne(self._loaders("val_dataloader"))
+
+    def test_dataloader(self) -> "OneByOne":
+        """Test batches, in order."""
+        return OneByOne(self._loaders("test_dataloader"))
+
+    def _loaders(self, name: str) -> dict[str, RaggedLoader]:
+        for part in self.parts.values():
+            part.trainer = self.trainer
+        return {language: getattr(part, name)() for language, part in self.parts.items()}
+
+
+class SideBySide:
+    """The training batches of all languages, one of each per step, resumable at any step.
+
+    Args:
+        loaders: the languages' loaders, equal in the number of batches.
+    """
+
+    batch_sampler = None  # Lightning asks for it beside `sampler`
+
+    def __init__(self, loaders: Mapping[str, RaggedLoader]) -> None:
+        steps = {name: len(loader) for name, loader in loaders.items()}
+        if len(set(steps.values())) > 1:
+            raise InputError(
+                f"the languages' epochs differ in their number of steps ({steps}): give all the "
+                "same batch_size and samples_per_epoch"
+            )
+        self.loaders = loaders
+
+    def __len__(self) -> int:
+        """Steps per epoch and process."""
+        return len(next(iter(self.loaders.values())))
+
+    def __iter__(self) -> Iterator[dict[str, RaggedBatch]]:
+        for batches in zip(*self.loaders.values(), strict=True):
+            step: dict[str, RaggedBatch] = {}
+            for batch in batches:
+                step |= batch
+            yield step
+
+    @property
+    def sampler(self) -> "SideBySide":
+        """This loader, whose parts draw their own order: Lightning tells a sampler the epoch."""
+        return self
+
+    def set_epoch(self, epoch: int) -> None:
+        """Go to the start of an epoch; a restored position within that epoch is kept."""
+        for loader in self.loaders.values():
+            loader.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the position, which is that of every part."""
+        return next(iter(self.loaders.values())).state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go to a stored position."""
+        for loader in self.loaders.values():
+            loader.load_state_dict(state)
+
+
+class OneByOne:
+    """All batches of one language, then those of the next.
+
+    Args:
+        loaders: the languages' loaders.
+    """
+
+    batch_sampler = None
+    sampler = None
+
+    def __init__(self, loaders: Mapping[str, RaggedLoader]) -> None:
+        self.loaders = loaders
+
+    def __len__(self) -> int:
+        """Batches of all languages, on each process."""
+        return sum(map(len, self.loaders.values()))
+
+    def __iter__(self) -> Iterator[dict[str, RaggedBatch]]:
+        for loader in self.loaders.values():
+            yield from loader

@@ -1,0 +1,60 @@
+"""Hierarchical networks: words make sentences, sentences make a document."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from gile_lightning.encoders.encoder import Encoder, document_words
+from gile_lightning.encoders.layers import Dense
+from gile_lightning.encoders.pooling import AttentionPooling, AveragePooling
+
+
+class HAN(Encoder):
+    """Hierarchical attention: a layer and a pooling over each sentence's words, two over sentences.
+
+    The paper's document encoder for the Deutsche Welle corpus (section 2.1, Eq. 1 and 2). Sentences
+    without a word change nothing; a text without a word gives zeros.
+
+    Args:
+        input_dim: size of the word vectors.
+        layer: makes each layer from its input size: `Dense`, `GRU` or `BiGRU`.
+        pooling: makes each pooling from the size of the states.
+    """
+
+    layers = ("word_layer", "sentence_layer")
+    poolings = ("word_pooling", "sentence_pooling")
+
+    def __init__(
+        self,
+        input_dim: int,
+        layer: Callable[[int], nn.Module] = Dense,
+        pooling: Callable[[int], nn.Module] = AttentionPooling,
+    ) -> None:
+        super().__init__()
+        self.word_layer = layer(input_dim)
+        sentence_dim = int(self.word_layer.output_dim)  # type: ignore[arg-type]
+        self.word_pooling = pooling(sentence_dim)
+        self.sentence_layer = layer(sentence_dim)
+        self.output_dim = int(self.sentence_layer.output_dim)  # type: ignore[arg-type]
+        self.sentence_pooling = pooling(self.output_dim)
+
+    def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
+        """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, output_dim]."""
+        has_words = sentence_lengths > 0
+        lengths = sentence_lengths[has_words]
+        counts = document_words(has_words.long(), document_lengths)
+        sentences = self.word_pooling(self.word_layer(words, lengths), lengths)
+        documents: Tensor = self.sentence_pooling(self.sentence_layer(sentences, counts), counts)
+        return documents
+
+
+class HNN(HAN):
+    """A `HAN` that averages instead of attending: the paper's hierarchical baseline.
+
+    Args:
+        input_dim: size of the word vectors.
+        layer: makes each layer from its input size: `Dense`, `GRU` or `BiGRU`.
+    """
+
+    def __init__(self, input_dim: int, layer: Callable[[int], nn.Module] = Dense) -> None:
+        super().__init__(input_dim, layer, AveragePooling)

@@ -1,0 +1,185 @@
+"""Turn the authors' released Keras weights into a checkpoint.
+
+python -m gile_lightning.import_weights FILE.h5 --args args.json --output DIR
+"""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+
+from gile_lightning.checkpoint import BEST, AtomicCheckpointIO
+from gile_lightning.classifier import STATE, TextClassifier
+from gile_lightning.cli import CONFIG
+from gile_lightning.console import say
+from gile_lightning.data.corpus import read_labels
+from gile_lightning.data.dw import LANGUAGES
+from gile_lightning.data.labels import LabelSet
+from gile_lightning.data.language import Language
+from gile_lightning.data.released_articles import ReleasedArticles
+from gile_lightning.data.text import TextEncoder
+from gile_lightning.encoders import Mean, WordEmbedding
+from gile_lightning.errors import InputError
+from gile_lightning.outputs import GILE, Linear
+from gile_lightning.parser import command, parse
+from gile_lightning.released import ReleasedHAN, ReleasedModel, read_weights
+from gile_lightning.released.encoder import SENTENCES, WORDS
+from gile_lightning.sampling import AllLabels
+
+__all__ = ["import_weights", "main", "read_weights"]
+
+_LABEL_WORDS = 100  # of the released code
+
+
+def import_weights(
+    file: Path,
+    args: Path | None = None,
+    output: Path | None = None,
+    word_vectors: Path | None = None,
+    labels: Path | None = None,
+) -> Path:
+    """Turn the authors' released Keras weights into a checkpoint.
+
+    The checkpoint is an ordinary one, with encoders that compute what the released code does. The
+    files hold neither words nor labels. evaluate and fit --start_from take both from their data;
+    predict needs the word vectors in the checkpoint, and labels there or of its own.
+
+    Args:
+        file: the weights, epoch_N-weights.h5.
+        args: the model's settings, args.json; without it they are inferred and the languages are
+            called language_0, language_1, ...
+        output: the run folder to write; by default runs/import_weights/NAME.
+        word_vectors: folder with the languages' word vectors (english.pkl.gz, ...).
+        labels: folder with the languages' labels in the order of the training data - in the
+            authors' format (LANGUAGE.json, or train/LANGUAGE.json), or as JSON lines with "name"
+            (LANGUAGE.jsonl).
+    """
+    folder = output or Path("runs/import_weights") / file.stem
+    if (folder / CONFIG).is_file():
+        raise InputError(f"{folder}: holds a run already; choose another --output")
+    if labels is not None and word_vectors is None:
+        raise InputError("--labels are sequences of words: give --word_vectors too")
+    model = read_weights(file, args)
+    states = _weights(model)
+    languages: dict[str, Any] = {}
+    for name in model.languages:
+        languages[name] = None
+        if word_vectors is not None:
+            language, vectors = _language(model, name, word_vectors, labels)
+            languages[name] = language.state()
+            states[f"scorers.{name}.embedding.weight"] = vectors
+    classifier = _classifier(model)
+    config = _configuration(classifier, model, word_vectors)
+    checkpoint = {
+        "state_dict": states,
+        STATE: {
+            "parts": classifier.parts,
+            "languages": languages,
+            "config": config,
+            "matched_dim": model.joint_dim,
+            "thresholds": {},
+        },
+    }
+    AtomicCheckpointIO().save_checkpoint(checkpoint, folder / BEST)
+    (folder / CONFIG).write_text(config, encoding="utf-8")
+    return folder
+
+
+def _weights(model: ReleasedModel) -> dict[str, torch.Tensor]:
+    """Name the weights as `TextClassifier` does; what languages share is stored once."""
+    return {
+        f"scorers.{name}.{part}.{key}": value
+        for name in model.languages
+        for part, module in (("encoder", model.encoder(name)), ("output", model.output(name)))
+        for key, value in module.state_dict().items()
+    }
+
+
+def _classifier(model: ReleasedModel) -> TextClassifier:
+    return TextClassifier(
+        embedding=partial(WordEmbedding, dim=model.input_dim, trainable=False),
+        encoder=partial(ReleasedHAN, layer=model.layer),
+        label_encoder=Mean,
+        output=Linear if model.joint_dim is None else partial(GILE, joint_dim=model.joint_dim),
+        norm=torch.nn.Identity,
+        sampler=AllLabels(),
+        sharing=model.sharing,
+        language_loss="sum",
+    )
+
+
+def _configuration(
+    classifier: TextClassifier, model: ReleasedModel, word_vectors: Path | None
+) -> str:
+    parts = {key: value for key, value in classifier.parts.items() if key != "seed"}
+    data = {
+        "class_path": "gile_lightning.data.DW",
+        "init_args": {
+            "path": None,
+            "word_vectors": word_vectors and str(Path(word_vectors).absolute()),
+            "languages": model.languages,
+        },
+    }
+    config = {"model": parts, "data": data, "early_stopping": {"monitor": "val/f1"}}
+    return yaml.safe_dump(config, sort_keys=False)
+
+
+def _language(
+    model: ReleasedModel, name: str, word_vectors: Path, labels: Path | None
+) -> tuple[Language, torch.Tensor]:
+    """Return the vocabulary and labels of a language, and its word vectors [V, d]."""
+    path = Path("" if labels is None else labels)
+    files = ReleasedArticles(str(path), word_vectors=word_vectors, language=name)
+    words = files.vector_words()
+    text = TextEncoder(
+        words,
+        max_document_words=SENTENCES * WORDS,
+        max_label_words=_LABEL_WORDS,
+        max_sentences=SENTENCES,
+        max_sentence_words=WORDS,
+        sentences=LANGUAGES.get(name, "en"),
+        known_words_only=True,
+    )
+    vectors = torch.from_numpy(files.read_vectors().vectors)
+    if vectors.shape[1] != model.input_dim:
+        raise InputError(
+            f"{files.vectors_file()}: {vectors.shape[1]}-dimensional vectors, the model has "
+            f"{model.input_dim}"
+        )
+    names: list[str] = []
+    if labels is not None:
+        names = _labels(files, path, name)
+        count = model.label_counts[name]
+        if count is not None and count != len(names):
+            raise InputError(f"{labels}: {len(names)} labels ({name}), the model has {count}")
+    return Language(text, LabelSet(names, names, [1] * len(names))), vectors
+
+
+def _labels(files: ReleasedArticles, folder: Path, name: str) -> list[str]:
+    for file in (folder / f"{name}.json", folder / "train" / f"{name}.json"):
+        if file.is_file():
+            return files.labels_of(file)
+    file = folder / f"{name}.jsonl"
+    if not file.is_file():
+        raise InputError(
+            f"{folder}: no {name}.json, train/{name}.json or {name}.jsonl there (--labels)"
+        )
+    return [label for _, label, _ in read_labels(file)]
+
+
+@command
+def main(args: list[str] | None = None) -> Path:
+    """Run the command; returns the run folder."""
+    given = parse(import_weights, args, "python -m gile_lightning.import_weights", positional=True)
+    folder = import_weights(**given)
+    state = json.dumps({key: str(value) for key, value in given.items() if value is not None})
+    say(f"imported {state}")
+    say(f"run folder: {folder}")
+    return folder
+
+
+if __name__ == "__main__":
+    main()

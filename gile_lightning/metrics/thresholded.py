@@ -1,0 +1,284 @@
+"""Micro-averaged precision, recall and F1 of the labels whose probability exceeds a threshold."""
+
+import functools
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torchmetrics import Metric
+
+from gile_lightning.metrics.ranking import _check_total
+
+SELECTION_THRESHOLD = 0.2
+"""The threshold at which the authors' released code chooses the epoch, whatever the label set."""
+
+THRESHOLDS = tuple(percent / 100 for percent in range(1, 100))
+
+CELLS = 1024  # a power of two, so that probability * CELLS is exact
+BLOCK = 64  # columns that are left out or looked at together; a multiple of any vector unit
+
+
+def paper_threshold(label_count: int, low_resource: bool = False) -> float:
+    """Return the decision threshold of Pappas & Henderson (2019, TACL, section 4.2).
+
+    Args:
+        label_count: Labels of the language.
+        low_resource: Whether it is one of the low-resource experiments.
+    """
+    if low_resource:
+        return 0.3
+    return 0.4 if label_count < 400 else 0.2
+
+
+class F1Scores(NamedTuple):
+    """Precision, recall and their harmonic mean: fractions, float64, 0 where they are 0 / 0."""
+
+    precision: Tensor
+    recall: Tensor
+    f1: Tensor
+
+
+class ThresholdScores(NamedTuple):
+    """The scores at each of T thresholds.
+
+    Attributes:
+        thresholds: T numbers, rising.
+        precision: [T], as in `F1Scores`.
+        recall: [T].
+        f1: [T].
+    """
+
+    thresholds: tuple[float, ...]
+    precision: Tensor
+    recall: Tensor
+    f1: Tensor
+
+    def at(self, threshold: float) -> dict[str, Tensor]:
+        """Return the scalars ``precision``, ``recall`` and ``f1`` at one of the thresholds.
+
+        Raises:
+            ValueError: It is none of the thresholds.
+        """
+        for i, known in enumerate(self.thresholds):
+            if math.isclose(known, threshold, rel_tol=1e-9):
+                return {"precision": self.precision[i], "recall": self.recall[i], "f1": self.f1[i]}
+        raise ValueError(
+            f"{threshold} is none of the {len(self.thresholds)} thresholds counted, "
+            f"{self.thresholds[0]} to {self.thresholds[-1]}; give MicroF1 that threshold too"
+        )
+
+    def best(self) -> tuple[float, float]:
+        """Return the threshold of the highest F1, and that F1.
+
+        Of several it is the one nearest the middle between the lowest and the highest of them, the
+        lower on a tie: the middle of a plateau is the safest choice for other documents.
+        """
+        highest = self.f1.max()
+        tied = [self.thresholds[i] for i in (self.f1 == highest).nonzero().flatten().tolist()]
+        middle = (tied[0] + tied[-1]) / 2
+        # rounded, as 0.3 + 0.1 > 0.4
+        return min(tied, key=lambda t: (round(abs(t - middle), 9), t)), float(highest)
+
+
+def micro_f1(
+    probabilities: Tensor, label_ids: Tensor, label_counts: Tensor, threshold: float
+) -> F1Scores:
+    """Return micro-averaged precision, recall and F1 at one threshold.
+
+    A label is predicted where its probability is above the threshold, strictly, both in the
+    precision of the probabilities. With TP the positives that are predicted, counted over all
+    documents and labels, precision is TP over the predicted, recall TP over the positives, and F1
+    is 2 TP over the sum of the two. These are the numbers of scikit-learn's
+    `precision_recall_fscore_support` with ``average="micro", zero_division=0`` (Pappas & Henderson,
+    2019, TACL, section 4.2: "micro-averaged F1").
+
+    Args:
+        probabilities: [B, K] floating point, not NaN.
+        label_ids: [P] integers, the positives of document 0, then of document 1, ...; in any
+            order, but distinct within a document. An id of K or more is a positive that the model
+            has no column for, and counts as missed.
+        label_counts: [B] integers, the number of positives per document.
+        threshold: In [0, 1].
+
+    Returns:
+        Scalars, float64, on the device of the probabilities.
+
+    Raises:
+        ValueError: The shapes or types do not fit, or an id is negative or twice in a document.
+
+    Example:
+        >>> probabilities = torch.tensor([[0.9, 0.3, 0.2], [0.1, 0.6, 0.7]])
+        >>> scores = micro_f1(probabilities, torch.tensor([0, 2, 2, 3]), torch.tensor([2, 2]), 0.2)
+        >>> [round(score.item(), 4) for score in scores]
+        [0.5, 0.5, 0.5]
+    """
+    of_positives = _of_positives(probabilities.detach(), label_ids, label_counts)
+    limit = probabilities.new_tensor(threshold)
+    return _scores(
+        (of_positives > limit).sum(),
+        (probabilities > limit).sum(),
+        limit.new_tensor(len(label_ids), dtype=torch.long),
+    )
+
+
+class MicroF1(Metric):
+    """Micro-averaged precision, recall and F1 over documents, at many thresholds at once.
+
+    `micro_f1` defines them. The state is three integers per threshold, summed over processes, so
+    the result is exact and does not depend on how documents are spread over batches and processes.
+
+    Args:
+        thresholds: In (0, 1) and at least 0.001 apart; 0.2, 0.3 and 0.4, which the paper uses, are
+            added. The default is 0.01, 0.02, ..., 0.99.
+
+    Raises:
+        ValueError: A threshold is outside (0, 1), or too close to another.
+    """
+
+    is_differentiable = False
+    full_state_update = False
+    totals: Tensor
+
+    def __init__(self, thresholds: Sequence[float] = THRESHOLDS) -> None:
+        super().__init__()
+        extra = [t for t in (0.2, 0.3, 0.4) if not any(math.isclose(t, s) for s in thresholds)]
+        self.thresholds = tuple(sorted([*thresholds, *extra]))
+        if not 0 < self.thresholds[0] <= self.thresholds[-1] < 1:
+            raise ValueError(f"thresholds must be above 0 and below 1, not {list(thresholds)}")
+        if (self._limits("cpu") * CELLS).long().diff().eq(0).any():
+            raise ValueError(
+                "thresholds, with 0.2, 0.3 and 0.4, must be at least 0.001 apart, not "
+                f"{list(thresholds)}"
+            )
+        # rows: positives predicted, predicted, positives
+        self.add_state(
+            "totals",
+            torch.zeros(3, len(self.thresholds), dtype=torch.long),
+            dist_reduce_fx="sum",
+        )
+
+    def update(self, logits: Tensor, label_ids: Tensor, label_counts: Tensor) -> None:
+        """Add a batch of documents.
+
+        Args:
+            logits: [B, K]; the probability is their sigmoid in float32.
+            label_ids: [P], as in `micro_f1`.
+            label_counts: [B], as in `micro_f1`.
+
+        Raises:
+            ValueError: As in `micro_f1`, or a logit is NaN.
+        """
+        logits = logits.detach()
+        of_positives = _of_positives(logits, label_ids, label_counts)
+        limits = self._limits(logits.device)
+        parts = [_count_above(part, limits) for part in _candidates(logits, self.thresholds[0])]
+        predicted = torch.stack(parts).sum(0)
+        true_positives = _count_above(of_positives, limits)
+        positives = torch.full_like(predicted, len(label_ids))
+        self.totals = self.totals + torch.stack([true_positives, predicted, positives])
+
+    def compute(self) -> ThresholdScores:
+        """Return the scores over all documents so far, in all processes."""
+        return ThresholdScores(self.thresholds, *_scores(*self.totals.unbind()))
+
+    def _limits(self, device: torch.device | str) -> Tensor:
+        return torch.tensor(self.thresholds, dtype=torch.float32, device=device)
+
+    def _wrap_compute(self, compute: Callable[..., Any]) -> Callable[..., Any]:
+        wrapped = super()._wrap_compute(compute)
+
+        @functools.wraps(wrapped)
+        def without_warning(*args: Any, **kwargs: Any) -> Any:
+            # A process without a document is no mistake: it has nothing to add.
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="The ``compute`` method of metric")
+                return wrapped(*args, **kwargs)
+
+        return without_warning
+
+
+def _scores(true_positives: Tensor, predicted: Tensor, positives: Tensor) -> F1Scores:
+    # double first: the quotient of integers is float32
+    true_positives = true_positives.double()
+    return F1Scores(
+        true_positives / predicted.clamp(min=1),
+        true_positives / positives.clamp(min=1),
+        2 * true_positives / (predicted + positives).clamp(min=1),
+    )
+
+
+def _of_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> Tensor:
+    """Return the scores of the positives that have a column, in one dimension."""
+    if scores.ndim != 2 or not scores.is_floating_point():
+        raise ValueError(
+            f"probabilities or logits must be floating point [documents, labels], not "
+            f"{scores.dtype} {list(scores.shape)}"
+        )
+    rows, columns = scores.shape
+    if label_counts.shape != (rows,):
+        raise ValueError(
+            f"label_counts must have one entry for each of the {rows} documents, not the shape "
+            f"{list(label_counts.shape)}"
+        )
+    _check_total(label_ids, label_counts)
+    if not len(label_ids):
+        return scores.new_empty(0)
+    label_ids = label_ids.to(scores.device, torch.long)
+    label_counts = label_counts.to(scores.device, torch.long)
+    if label_ids.min() < 0:
+        raise ValueError(f"label_ids must not be negative, as {int(label_ids.min())} is")
+    document = torch.arange(rows, device=scores.device).repeat_interleave(
+        label_counts, output_size=len(label_ids)
+    )
+    if ((document * (label_ids.max() + 1) + label_ids).sort().values.diff() == 0).any():
+        raise ValueError("a label id is twice among the positives of one document")
+    scorable = label_ids < columns
+    return scores[document[scorable], label_ids[scorable]]
+
+
+def _candidates(logits: Tensor, threshold: float) -> Iterator[Tensor]:
+    """Yield parts of the logits [B, K], in one dimension, that have all above the threshold.
+
+    A trained model predicts few labels, so that the maxima of short blocks rule out most logits at
+    the cost of one reading.
+    """
+    # lower than need be, whatever the rounding of the sigmoid
+    floor = math.log(threshold * (1 - 1e-4)) - math.log1p(-threshold * (1 - 1e-4))
+    even = logits.shape[1] // BLOCK * BLOCK
+    blocks = logits[:, :even].reshape(len(logits), even // BLOCK, BLOCK)
+    rest = logits[:, even:]
+    highest = blocks.amax(2)  # the maximum propagates NaN
+    if highest.isnan().any() or rest.isnan().any():
+        raise ValueError("logits contain NaN: the model diverged, look at the learning rate")
+    chosen = highest > floor
+    if 4 * chosen.sum() < chosen.numel():
+        values = torch.cat([blocks[chosen].flatten(), rest.flatten()])
+    else:
+        values = logits.flatten()
+    # parts that fit a processor's cache; a GPU would rather have few launches
+    yield from torch.split(values, 2**17 if logits.device.type == "cpu" else 2**24)
+
+
+def _count_above(logits: Tensor, limits: Tensor) -> Tensor:
+    """Count the logits [N] whose sigmoid, in float32, is above each of the limits [T].
+
+    A binary search among the limits per logit would take eight times as long. Here the
+    probabilities are counted by cells of width 1 / CELLS, of which each has one limit at most, and
+    those above the limit of their cell are counted with the next one.
+    """
+    # Padded, as torch rounds the sigmoids of the last few numbers, which do not fill a vector unit,
+    # in another way: the result would depend on the sizes of batches. Padding has probability 0.
+    padded = F.pad(logits.float(), (0, -len(logits) % BLOCK), value=-torch.inf)
+    probabilities = padded.sigmoid()
+    cells = (probabilities * CELLS).int()
+    cells_of_limits = (limits * CELLS).long()
+    limit_of_cell = limits.new_full((CELLS + 1,), torch.inf)
+    limit_of_cell[cells_of_limits] = limits
+    # a comparison in place gives 0 and 1 as floats, which are twice as fast to add as booleans
+    cells += probabilities.gt_(limit_of_cell.index_select(0, cells)).int()
+    counts = cells.bincount(minlength=CELLS + 2)
+    return counts.flip(0).cumsum(0).flip(0)[cells_of_limits + 1]
