@@ -5,6 +5,8 @@ COMMANDS = {
     "evaluate": "score a checkpoint on seen, unseen and all labels",
     "predict": "label new texts, also with labels that did not exist at training time",
     "prepare": "only the data step: raw corpus to encoded shards",
+    "low_resource": "train on ever larger parts of one language's documents",
+    "import_weights": "turn the authors' released Keras weights into a checkpoint",
 }
 
 
@@ -12,7 +14,7 @@ def main(args: list[str] | None = None) -> None:
     """Print the commands."""
     print("Commands, each with --help:")
     for name, text in COMMANDS.items():
-        print(f"  python -m gile_lightning.{name:9} {text}")
+        print(f"  python -m gile_lightning.{name:14} {text}")
 
 
 if __name__ == "__main__":

@@ -102,7 +102,8 @@ def build_scorers(
         for module in scorer.modules():  # as in the authors' code
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
         for first in list(scorers.values())[:1]:
             scorer.share(first, sharing)
         scorers[name] = scorer

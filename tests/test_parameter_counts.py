@@ -10,7 +10,15 @@ from gile_lightning.classifier import TextClassifier
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.text import TextEncoder
-from gile_lightning.outputs import GILE, Linear
+from gile_lightning.encoders import GRU, HAN, HNN, BiGRU, Dense, Mean, WordEmbedding
+from gile_lightning.outputs import (
+    GILE,
+    Bilinear,
+    GILEOnlyInput,
+    GILEOnlyLabel,
+    JointBilinear,
+    Linear,
+)
 
 WORDS = 528_156
 LABELS = 27_455  # those of MeSH 2015
@@ -42,8 +50,12 @@ def count(model):
         (GILE, 52_937_402),  # 52.93M
         (partial(GILE, joint_dim=100), 52_856_202),  # 52.85M
         (Linear, 55_608_856),  # 55.60M
+        (GILEOnlyLabel, 52_846_102),  # 52.84M
+        (GILEOnlyInput, 52_846_102),  # 52.84M
+        (Bilinear, 52_845_901),  # 52.84M
+        (JointBilinear, 52_855_901),  # 52.85M
     ],
-    ids=["GILE-WAN", "constrained joint_dim", "WAN"],
+    ids=["GILE", "constrained", "WAN", "only label", "only input", "BIL N16", "BIL YH15"],
 )
 def test_sizes_of_table_2(bioasq, output, parameters):
     model = build(bioasq, output=output)
@@ -57,3 +69,140 @@ def test_default_norm_adds_no_parameter():
     assert isinstance(with_norm.scorer("en").document_norm, nn.LayerNorm)
     assert isinstance(with_norm.scorer("en").label_norm, nn.LayerNorm)
     assert count(with_norm) == count(without)
+
+
+# --- DW: labels per language, general and specific (paper, Table 1) ---
+
+LABELS_OF = {
+    "english": (327, 1058),
+    "german": (367, 809),
+    "spanish": (159, 684),
+    "portuguese": (95, 301),
+    "ukrainian": (28, 260),
+    "russian": (102, 814),
+    "arabic": (91, 344),
+    "persian": (71, 127),
+}
+MATCHED = partial(GILE, joint_dim="matched")
+GENERAL, SPECIFIC = 0, 1
+
+
+def dw_parameters(languages, kind=GENERAL, encoder=HAN, output=MATCHED, sharing="none"):
+    """Count the parameters of a model with fixed 40-dimensional word vectors."""
+    known = {}
+    for name in languages:
+        names = [f"label {i}" for i in range(LABELS_OF[name][kind])]
+        labels = LabelSet(names, names, [1] * len(names))
+        known[name] = Language(TextEncoder(["word", "UNK"]), labels)
+    with torch.device("meta"):
+        model = TextClassifier(
+            embedding=partial(WordEmbedding, dim=40, trainable=False),
+            encoder=encoder,
+            output=output,
+            sharing=sharing,
+        )
+        model.build(known)
+    return count(model)
+
+
+def layered(layer):
+    return partial(HAN, layer=layer)
+
+
+@pytest.mark.parametrize(
+    ("layer", "general", "printed"),  # mean over languages; "printed" in thousands (Table 4)
+    [(Dense, 34_602 + 101 * 155, 50), (GRU, 123_002 + 101 * 155, 138), (BiGRU, 377_157, 377)],
+)
+def test_linear_sizes_of_table_4(layer, general, printed):
+    counts = [dw_parameters([name], encoder=layered(layer), output=Linear) for name in LABELS_OF]
+    assert sum(counts) / len(counts) == general
+    assert general // 1000 == printed
+
+
+def test_linear_size_with_specific_labels():
+    counts = [dw_parameters([name], SPECIFIC, output=Linear) for name in LABELS_OF]
+    assert sum(counts) / 8 == pytest.approx(34_602 + 101 * 549.625)
+    assert int(sum(counts) / 8000) == 90
+
+
+@pytest.mark.parametrize(
+    ("layer", "means"),
+    [(Dense, (50_369, 90_659)), (GRU, (138_769, None)), (BiGRU, (372_794, None))],
+)
+def test_mean_gile_sizes(layer, means):
+    for kind, mean in enumerate(means):
+        if mean is not None:
+            found = [dw_parameters([name], kind, layered(layer)) for name in LABELS_OF]
+            assert round(sum(found) / 8) == mean
+
+
+@pytest.mark.parametrize(
+    ("kind", "linear", "gile"), [(GENERAL, 32_405, 33_345), (SPECIFIC, 72_262, 75_626)]
+)
+def test_sizes_per_language_of_eight(kind, linear, gile):
+    for output, mean in ((Linear, linear), (MATCHED, gile)):
+        total = dw_parameters(LABELS_OF, kind, output=output, sharing="attention")
+        assert int(total / 8) == mean
+
+
+@pytest.mark.parametrize(("kind", "mean"), [(GENERAL, 40_056), (SPECIFIC, 79_913)])
+def test_linear_sizes_per_language_of_two(kind, mean):
+    # the printed figure averages the label counts over the eight languages
+    encoder = dw_parameters(["english", "german"], output=Linear, sharing="attention")
+    encoder -= 101 * sum(LABELS_OF[name][GENERAL] for name in ("english", "german"))
+    labels = sum(counts[kind] for counts in LABELS_OF.values()) / 8
+    assert round(encoder / 2 + 101 * labels) == mean
+
+
+MULTILINGUAL = [
+    ("attention", GENERAL, {"german": 120_084, "spanish": 98_772, "portuguese": 92_148}),
+    ("attention", GENERAL, {"ukrainian": 85_236, "russian": 92_868, "arabic": 91_716}),
+    ("attention", GENERAL, {"persian": 89_700}),
+    ("encoders", GENERAL, {"arabic": 97_918}),
+    ("both", GENERAL, {"spanish": 84_572, "portuguese": 77_948, "ukrainian": 71_036}),
+    ("both", GENERAL, {"persian": 75_500}),
+    ("attention", SPECIFIC, {"german": 240_756, "spanish": 227_940, "portuguese": 188_484}),
+    ("attention", SPECIFIC, {"ukrainian": 184_308, "arabic": 192_948, "persian": 170_628}),
+    ("encoders", SPECIFIC, {"russian": 247_534, "ukrainian": 190_510, "persian": 176_830}),
+    ("both", SPECIFIC, {"german": 226_556}),
+]
+
+
+@pytest.mark.parametrize(
+    ("sharing", "kind", "auxiliary", "total"),
+    [(s, k, name, total) for s, k, totals in MULTILINGUAL for name, total in totals.items()],
+)
+def test_released_bilingual_totals(sharing, kind, auxiliary, total):
+    assert dw_parameters(["english", auxiliary], kind, sharing=sharing) == total
+
+
+@pytest.mark.parametrize(
+    ("layer", "language", "total"),
+    [
+        (Dense, "german", 72_069),
+        (Dense, "persian", 41_753),
+        (GRU, "arabic", 132_298),
+        (GRU, "russian", 133_299),
+        (BiGRU, "english", 402_622),
+        (BiGRU, "spanish", 373_462),
+        (BiGRU, "portuguese", 362_284),
+        (BiGRU, "ukrainian", 350_863),
+    ],
+)
+def test_released_monolingual_totals(layer, language, total):
+    assert dw_parameters([language], encoder=layered(layer)) == total
+
+
+@pytest.mark.parametrize(
+    ("encoder", "output", "total"),
+    [
+        (Mean, Linear, 41 * 327),
+        (Mean, MATCHED, 2 * 41 * 163 + 163 + 1),  # d_h = d = 40, so d_j = 327 // 2
+        (HNN, Linear, 14_200 + 101 * 327),
+        (HNN, MATCHED, 14_200 + (41 + 101) * 233 + 233 + 1),
+        (HAN, Bilinear, 34_602 + 4_000),
+        (HAN, GILEOnlyInput, 34_602 + 101 * 40 + 41),
+    ],
+)
+def test_other_systems_in_english(encoder, output, total):
+    assert dw_parameters(["english"], encoder=encoder, output=output) == total

@@ -97,6 +97,7 @@ class Corpus(DocumentDataModule):
             **self._identity(),
             "encoding": self.encoding,
             "columns": asdict(self.columns),
+            "language": self.columns.language and self.language,
             "split_year": self.split_year,
             "label_text": self.label_text,
             "undescribed_labels": self.undescribed_labels,
@@ -108,7 +109,6 @@ class Corpus(DocumentDataModule):
         read = 0
         years: list[int] = []
         splits: set[str] = set()
-        record: Record | None = None
         for record in self._records(skipped):
             read += 1
             document = self._document(record)
@@ -124,9 +124,6 @@ class Corpus(DocumentDataModule):
                 years.append(_year(record.fields.get(self.columns.year)) or 0)
             if read == _CHECK_AFTER:
                 self._check(missing, read)
-        if record is None:
-            of = f" of {self.language} ({self.columns.language})" if self.columns.language else ""
-            raise InputError(f"{self.path}: no document{of} in it")
         self._check(missing, read)
         if self.columns.year and not self.columns.split:
             self._check_years(splits, [year for year in years if year])
@@ -214,7 +211,10 @@ class Corpus(DocumentDataModule):
             }
             texts.setdefault(name, name if by_name else described[self.label_text])
         if not texts and by_name:
-            raise InputError(f"{self.path}: no document has a label ({self.columns.labels})")
+            raise InputError(
+                f"{self.path}: no document has a label in {self.columns.labels!r}; set "
+                "--data.columns.labels"
+            )
         if not texts:
             files = ", ".join(map(str, self.label_files())) or "no file"
             raise InputError(f"{files}: no label has a description")
@@ -234,6 +234,7 @@ class Corpus(DocumentDataModule):
         """Stream the raw documents of this corpus' language."""
         column = self.columns.language
         names = (self.language.lower(), self.settings.sentences)
+        found = False
         for record in self.records(skipped):
             if column is not None:
                 if column not in record.fields:
@@ -245,7 +246,11 @@ class Corpus(DocumentDataModule):
                 if str(record.fields[column]).lower() not in names:
                     skipped.add("documents of other languages", record.where)
                     continue
+            found = True
             yield record
+        if not found:
+            of = f" of {self.language} ({column})" if column else ""
+            raise InputError(f"{self.path}: no document{of} in it")
 
     def _named_by_documents(self) -> Iterator[tuple[str, str, str]]:
         """Stream (place, name, "") of the labels that the documents have."""

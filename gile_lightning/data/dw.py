@@ -30,6 +30,7 @@ LabelKind = Literal["general", "specific"]
 
 _FILES = ("train", "dev", "test")
 _SPLITS = {"dev": "validation", "valid": "validation"}
+_SAVED = ("dataset_dict.json", "state.json")  # what `datasets` writes into a folder of its own
 _COLUMNS = Columns(lead=("title", "teaser"), language="language", split="split")
 
 
@@ -187,10 +188,17 @@ class Articles(Corpus):
         super().__init__(path, **kwargs)
         self.label_set = label_set
 
+    def folder(self) -> Path:
+        """Return the language's folder, which need not exist."""
+        return Path(str(self.path)).expanduser() / self.language
+
     def document_files(self) -> Sequence[Path]:
         """Return the files of the language's folder, if there is one."""
-        folder = Path(str(self.path)).expanduser() / self.language
+        folder = self.folder()
         if not folder.is_dir():
+            parent = folder.parent
+            if parent.is_dir() and not any((parent / name).is_file() for name in _SAVED):
+                raise InputError(f"{folder}: no such folder, and {parent} is no saved dataset")
             return super().document_files()
         files = [
             next((file for file in candidates if file.is_file()), candidates[0])
@@ -206,9 +214,10 @@ class Articles(Corpus):
     def records(self, skipped: Skipped) -> Iterator[Record]:
         """Stream the documents; a file's name says the split, a folder's the language."""
         columns = self.columns
+        in_folder = self.folder().is_dir()
         for record in super().records(skipped):
             fields = record.fields
-            if columns.language:
+            if columns.language and in_folder:
                 fields.setdefault(columns.language, self.language)
             if columns.split:
                 file = Path(record.where.rpartition(":")[0]).name.partition(".")[0]
@@ -220,7 +229,7 @@ class Articles(Corpus):
 
     def sources(self) -> dict[str, Any]:
         """Return the files with their sizes and times, and the options that change the result."""
-        return {**super().sources(), "label_set": self.label_set, "language": self.language}
+        return {**super().sources(), "label_set": self.label_set}
 
 
 def _check(languages: Sequence[str], train_share: dict[str, float], builtin: bool) -> None:
@@ -247,6 +256,7 @@ def _check(languages: Sequence[str], train_share: dict[str, float], builtin: boo
 def _released(path: Path, label_set: str) -> Path | None:
     """Return the folder that is in the authors' format, if one is."""
     for folder in (path / label_set, path / f"dw_{label_set}", path):
-        if any((folder / "train").glob("*.json")):
+        saved = any((folder / name).is_file() for name in _SAVED)
+        if not saved and any((folder / "train").glob("*.json")):
             return folder
     return None

@@ -67,8 +67,11 @@ class ReleasedArticles(DocumentDataModule):
                 yield Document(
                     where,
                     f"{split}-{number}",
-                    [self._words(where, sentence) for sentence in sentences],
-                    [self._pick(where, labels, label) for label in found[number]],
+                    [self._words(where, ids) for ids in _list(sentences, f"{where} in X_ids")],
+                    [
+                        self._pick(where, labels, label)
+                        for label in _list(found[number], f"{where} in Y_ids")
+                    ],
                     split,
                 )
             if number + 1 != len(found):
@@ -79,8 +82,9 @@ class ReleasedArticles(DocumentDataModule):
 
     def _words(self, where: str, ids: list[int]) -> list[str]:
         words = self.vector_words()
+        last = len(words) - 2  # behind it comes `UNKNOWN`
         try:
-            if min(ids, default=0) < 0:
+            if ids and not 0 <= min(ids) <= max(ids) <= last:
                 raise IndexError
             return [words[i] for i in ids]
         except (IndexError, TypeError) as error:
@@ -112,11 +116,11 @@ def _read(file: Path) -> tuple[str, dict[str, int], dict[str, Any]]:
     """
     if not file.is_file():
         raise InputError(f"{file}: no such file")
-    text = file.read_text(encoding="utf-8")
     decoder = json.JSONDecoder()
     starts: dict[str, int] = {}
     values: dict[str, Any] = {}
     try:
+        text = file.read_text(encoding="utf-8")
         place = _skip(text, _skip(text, 0, "{"))
         while text[place] != "}":
             key, place = decoder.raw_decode(text, place)
@@ -132,7 +136,15 @@ def _read(file: Path) -> tuple[str, dict[str, int], dict[str, Any]]:
     missing = [key for key in _KEYS if key not in starts]
     if missing:
         raise InputError(f"{file}: no {' and no '.join(missing)} in it; the keys are {[*starts]}")
+    for key in _KEYS[1:]:
+        _list(values[key], f"{file}: {key}")
     return text, starts, values
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise InputError(f"{where} is {value!r:.80}, not a list")
+    return value
 
 
 def _elements(text: str, start: int) -> Iterator[Any]:

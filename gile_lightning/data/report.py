@@ -35,6 +35,9 @@ def describe(meta: Mapping[str, Any]) -> str:
         f"{counts['seen_labels']:,} labels seen in training, {counts['unseen_labels']:,} unseen, "
         f"{counts['words']:,} words in the vocabulary",
     ]
+    if (used := counts.get("training_documents_used")) is not None:
+        every = counts["documents"]["train"]
+        lines.insert(1, f"training on {used:,} of {every:,} documents (train_share)")
     for reason, case in meta["skipped"].items():
         first = f" (first: {case['first']})" if case["first"] else ""
         lines.append(f"left out: {case['count']:,} {reason}{first}")

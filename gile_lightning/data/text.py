@@ -59,11 +59,11 @@ def unambiguous(words: Iterable[str]) -> list[str]:
     names: dict[str, None] = {}
     for i, word in enumerate(words):
         plain = "".join(word.split())
-        names[
-            word
-            if word == plain != "" and word not in names and word != UNKNOWN
-            else f"{plain}\ufffd{i}"
-        ] = None
+        if word != plain or word in ("", UNKNOWN):
+            word = f"{plain}\ufffd{i}"
+        while word in names:
+            word = f"{word}\ufffd{i}"
+        names[word] = None
     return list(names)
 
 
@@ -103,7 +103,8 @@ class TextEncoder:
                 f"sentences is {self.sentences!r}; give the ISO 639-1 code of a language, such as "
                 "en, or null"
             )
-        self._ids.update({word: i for i, word in enumerate(self.vocabulary)})
+        words = self.vocabulary[:-1] if self.known_words_only else self.vocabulary
+        self._ids.update({word: i for i, word in enumerate(words)})
 
     def settings(self) -> dict[str, Any]:
         """Return everything but the vocabulary, as plain values."""

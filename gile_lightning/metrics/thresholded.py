@@ -3,7 +3,7 @@
 import functools
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -175,9 +175,8 @@ class MicroF1(Metric):
         logits = logits.detach()
         of_positives = _of_positives(logits, label_ids, label_counts)
         limits = self._limits(logits.device)
-        parts = [_count_above(part, limits) for part in _candidates(logits, self.thresholds[0])]
-        predicted = torch.stack(parts).sum(0)
-        true_positives = _count_above(of_positives, limits)
+        predicted = _count_above(_candidates(logits, self.thresholds[0]), limits)
+        true_positives = _count_above([of_positives], limits)
         positives = torch.full_like(predicted, len(label_ids))
         self.totals = self.totals + torch.stack([true_positives, predicted, positives])
 
@@ -263,22 +262,25 @@ def _candidates(logits: Tensor, threshold: float) -> Iterator[Tensor]:
     yield from torch.split(values, 2**17 if logits.device.type == "cpu" else 2**24)
 
 
-def _count_above(logits: Tensor, limits: Tensor) -> Tensor:
-    """Count the logits [N] whose sigmoid, in float32, is above each of the limits [T].
+def _count_above(parts: Iterable[Tensor], limits: Tensor) -> Tensor:
+    """Count the logits, [N] in each part, whose sigmoid in float32 is above each limit [T].
 
-    A binary search among the limits per logit would take eight times as long. Here the
+    A binary search among the limits per logit would take five times as long. Here the
     probabilities are counted by cells of width 1 / CELLS, of which each has one limit at most, and
     those above the limit of their cell are counted with the next one.
     """
-    # Padded, as torch rounds the sigmoids of the last few numbers, which do not fill a vector unit,
-    # in another way: the result would depend on the sizes of batches. Padding has probability 0.
-    padded = F.pad(logits.float(), (0, -len(logits) % BLOCK), value=-torch.inf)
-    probabilities = padded.sigmoid()
-    cells = (probabilities * CELLS).int()
     cells_of_limits = (limits * CELLS).long()
     limit_of_cell = limits.new_full((CELLS + 1,), torch.inf)
     limit_of_cell[cells_of_limits] = limits
-    # a comparison in place gives 0 and 1 as floats, which are twice as fast to add as booleans
-    cells += probabilities.gt_(limit_of_cell.index_select(0, cells)).int()
-    counts = cells.bincount(minlength=CELLS + 2)
+    counts = torch.zeros(CELLS + 2, dtype=torch.long, device=limits.device)
+    for logits in parts:
+        # Padded, as torch rounds the sigmoids of the last few numbers, which do not fill a vector
+        # unit, in another way: the result would depend on the sizes of batches. Padding is below
+        # all limits.
+        padded = F.pad(logits.float(), (0, -len(logits) % BLOCK), value=-torch.inf)
+        probabilities = padded.sigmoid()
+        cells = (probabilities * CELLS).int()
+        # a comparison in place gives 0 and 1 as floats, which are added faster than booleans
+        cells += probabilities.gt_(limit_of_cell.index_select(0, cells)).int()
+        counts += cells.bincount(minlength=len(counts))
     return counts.flip(0).cumsum(0).flip(0)[cells_of_limits + 1]

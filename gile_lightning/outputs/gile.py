@@ -44,7 +44,7 @@ class GILE(OutputLayer):
         activation: makes σ.
     """
 
-    shared = ("document_projection", "label_projection")
+    shared: tuple[str, ...] = ("document_projection", "label_projection")
 
     def __init__(
         self,

@@ -6,12 +6,23 @@ import pytest
 import torch
 from torch import nn
 
-from gile_lightning.outputs import GILE, Linear
+from gile_lightning.outputs import (
+    GILE,
+    Bilinear,
+    GILEOnlyInput,
+    GILEOnlyLabel,
+    JointBilinear,
+    Linear,
+)
 
 DOCUMENT_DIM, LABEL_DIM, LABEL_COUNT = 3, 4, 6
 OUTPUTS = {
     "GILE": (partial(GILE, joint_dim=5), True),
     "GILE, matched, tanh": (partial(GILE, joint_dim="matched", activation=nn.Tanh), True),
+    "GILE, only label": (GILEOnlyLabel, True),
+    "GILE, only input": (GILEOnlyInput, True),
+    "Bilinear": (Bilinear, True),
+    "JointBilinear": (partial(JointBilinear, joint_dim=5), True),
     "Linear": (Linear, False),
 }
 every_output = pytest.mark.parametrize("name", OUTPUTS)

@@ -1,0 +1,94 @@
+"""The low-resource protocol: train on ever larger parts of one language's documents.
+
+python -m gile_lightning.low_resource --config sweeps/dw.yaml --language german --output DIR
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gile_lightning import fit
+from gile_lightning.checkpoint import LAST
+from gile_lightning.cli import CONFIG, take_option
+from gile_lightning.console import say
+from gile_lightning.errors import InputError, nearest
+from gile_lightning.metrics import paper_threshold
+from gile_lightning.parser import command
+
+LEVELS = {
+    "tiny": (0.001, 0.002, 0.003, 0.004, 0.005),
+    "small": (0.01, 0.02, 0.03, 0.04, 0.05),
+    "medium": (0.1, 0.2, 0.3, 0.4, 0.5),
+}
+"""Shares of the target language's training documents (paper, section 4.2, Table 7)."""
+
+DESCRIPTION = """usage: python -m gile_lightning.low_resource --language TARGET --output DIR \
+[--levels tiny,small,medium] [what fit takes]
+
+Trains the model of a configuration on 0.1 to 0.5 (tiny), 1 to 5 (small) and 10 to 50 % (medium) of
+the target language's training documents, all documents of the other languages beside them, and
+prints its micro-F1 at the threshold 0.3, averaged per level (paper, Table 7). Smaller parts are
+subsets of larger ones. A run that is done is not repeated; one that was cut off is continued."""
+
+
+@command
+def main(args: list[str] | None = None) -> dict[str, Any]:
+    """Run the command; returns what `low_resource.json` holds."""
+    args = list(sys.argv[1:] if args is None else args)
+    if {"-h", "--help"} & set(args):
+        print(DESCRIPTION)
+        sys.exit(0)
+    language, output = take_option(args, "--language"), take_option(args, "--output")
+    levels = (take_option(args, "--levels") or ",".join(LEVELS)).split(",")
+    if language is None or output is None:
+        raise InputError("--language TARGET and --output DIR are needed")
+    for level in levels:
+        if level not in LEVELS:
+            known = ", ".join(LEVELS)
+            raise InputError(f"--levels: {level!r} is none of {known}{nearest(level, LEVELS)}")
+    scores: dict[float, float] = {}
+    for share in (share for level in levels for share in LEVELS[level]):
+        metrics = _run(args, language, share, Path(output) / f"share-{share:g}")
+        key = "test.micro.f1"  # of the epoch that is best for the target language
+        own = f"{language}.own_epoch.{key}"
+        scores[share] = metrics[own] if own in metrics else metrics[key]
+    means = average_per_level(scores)
+    result = {"language": language, "f1": {f"{k:g}": v for k, v in scores.items()}, "mean": means}
+    (Path(output) / "low_resource.json").write_text(json.dumps(result, indent=1))
+    say(_table(scores, means))
+    return result
+
+
+def average_per_level(scores: dict[float, float]) -> dict[str, float]:
+    """Average the scores of the shares of each level that is complete."""
+    complete = {k: shares for k, shares in LEVELS.items() if set(shares) <= scores.keys()}
+    return {k: float(np.mean([scores[s] for s in shares])) for k, shares in complete.items()}
+
+
+def _run(args: list[str], language: str, share: float, folder: Path) -> dict[str, Any]:
+    done = folder / "metrics.json"
+    if not done.is_file():
+        say(f"\n--- {100 * share:g} % of {language}: {folder}")
+        given = [*args, "--output", str(folder)]
+        given += ["--data.train_share", json.dumps({language: share})]
+        given += ["--model.threshold", str(paper_threshold(0, low_resource=True))]
+        if (folder / CONFIG).is_file() or (folder / LAST).is_file():
+            given += ["--ckpt_path", "last"]
+        fit.main(given)
+    metrics: dict[str, Any] = json.loads(done.read_text())
+    return metrics
+
+
+def _table(scores: dict[float, float], means: dict[str, float]) -> str:
+    lines = ["level   share of training documents: micro-F1", "-" * 46]
+    for level, mean in means.items():
+        each = "  ".join(f"{100 * s:g} %: {100 * scores[s]:.2f}" for s in LEVELS[level])
+        lines.append(f"{level:6}  {each}  mean: {100 * mean:.2f}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
