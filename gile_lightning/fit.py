@@ -13,6 +13,7 @@ import wandb
 from gile_lightning.checkpoint import BEST, read_checkpoint, start_from
 from gile_lightning.cli import CONFIG, GileCLI, best_of, stored_configuration, take_option
 from gile_lightning.console import count_parameters, say
+from gile_lightning.errors import InputError
 from gile_lightning.parser import command
 from gile_lightning.tracking.report import COLUMNS, flatten, rows, table
 from gile_lightning.tracking.wandb_logger import RunLogger
@@ -48,6 +49,11 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     """Train and test what a configuration describes."""
     start = time.perf_counter()
     output, data, model, trainer = cli.output, cli.datamodule, cli.model, cli.trainer
+    if cli.resume is not None and "optimizer_states" not in read_checkpoint(cli.resume):
+        raise InputError(
+            f"{cli.resume}: imported weights, not a run to go on with; train them further with "
+            f"--start_from {cli.resume} instead of --ckpt_path"
+        )
     model.config = cli.resolved()
     model.check(data.names)
     announce(data)

@@ -45,7 +45,8 @@ def import_weights(
 
     The checkpoint is an ordinary one, with encoders that compute what the released code does. The
     files hold neither words nor labels. evaluate and fit --start_from take both from their data;
-    predict needs the word vectors in the checkpoint, and labels there or of its own.
+    predict needs the word vectors in the checkpoint, and labels there or of its own. A model with
+    linear output layers needs both: it knows labels by their numbers alone.
 
     Args:
         file: the weights, epoch_N-weights.h5.
@@ -63,6 +64,11 @@ def import_weights(
     if labels is not None and word_vectors is None:
         raise InputError("--labels are sequences of words: give --word_vectors too")
     model = read_weights(file, args)
+    if model.joint_dim is None and labels is None:
+        raise InputError(
+            f"{file}: the linear output layers know their labels by number; say which those are "
+            "(--word_vectors and --labels)"
+        )
     states = _weights(model)
     languages: dict[str, Any] = {}
     for name in model.languages:
@@ -155,6 +161,9 @@ def _language(
         count = model.label_counts[name]
         if count is not None and count != len(names):
             raise InputError(f"{labels}: {len(names)} labels ({name}), the model has {count}")
+        wordless = [label for label in names if not text.words(label)]
+        if wordless and count is None:
+            raise InputError(f"{labels}: labels without a known word: {', '.join(wordless[:5])}")
     return Language(text, LabelSet(names, names, [1] * len(names))), vectors
 
 

@@ -64,14 +64,13 @@ class ReleasedArticles(DocumentDataModule):
                 where = f"{file}: document {number}"
                 if number >= len(found):
                     break
+                pieces = _list(sentences, f"{where} in X_ids")
+                numbers = _list(found[number], f"{where} in Y_ids")
                 yield Document(
                     where,
                     f"{split}-{number}",
-                    [self._words(where, ids) for ids in _list(sentences, f"{where} in X_ids")],
-                    [
-                        self._pick(where, labels, label)
-                        for label in _list(found[number], f"{where} in Y_ids")
-                    ],
+                    [self._words(where, _list(ids, f"{where}: a sentence")) for ids in pieces],
+                    [self._pick(where, labels, label) for label in numbers],
                     split,
                 )
             if number + 1 != len(found):

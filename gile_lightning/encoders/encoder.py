@@ -12,9 +12,10 @@ from gile_lightning.errors import InputError
 Sharing = Literal["none", "encoders", "attention", "both"]
 """What the encoders of several languages have in common (paper, section 4.2)."""
 
-_SHARING = {  # what to use instead of an encoder that cannot
-    "encoders": "HAN, HNN and WAN have",
-    "attention": "HAN and WAN with AttentionPooling have",
+_LACKING = {  # what an encoder that cannot share has not, and which one has
+    "encoders": "no encoders to share; HAN, HNN and WAN have",
+    "attention": "no attention to share; HAN and WAN with AttentionPooling have",
+    "both": "nothing to share; HAN, HNN and WAN have",
 }
 
 
@@ -50,25 +51,26 @@ class Encoder(nn.Module, ABC):
         return vectors
 
     def share(self, other: "Encoder", parts: Sharing) -> None:
-        """Hold the modules of another encoder: its layers, its poolings, or both.
+        """Hold the modules of another encoder: its layers, its poolings, or all there are.
 
         Raises:
             InputError: the modules of the two do not fit, or have no parameters.
         """
-        names: list[str] = []
-        if parts in ("encoders", "both"):
-            self._check_sharing(other, self.layers, "encoders")
-            names += self.layers
-        if parts in ("attention", "both"):
-            self._check_sharing(other, self.poolings, "attention")
-            names += self.poolings
+        names = {
+            "none": (),
+            "encoders": self.layers,
+            "attention": self.poolings,
+            "both": (*self.layers, *self.poolings),
+        }[parts]
+        if parts != "none":
+            self._check_sharing(other, names, parts)
         for name in names:
             setattr(self, name, getattr(other, name))
 
     def _check_sharing(self, other: "Encoder", names: tuple[str, ...], part: str) -> None:
         kind = type(self).__name__
         if not any(True for name in names for _ in getattr(self, name).parameters()):
-            raise InputError(f"{kind} has no {part} to share; {_SHARING[part]}")
+            raise InputError(f"{kind} has {_LACKING[part]} (model.sharing)")
         ours, theirs = _outline(self, names), _outline(other, names)
         for what, value in ours.items():
             if theirs.get(what) != value:

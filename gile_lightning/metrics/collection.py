@@ -1,18 +1,16 @@
 """The ranking metrics as one torchmetrics metric: means over documents, batches and processes."""
 
-import functools
-import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor
-from torchmetrics import Metric
 
 from gile_lightning.metrics.ranking import rank_positives
+from gile_lightning.metrics.summed import SummedMetric
 
 
-class RankingMetrics(Metric):
+class RankingMetrics(SummedMetric):
     """Mean ranking loss, average precision, one-error and precision@k over documents.
 
     The means are over documents that have a positive among the candidate labels, as in Pappas &
@@ -30,8 +28,6 @@ class RankingMetrics(Metric):
         ValueError: An argument is none of the above.
     """
 
-    is_differentiable = False
-    full_state_update = False
     totals: Tensor
 
     def __init__(
@@ -97,23 +93,3 @@ class RankingMetrics(Metric):
         *sums, documents, skipped = self.totals.unbind()
         means = {name: total / documents for name, total in zip(self.names, sums, strict=True)}
         return {**means, "documents": documents, "skipped": skipped}
-
-    def _wrap_compute(self, compute: Callable[..., Any]) -> Callable[..., Any]:
-        wrapped = super()._wrap_compute(compute)
-
-        @functools.wraps(wrapped)
-        def without_warning(*args: Any, **kwargs: Any) -> Any:
-            # A process without a document is no mistake: its means are NaN and its count says so.
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="The ``compute`` method of metric")
-                return wrapped(*args, **kwargs)
-
-        return without_warning
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], exclude_state: Sequence[str] = "") -> Any:
-        # torchmetrics ignores .half() and its like, but not .to(dtype), which would leave sums
-        # that stop growing in bfloat16. So take only the device from the move.
-        def to_device(tensor: Tensor) -> Tensor:
-            return tensor.to(fn(tensor).device)
-
-        return super()._apply(to_device, exclude_state)

@@ -1,17 +1,15 @@
 """Micro-averaged precision, recall and F1 of the labels whose probability exceeds a threshold."""
 
-import functools
 import math
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torchmetrics import Metric
 
 from gile_lightning.metrics.ranking import _check_total
+from gile_lightning.metrics.summed import SummedMetric
 
 SELECTION_THRESHOLD = 0.2
 """The threshold at which the authors' released code chooses the epoch, whatever the label set."""
@@ -125,7 +123,7 @@ def micro_f1(
     )
 
 
-class MicroF1(Metric):
+class MicroF1(SummedMetric):
     """Micro-averaged precision, recall and F1 over documents, at many thresholds at once.
 
     `micro_f1` defines them. The state is three integers per threshold, summed over processes, so
@@ -139,8 +137,6 @@ class MicroF1(Metric):
         ValueError: A threshold is outside (0, 1), or too close to another.
     """
 
-    is_differentiable = False
-    full_state_update = False
     totals: Tensor
 
     def __init__(self, thresholds: Sequence[float] = THRESHOLDS) -> None:
@@ -186,18 +182,6 @@ class MicroF1(Metric):
 
     def _limits(self, device: torch.device | str) -> Tensor:
         return torch.tensor(self.thresholds, dtype=torch.float32, device=device)
-
-    def _wrap_compute(self, compute: Callable[..., Any]) -> Callable[..., Any]:
-        wrapped = super()._wrap_compute(compute)
-
-        @functools.wraps(wrapped)
-        def without_warning(*args: Any, **kwargs: Any) -> Any:
-            # A process without a document is no mistake: it has nothing to add.
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="The ``compute`` method of metric")
-                return wrapped(*args, **kwargs)
-
-        return without_warning
 
 
 def _scores(true_positives: Tensor, predicted: Tensor, positives: Tensor) -> F1Scores:

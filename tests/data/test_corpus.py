@@ -439,3 +439,217 @@ def test_trained_model_needs_test_documents_only(corpus):
     only_old.use({"english": LANGUAGE})
     with pytest.raises(InputError, match="no document from 2015 for the test split"):
         only_old.prepare_data()
+
+
+# ---------------------------------------------------------------- labels by name
+
+
+@pytest.fixture
+def named(prepared, write):
+    """Encodes a corpus whose labels are known by their names alone."""
+
+    def make(rows, **options):
+        data = module.Corpus(str(write("documents.jsonl", rows)), **options)
+        data.cache_dir = write("cache/x", "").parent
+        data.prepare_data()
+        data.setup()
+        return data
+
+    return make
+
+
+def in_splits(*rows):
+    """Each row once in every split."""
+    return [
+        PLAIN | row | {"id": f"{split}{i}", "split": split}
+        for split in SPLITS
+        for i, row in enumerate(rows)
+    ]
+
+
+def label_sets(data, split="test"):
+    return [labels for _, _, labels in texts(data, split)]
+
+
+SPLIT = Columns(split="split")
+
+
+def test_labels_by_name(named):
+    rows = in_splits({"labels": ["x y", "b"]}, {"labels": ["b"]}, {"labels": ["Ä", "b"]})
+    data = named(rows, columns=SPLIT, min_count=1)
+    labels = data.languages["english"].labels
+    assert labels.names == labels.texts == ["b", "x y", "Ä"]
+    assert labels.frequencies == [3, 1, 1]
+    assert label_sets(data) == [["x y", "b"], ["b"], ["Ä", "b"]]
+
+
+def test_label_text_is_its_name_whatever_is_set(named):
+    rows = in_splits({"labels": ["x"]}, {"labels": ["y"]})
+    data = named(rows, columns=SPLIT, min_count=1, label_text="name_description")
+    assert data.languages["english"].labels.texts == ["x", "y"]
+
+
+def test_labels_of_held_out_documents_are_unseen(named):
+    rows = in_splits({"labels": ["x"]}, {"labels": ["y"]})
+    rows[-1]["labels"] = ["z", "x", " "]
+    rows[-2]["labels"] = []
+    data = named(rows, columns=SPLIT, min_count=1)
+    labels = data.languages["english"].labels
+    assert (labels.names, labels.frequencies) == (["x", "y", "z"], [1, 1, 0])
+    assert label_sets(data) == [["z", "x"]]
+    assert data.meta["skipped"]["documents without labels"]["count"] == 1
+    assert data.meta["skipped"]["label assignments without a description"]["count"] == 1
+
+
+def test_column_of_the_names_of_labels(named):
+    with pytest.raises(InputError) as error:
+        named(in_splits({}), columns=Columns(labels="tags", split="split"))
+    assert str(error.value).endswith("no document has a label in 'tags'; set --data.columns.labels")
+
+
+def test_labels_of_the_same_known_words_are_one(named, write):
+    vectors = write("english.txt", "a 1\nscience 2\ntechnology 3\n& 4\n")
+    rows = in_splits(
+        {"labels": ["Science/Technology", "the a"]},
+        {"labels": ["science technology"]},
+        {"labels": ["technology science", "Science, Technology"]},
+        {"labels": ["SCIENCE of technology", "science technology"]},
+        {"labels": ["unknown", "A"]},
+        {"labels": ["science & technology", "nothing"]},
+    )
+    data = named(rows, columns=SPLIT, word_vectors=vectors)
+    first, other, third, fourth = (
+        "Science/Technology",
+        "technology science",
+        "the a",
+        "science & technology",
+    )
+    labels = data.languages["english"].labels
+    assert dict(zip(labels.names, labels.frequencies, strict=True)) == {
+        first: 4, other: 1, third: 2, fourth: 1
+    }  # fmt: skip
+    assert label_sets(data) == [[first, third], [first], [other, first], [first], [third], [fourth]]
+    assert data.meta["skipped"] == {
+        "labels without a known word": {"count": 2, "first": ""},
+        "label assignments without a description": {
+            "count": 2 * 3,
+            "first": f"{data.path}:5",
+        },
+    }
+
+
+def test_labels_in_a_file_are_not_merged(corpus, write):
+    vectors = write("english.txt", "a 1\nx 2\n")
+    labels = [{"name": name, "description": "x"} for name in "xy"]
+    data = corpus(in_splits({"labels": ["x", "y"]}), labels, columns=SPLIT, word_vectors=vectors)
+    data.prepare_data()
+    data.setup()
+    assert label_sets(data) == [["x", "y"]]
+
+
+def test_labels_are_merged_with_those_of_a_trained_model(named, write):
+    vectors = write("english.txt", "a 1\nx 2\ny 3\nz 4\n")
+    rows = in_splits({"labels": ["X"]}, {"labels": ["y", "x!"]})
+    trained = named(rows, columns=SPLIT, word_vectors=vectors)
+    assert trained.languages["english"].labels.names == ["X", "y"]
+    other = in_splits({"labels": ["x?", "(Y)"]}, {"labels": ["Z", "z."]})
+    data = module.Corpus(
+        str(write("other.jsonl", other)),
+        columns=SPLIT,
+        word_vectors=vectors,
+        cache_dir=trained.cache_dir,
+    )
+    data.use(trained.languages)
+    data.prepare_data()
+    data.setup()
+    labels = data.languages["english"].labels
+    assert (labels.names, labels.frequencies) == (["X", "y", "Z"], [2, 1, 0])
+    assert label_sets(data) == [["X", "y"], ["Z"]]
+
+
+# ---------------------------------------------------------------- leads and languages
+
+
+def test_leads_come_first_where_there_are_some(corpus):
+    columns = Columns(text=("text", "end"), lead=("title", "teaser"), year="year")
+    row = PLAIN | {"end": "the end"}
+    rows = [
+        row | {"teaser": "A teaser.", "title": "A title."},
+        row | {"teaser": "A teaser.", "title": " "},
+        row | {"teaser": None, "title": 5},
+        row | {"year": 2010},
+    ]
+    found, skipped = documents_of(corpus(rows, columns=columns))
+    assert [document.pieces for document in found] == [
+        ["A title.", "A teaser.", "a text", "the end"],
+        ["A teaser.", "a text", "the end"],
+        ["a text", "the end"],
+        ["a text", "the end"],
+    ]
+    assert skipped == {}
+
+
+def test_lead_is_no_text(corpus):
+    columns = Columns(lead=("title",), year="year")
+    data = corpus(variants(text="", title="a title"), columns=columns)
+    assert documents_of(data)[1]["documents without text"]["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "expected"),
+    [
+        ("english", "en", ["en", "English", "EN", "english"]),
+        ("english", None, ["English", "english"]),
+        ("German", "de", ["de"]),
+        ("de", None, ["de"]),
+        ("fr", "fr", ["fr"]),
+    ],
+)
+def test_documents_of_a_language(corpus, language, code, expected):
+    names = ["en", "de", "English", "EN", "fr", "english", None]
+    rows = [PLAIN | {"id": i, "lang": name, "year": 2000 + i} for i, name in enumerate(names)]
+    columns = Columns(language="lang")
+    data = corpus(rows, columns=columns, language=language, sentences=code)
+    found, skipped = documents_of(data)
+    assert [names[int(document.id)] for document in found] == expected
+    others = len(names) - len(expected)
+    first = next(i for i, name in enumerate(names, 1) if name not in expected)
+    assert skipped == {
+        "documents of other languages": {"count": others, "first": f"{data.path}:{first}"}
+    }
+
+
+def test_labels_by_name_are_those_of_the_language(named):
+    rows = in_splits({"labels": ["x"], "lang": "en"}, {"labels": ["y"], "lang": "de"})
+    data = named(rows, columns=Columns(split="split", language="lang"), language="de", min_count=1)
+    assert data.languages["de"].labels.names == ["y"]
+    assert data.meta["skipped"]["documents of other languages"]["count"] == 3
+
+
+def test_languages_of_one_file_are_cached_apart(corpus):
+    columns = Columns(language="lang", year="year")
+    prints = {corpus(columns=columns, language=name).fingerprint() for name in ("en", "de")}
+    assert len(prints) == 2
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_no_language_column(corpus, write, by_name):
+    rows = [PLAIN | {"language": "en"}] * 2
+    data = corpus(rows, columns=Columns(language="languages"))
+    data.by_name = by_name
+    with pytest.raises(InputError) as error:
+        data.prepare_data()
+    assert str(error.value) == (
+        f"{data.path}:1: no 'languages' in this document; the columns are id, text, labels, year, "
+        "language; did you mean 'language'? (set --data.columns.language)"
+    )
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_no_document_of_the_language(corpus, by_name):
+    rows = [PLAIN | {"lang": "en"}] * 2
+    data = corpus(rows, columns=Columns(language="lang"), language="german", sentences="de")
+    data.by_name = by_name
+    with pytest.raises(InputError) as error:
+        data.prepare_data()
+    assert str(error.value) == f"{data.path}: no document of german (lang) in it"

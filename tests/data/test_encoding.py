@@ -40,11 +40,11 @@ def run(tmp_path):
     """Encodes and reads back the rows of each split, the language and the counts."""
     runs = iter(range(1_000))
 
-    def run(documents=DOCUMENTS, texts=TEXTS, settings=SETTINGS, known=None):
+    def run(documents=DOCUMENTS, texts=TEXTS, settings=SETTINGS, known=None, text=None):
         directory = tmp_path / str(next(runs))
         directory.mkdir()
         skipped = Skipped()
-        counts = encode(documents, texts, directory, settings, skipped, known)
+        counts = encode(documents, texts, directory, settings, skipped, known, text=text)
         rows = {split: [] for split in SPLITS}
         files = sorted(directory.glob("*.arrow"))
         for file in files:
@@ -164,6 +164,64 @@ def test_sentences_share_the_room_of_a_document(run):
     row = next(r for r in result.train + result.validation if r["id"] == "0")
     assert row["sentence_lengths"] == [2, 3]
     assert len(row["words"]) == 5
+
+
+def test_sentences_are_truncated(run):
+    pieces = ["Cats sleep here. Dogs sleep there.", ["g", "h", "i"], "left out"]
+    documents = [Document("", str(i), pieces, ["label0"], s) for i, s in enumerate(SPLITS)]
+    settings = EncodingSettings(1, sentences="en", max_sentences=3, max_sentence_words=2)
+    result = run(documents, settings=settings)
+    row, vocabulary = result.test[0], result.language.text.vocabulary
+    assert [vocabulary[i] for i in row["words"]] == ["cats", "sleep", "dogs", "sleep", "g", "h"]
+    assert row["sentence_lengths"] == [2, 2, 2]
+
+
+# ---------------------------------------------------------------- a given vocabulary
+
+
+GIVEN = TextEncoder(["wc", "unused", "wa", "about", "label1", "UNK"], 12, 50, known_words_only=True)
+
+
+@pytest.mark.parametrize("size", [7, 1_000])
+def test_given_vocabulary_is_kept(run, monkeypatch, size):
+    monkeypatch.setattr(encoding, "SHARD", size)
+    result = run(text=GIVEN)
+    assert result.language.text == GIVEN
+    assert result.counts["words"] == 6
+    word_ids = {"wc": 0, "wa": 2}
+    found = [row for split in SPLITS for row in result.rows[split]]
+    for row in found:
+        document = next(d for d in DOCUMENTS if d.id == row["id"])
+        known = [word_ids[word] for word in document.pieces[0].split() if word in word_ids]
+        assert row["words"] == known[:12]
+        assert row["sentence_lengths"] == [len(row["words"])]
+    usable = [
+        d for d in DOCUMENTS if described(d) and not word_ids.keys().isdisjoint(d.pieces[0].split())
+    ]
+    assert sorted(ids(found)) == sorted(d.id for d in usable)
+    assert len(usable) < len(DOCUMENTS)
+    wordless = sum(bool(described(d)) for d in DOCUMENTS) - len(usable)
+    assert result.skipped["documents without a word"]["count"] == wordless
+
+
+def test_labels_without_a_known_word_are_left_out(run):
+    texts = {"label0": "unknown", "label1": "label1", "label2": "UNK", "label3": "(about)"}
+    result = run(texts=texts, text=GIVEN)
+    assert set(result.language.labels.names) == {"label1", "label3"}
+    assert result.skipped["labels without a known word"]["count"] == 2
+    unused = sum(name not in ("label1", "label3") for d in DOCUMENTS for name in d.labels)
+    assert result.skipped["label assignments without a description"]["count"] == unused
+
+
+def test_given_vocabulary_that_does_not_drop_words(run):
+    text = TextEncoder(["wc", "unused", "wa", "UNK"], 12)
+    result = run(text=text)
+    assert result.language.text == text
+    for row, document in zip(result.test, documents_of(result.test), strict=True):
+        expected = [{"wc": 0, "wa": 2}.get(word, 3) for word in document.pieces[0].split()[:12]]
+        assert row["words"] == expected
+    assert set(result.language.labels.names) <= set(TEXTS)
+    assert "labels without a known word" not in result.skipped
 
 
 # ---------------------------------------------------------------- what is left out

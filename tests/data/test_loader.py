@@ -1,4 +1,5 @@
 import random
+from collections import Counter
 from itertools import chain, islice, product
 
 import datasets
@@ -134,10 +135,14 @@ def test_two_processes_make_the_batches_of_one_with_twice_the_size(documents, sh
 
 @pytest.mark.parametrize("world_size", [1, 2])
 @pytest.mark.parametrize("done", range(1, 15))
-def test_restored_loader_goes_on_exactly(done, world_size):
+@pytest.mark.parametrize(
+    ("documents", "length"), [(25, {}), (9, {"samples": 25}), (9, {"repeat": 25})], ids=str
+)
+def test_restored_loader_goes_on_exactly(documents, length, done, world_size):
+    options = {"shuffle": True, "seed": 3} | length
     for rank in range(world_size):
         unbroken, broken, fresh = (
-            loaders(25, 4 // world_size, world_size, shuffle=True, seed=3)[rank] for _ in range(3)
+            loaders(documents, 4 // world_size, world_size, **options)[rank] for _ in range(3)
         )
         expected = joined(epochs(unbroken, 4))
         batches = (batch for _ in range(4) for batch in broken)
@@ -190,7 +195,75 @@ def test_too_few_training_documents():
         RaggedLoader(DATASETS[2], "english", 4, shuffle=True, world_size=3)
 
 
+@pytest.mark.parametrize("length", [{"samples": 2}, {"repeat": 2}], ids=str)
+def test_too_few_documents_in_an_epoch(length):
+    with pytest.raises(InputError, match="2 training documents are too few for 3 processes"):
+        RaggedLoader(DATASETS[1], "english", 4, shuffle=True, world_size=3, **length)
+
+
 @pytest.mark.parametrize("batch_size", [0, -4])
 def test_batch_size_must_be_positive(batch_size):
     with pytest.raises(InputError, match=f"batch_size is {batch_size}"):
         RaggedLoader(DATASETS[2], "english", batch_size)
+
+
+# ---------------------------------------------------------------- epochs of another length
+
+
+@pytest.mark.parametrize("samples", [3, 25, 100])
+def test_samples_of_an_epoch(samples):
+    (loader,) = loaders(9, 4, shuffle=True, samples=samples, seed=2)
+    read = epochs(loader, 3)
+    assert {len(joined(epoch)) for epoch in read} == {samples}
+    assert {len(epoch) for epoch in read} == {len(loader)} == {-(-samples // 4)}
+    assert {number for epoch in read for number in joined(epoch)} <= set(range(9))
+    assert len({tuple(joined(epoch)) for epoch in read}) == 3
+    (again,) = loaders(9, 4, shuffle=True, samples=samples, seed=2)
+    assert epochs(again, 3) == read
+    again.set_epoch(1)
+    assert epochs(again, 1) == read[1:2]
+    (other,) = loaders(9, 4, shuffle=True, samples=samples, seed=3)
+    assert epochs(other, 3) != read
+
+
+def test_samples_are_drawn_with_replacement_and_evenly():
+    (loader,) = loaders(5, 100, shuffle=True, samples=10_000)
+    counts = Counter(loader.order().tolist())
+    # 2,000 draws of each are expected; the standard deviation is sqrt(10,000 * 0.2 * 0.8) = 40
+    assert [abs(counts[i] - 2_000) < 160 for i in range(5)] == [True] * 5
+    (few,) = loaders(50, 100, shuffle=True, samples=50)
+    # 50 draws of 50 have (1 - 1 / 50) ** 50 = 36 % missing, so hardly ever none
+    assert len(set(few.order().tolist())) < 50
+
+
+@pytest.mark.parametrize("documents", [1, 3, 9, 25])
+@pytest.mark.parametrize("repeat", [9, 25, 30])
+def test_repeat_is_pass_after_pass(documents, repeat):
+    (loader,) = loaders(documents, 4, shuffle=True, repeat=repeat, seed=4)
+    for epoch in epochs(loader, 2):
+        read = joined(epoch)
+        assert len(read) == repeat
+        passes = [read[i : i + documents] for i in range(0, repeat, documents)]
+        for own in passes:
+            assert len(set(own)) == len(own)
+        for own in passes[:-1]:
+            assert sorted(own) == list(range(documents))
+        orders = {tuple(own) for own in passes[:-1]}
+        assert len(orders) == len(passes) - 1 or documents <= 3  # of 3 there are 6 orders only
+
+
+def test_repeating_once_is_the_usual_epoch():
+    (plain,) = loaders(25, 4, shuffle=True, seed=4)
+    (once,) = loaders(25, 4, shuffle=True, seed=4, repeat=25)
+    assert epochs(once, 2) == epochs(plain, 2)
+
+
+@pytest.mark.parametrize("length", [{"samples": 25}, {"repeat": 25}, {"repeat": 9}], ids=str)
+@pytest.mark.parametrize("batch_size", [2, 4, 100])
+def test_two_processes_share_an_epoch(length, batch_size):
+    (one,) = loaders(9, 2 * batch_size, shuffle=True, **length)
+    ranks = loaders(9, batch_size, 2, shuffle=True, **length)
+    assert len({len(loader) for loader in (one, *ranks)}) == 1
+    a, b = (epochs(loader, 2) for loader in ranks)
+    for epoch, expected in enumerate(epochs(one, 2)):
+        assert [x + y for x, y in zip(a[epoch], b[epoch], strict=True)] == expected

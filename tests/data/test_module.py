@@ -2,15 +2,18 @@ import json
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from gile_lightning.data import Columns, Corpus
+from gile_lightning.data import Columns, Corpus, DocumentDataModule
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.module import default_cache
+from gile_lightning.data.shards import Document
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.errors import InputError
 
@@ -46,6 +49,9 @@ def test_second_preparation_reads_nothing(corpus, prepared, monkeypatch):
         {"min_count": 2},
         {"max_document_words": 299},
         {"max_label_words": 49},
+        {"max_sentences": 30},
+        {"max_sentence_words": 30},
+        {"sentences": "en"},
         {"validation_size": 0.2},
         {"test_size": 0.2},
         {"split_seed": 1},
@@ -63,6 +69,7 @@ def test_setting_that_changes_the_result_changes_the_fingerprint(corpus, option)
 
 def test_setting_that_does_not_change_the_result_keeps_the_fingerprint(corpus, tmp_path):
     options = {"batch_size": 3, "eval_batch_size": 5, "seed": 7, "cache_dir": tmp_path / "other"}
+    options |= {"samples_per_epoch": 9, "train_share": 0.5, "language": "german"}
     assert corpus(**options).fingerprint() == corpus().fingerprint()
 
 
@@ -200,8 +207,12 @@ def test_default_cache(monkeypatch, tmp_path):
         "min_count",
         "max_document_words",
         "max_label_words",
+        "max_sentences",
+        "max_sentence_words",
         "validation_size",
         "test_size",
+        "samples_per_epoch",
+        "train_share",
     ],
 )
 @pytest.mark.parametrize("value", [0, -0.5, -3])
@@ -215,6 +226,11 @@ def test_all_wrong_sizes_are_named_at_once():
         Corpus("x", batch_size=0, min_count=-1)
 
 
+def test_code_of_the_language_of_sentences():
+    with pytest.raises(InputError, match="sentences is 'english'; give the ISO 639-1 code"):
+        Corpus("x", sentences="english")
+
+
 def test_validation_size_beyond_the_training_documents(corpus):
     with pytest.raises(InputError, match="validation_size = 10 would take all 10 documents"):
         corpus(validation_size=10).prepare_data()
@@ -225,6 +241,19 @@ def test_lengths_reach_the_documents_and_labels(prepared):
     assert {len(words) for words in data.split("train")["words"]} == {2}
     text = data.languages["english"].text
     assert text.labels(["about x"])[1].tolist() == [1]
+
+
+def test_sentences_reach_the_documents(prepared, rows):
+    for row in rows:
+        row["text"] = f"Common. It is {'even' if row['id'] % 2 == 0 else 'odd'} here! And the end."
+    options = {"sentences": "en", "max_sentences": 2, "max_sentence_words": 3}
+    data = prepared(rows, **options)
+    language = data.languages["english"]
+    assert language.text.settings() | options == language.text.settings()
+    for row in data.split("train"):
+        words = [language.text.vocabulary[i] for i in row["words"]]
+        assert words == ["common", ".", "it", "is", "even" if int(row["id"]) % 2 == 0 else "odd"]
+        assert row["sentence_lengths"] == [2, 3]
 
 
 def test_language_of_the_model(corpus):
@@ -271,3 +300,257 @@ def test_setup_maps_several_shards(prepared, monkeypatch):
     assert len(list(several.directory_of_shards().glob("*.arrow"))) > 3
     assert content(several) == content(one)
     assert several.languages == one.languages
+
+
+def test_samples_of_an_epoch(prepared):
+    data = prepared(batch_size=4, samples_per_epoch=30)
+    assert documents_in(data.train_dataloader()) == 30
+    assert len(data.train_dataloader()) == 8
+    assert documents_in(data.val_dataloader()) == 1
+    assert documents_in(data.test_dataloader()) == 10
+
+
+# ---------------------------------------------------------------- a share of the training documents
+
+
+@pytest.fixture
+def share(prepared, rows):
+    """Encodes a corpus with 16 training documents and keeps a share of them."""
+
+    def make(share, **options):
+        for row in rows:
+            row["split"] = {18: "validation", 19: "test"}.get(row["id"], "train")
+        rows[16]["split"] = rows[17]["split"] = "test"
+        columns = Columns(split="split")
+        return prepared(rows, columns=columns, train_share=share, **options)
+
+    return make
+
+
+def training(data):
+    return list(data.split("train")["id"])
+
+
+def test_shares_are_nested(share):
+    sets = [set(training(share(part))) for part in (0.0001, 0.1, 0.25, 0.5, 0.9, 1)]
+    assert [len(ids) for ids in sets] == [1, 2, 4, 8, 14, 16]
+    for smaller, larger in pairwise(sets):
+        assert smaller < larger
+
+
+def test_share_is_drawn_with_the_seed_of_splits(share):
+    first = training(share(0.5))
+    assert training(share(0.5)) == first
+    assert training(share(0.5, seed=5)) == first
+    assert set(training(share(0.5, split_seed=5))) != set(first)
+
+
+def test_share_leaves_all_else(share):
+    whole, part = share(1.0), share(0.1)
+    assert part.directory_of_shards() == whole.directory_of_shards()
+    assert part.languages == whole.languages
+    assert content(part)["test"] == content(whole)["test"]
+    assert content(part)["validation"] == content(whole)["validation"]
+    used = {row["id"]: row for row in content(whole)["train"]}
+    assert content(part)["train"] == [used[id] for id in training(part)]
+    assert whole.meta["counts"]["documents"]["train"] == 16
+    assert part.meta["counts"]["documents"]["train"] == 16
+    assert part.meta["counts"]["training_documents_used"] == 2
+    assert "training_documents_used" not in whole.meta["counts"]
+
+
+def test_share_is_what_an_epoch_visits(share):
+    data = share(0.25, batch_size=3)
+    for _ in range(2):
+        assert documents_in(data.train_dataloader()) == 4
+    assert documents_in(share(0.25, samples_per_epoch=11).train_dataloader()) == 11
+
+
+def test_share_beyond_everything():
+    with pytest.raises(InputError, match=r"train_share is 1\.5; it is a share of 1"):
+        Corpus("x", train_share=1.5)
+
+
+class Counted(DocumentDataModule):
+    """As many training documents as the paper has in one of its languages."""
+
+    def sources(self):
+        return {}
+
+    def label_texts(self, skipped):
+        return {"x": "x"}
+
+    def documents(self, skipped):
+        for i in range(29_027 + 2):
+            yield Document(
+                "", str(i), ["word"], ["x"], "train" if i > 1 else ["validation", "test"][i]
+            )
+
+
+def test_share_of_a_thousandth(tmp_path):
+    data = Counted(cache_dir=tmp_path, train_share=0.001)
+    data.prepare_data()
+    data.setup()
+    assert data.meta["counts"]["documents"]["train"] == 29_027
+    assert len(set(training(data))) == 29
+
+
+# ---------------------------------------------------------------- word vectors
+
+
+WORDS = ["common", "even", "x", "about", "even", "new york", "unused", "old"]
+VECTORS = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
+NAMES = ["common", "even", "x", "about", "even\ufffd4", "newyork\ufffd5", "unused", "old", "UNK"]
+
+
+@pytest.fixture
+def vectors(write):
+    """The folder of a file of word vectors; "odd", "new", "y" and others are not in it."""
+    lines = [" ".join([w, *map(str, v.tolist())]) for w, v in zip(WORDS, VECTORS, strict=True)]
+    return write("vectors/english.txt", "8 3\n" + "\n".join(lines) + "\n").parent
+
+
+def decoded(data, split):
+    vocabulary = data.languages["english"].text.vocabulary
+    return {row["id"]: [vocabulary[i] for i in row["words"]] for row in data.split(split)}
+
+
+def test_vocabulary_is_that_of_the_word_vectors(prepared, vectors, rows):
+    data = prepared(word_vectors=vectors, validation_size=2, min_count=1_000)
+    text = data.languages["english"].text
+    assert text.known_words_only
+    assert text.vocabulary == NAMES
+    for split in ("train", "validation", "test"):
+        for id, words in decoded(data, split).items():
+            known = [word for word in rows[int(id)]["text"].split() if word in WORDS]
+            assert words == known
+    assert data.meta["counts"]["words"] == 9
+
+
+def test_vectors_are_the_rows_of_the_file(prepared, vectors):
+    data = prepared(word_vectors=vectors)
+    np.testing.assert_array_equal(data.vectors("english")[:-1], VECTORS)
+    np.testing.assert_array_equal(data.vectors("english")[-1], np.zeros(3))
+    np.testing.assert_array_equal(
+        np.load(data.directory_of_shards() / "vectors.npy"), data.vectors("english")
+    )
+    assert list(data.shards()) == [data.directory_of_shards()]
+
+
+def test_vectors_come_from_the_cache(corpus, prepared, vectors, monkeypatch):
+    expected = prepared(word_vectors=vectors).vectors("english")
+    monkeypatch.setattr("gile_lightning.data.module.read_word_vectors", stop)
+    again = prepared(word_vectors=vectors)
+    np.testing.assert_array_equal(again.vectors("english"), expected)
+    assert again.languages["english"].text.vocabulary == NAMES
+
+
+def test_no_vectors(prepared):
+    data = prepared()
+    assert data.vectors("english") is None
+    assert data.vectors_file() is None
+    with pytest.raises(InputError, match=r"no word vectors: set --data.word_vectors"):
+        data.vector_words()
+
+
+def test_vectors_by_file_or_folder(corpus, vectors):
+    file = vectors / "english.txt"
+    assert corpus(word_vectors=vectors).vectors_file() == file
+    assert corpus(word_vectors=file).vectors_file() == file
+    assert corpus(word_vectors=file, language="german").vectors_file() == file
+    assert corpus(word_vectors=file).fingerprint() == corpus(word_vectors=vectors).fingerprint()
+    assert corpus(word_vectors=file).fingerprint() != corpus().fingerprint()
+    with pytest.raises(InputError, match="no word vectors for 'german'"):
+        corpus(word_vectors=vectors, language="german").prepare_data()
+    with pytest.raises(InputError, match=r"none.txt: no such file"):
+        corpus(word_vectors=vectors / "none.txt").prepare_data()
+
+
+def test_changed_vectors_change_the_fingerprint(corpus, vectors):
+    data = corpus(word_vectors=vectors)
+    before = data.fingerprint()
+    with (vectors / "english.txt").open("a") as file:
+        file.write("\n")
+    assert data.fingerprint() != before
+
+
+def test_documents_and_labels_without_a_known_word_are_left_out(prepared, write, rows):
+    write("vectors/english.txt", "even 1\nold 1\nabout 1\n")
+    labels = [
+        {"name": name, "description": text}
+        for name, text in [("x", "of x"), ("y", "about y"), ("z", "OLD"), ("old", "!"), ("new", "")]
+    ]
+    data = prepared(rows, labels, word_vectors=write("vectors/x", "").parent, validation_size=1)
+    # documents: odd ones have no known word; of the others those with y or z stay
+    kept = {i for i in range(0, 20, 2) if i % 3}
+    splits = ("train", "validation", "test")
+    assert {int(id) for split in splits for id in data.split(split)["id"]} == kept
+    assert sorted(data.languages["english"].labels.names) == ["y", "z"]
+    skipped = {reason: case["count"] for reason, case in data.meta["skipped"].items()}
+    with_label = [i for i in range(20) if i % 3]
+    assert skipped == {
+        "labels without a description": 1,
+        "labels without a known word": 2,
+        "label assignments without a description": 20 + 7,  # old or new everywhere, and x
+        "documents without a described label": 7,
+        "documents without a word": len(with_label) - len(kept),
+    }
+
+
+KNOWN = Language(
+    TextEncoder(["old", "common", "y", "UNK"], 5, 3, known_words_only=True),
+    LabelSet(["y", "zzz"], ["about y", "old"], [4, 1]),
+)
+
+
+def test_trained_model_brings_its_own_words(prepared, corpus, vectors):
+    data = corpus(word_vectors=vectors)
+    data.use({"english": KNOWN})
+    data.prepare_data()
+    data.setup()
+    language = data.languages["english"]
+    assert language.text == KNOWN.text
+    # of the corpus' labels "about x", "about new" and "about z" have no word that it knows
+    assert language.labels == KNOWN.labels
+    # documents 10, 13, 16 and 19 have the label y
+    assert decoded(data, "test") == {str(i): ["common"] for i in (10, 13, 16, 19)}
+    assert data.vectors("english") is None
+    assert list(data.meta["counts"]["documents"]) == ["test"]
+
+
+@pytest.mark.parametrize("with_vectors", [True, False])
+def test_model_that_is_trained_further_keeps_its_words(corpus, vectors, with_vectors):
+    data = corpus(word_vectors=vectors if with_vectors else None, validation_size=2)
+    data.continue_from({"english": KNOWN})
+    assert data.fingerprint() != corpus(word_vectors=data.word_vectors).fingerprint()
+    data.prepare_data()
+    data.setup()
+    language = data.languages["english"]
+    assert language.text == KNOWN.text
+    # the labels are the corpus' own; "about old" and "about y" have words that it knows
+    assert language.labels.names == ["old", "y"]
+    assert language.labels.texts == ["about old", "about y"]
+    assert data.vectors("english") is None
+    assert list(data.meta["counts"]["documents"]) == ["train", "validation", "test"]
+    with pytest.raises(InputError, match="the model knows german, not english"):
+        data.continue_from({"german": KNOWN})
+
+
+def test_model_with_a_vocabulary_of_its_own_is_trained_further(corpus):
+    text = TextEncoder(["even", "w", "common", "UNK"], 2)
+    data = corpus()
+    data.continue_from({"english": Language(text, LabelSet(["q"], ["q"], [1]))})
+    data.prepare_data()
+    data.setup()
+    assert data.languages["english"].text == text
+    assert set(data.languages["english"].labels.names) == {"x", "y", "z", "old", "new"}
+    assert all(
+        words in (["common", "even"], ["common", "UNK"]) for words in decoded(data, "test").values()
+    )
+
+
+def test_only_and_names(prepared):
+    data = prepared()
+    assert data.names == ["english"]
+    assert data.only("english") is data
+    assert not data.builtin

@@ -58,15 +58,16 @@ def test_wan():
     assert both[0].pooling is both[1].pooling
 
 
-def test_hnn_has_encoders():
-    assert sum(p.numel() for p in pair(HNN, "encoders").parameters()) == 14_200
+@pytest.mark.parametrize("parts", ["encoders", "both"])
+def test_hnn_has_encoders(parts):
+    assert sum(p.numel() for p in pair(HNN, parts).parameters()) == 14_200
 
 
 @pytest.mark.parametrize(
     ("make", "parts", "message"),
     [
         (HNN, "attention", "HNN has no attention to share; HAN and WAN with AttentionPooling"),
-        (HNN, "both", "HNN has no attention to share"),
+        (Mean, "both", "Mean has nothing to share; HAN, HNN and WAN have"),
         (Mean, "attention", "Mean has no attention to share; HAN and WAN"),
         (Mean, "encoders", "Mean has no encoders to share; HAN, HNN and WAN have"),
     ],

@@ -1,0 +1,36 @@
+"""The base of our metrics: sums over documents, batches and processes."""
+
+import functools
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from torch import Tensor
+from torchmetrics import Metric
+
+
+class SummedMetric(Metric):
+    """A metric of sums that keep their precision, and may be empty on a process."""
+
+    is_differentiable = False
+    full_state_update = False
+
+    def _wrap_compute(self, compute: Callable[..., Any]) -> Callable[..., Any]:
+        wrapped = super()._wrap_compute(compute)
+
+        @functools.wraps(wrapped)
+        def without_warning(*args: Any, **kwargs: Any) -> Any:
+            # A process without a document is no mistake: its means are NaN and its count says so.
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="The ``compute`` method of metric")
+                return wrapped(*args, **kwargs)
+
+        return without_warning
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], exclude_state: Sequence[str] = "") -> Any:
+        # torchmetrics ignores .half() and its like, but not .to(dtype), which would leave sums
+        # that stop growing in bfloat16. So take only the device from the move.
+        def to_device(tensor: Tensor) -> Tensor:
+            return tensor.to(fn(tensor).device)
+
+        return super()._apply(to_device, exclude_state)

@@ -1,0 +1,419 @@
+import json
+from collections import Counter
+from itertools import chain, islice
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gile_lightning.data import Columns, Corpus, Multilingual
+from gile_lightning.data.labels import LabelSet
+from gile_lightning.data.language import Language
+from gile_lightning.data.loader import RaggedLoader
+from gile_lightning.data.multilingual import OneByOne, SideBySide
+from gile_lightning.data.text import TextEncoder
+from gile_lightning.errors import InputError
+
+SIZES = {  # documents by split; a document is known by its number of words
+    "english": {"train": 25, "validation": 7, "test": 11},
+    "german": {"train": 9, "validation": 3, "test": 2},
+    "french": {"train": 4, "validation": 1, "test": 5},
+}
+OPTIONS = {"columns": Columns(split="split"), "min_count": 1, "batch_size": 4, "eval_batch_size": 3}
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """The corpora of three languages; document i has i + 1 words."""
+    folder = tmp_path_factory.mktemp("languages")
+    for name, sizes in SIZES.items():
+        rows = [
+            {
+                "id": f"{split}{i}",
+                "text": f"{name} " * (i + 1),
+                "labels": [f"{name}"],
+                "split": split,
+            }
+            for split, size in sizes.items()
+            for i in range(size)
+        ]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+@pytest.fixture
+def make(folder):
+    """Makes and encodes the languages; options are all languages' or, by name, one's own."""
+
+    def make(*names, seed=None, rank=0, world_size=1, **options):
+        own = {name: options.pop(name) for name in SIZES if name in options}
+        parts = {
+            name: Corpus(
+                str(folder / f"{name.partition('-')[0]}.jsonl"),
+                cache_dir=folder / "cache",
+                **(OPTIONS | options | own.get(name, {})),
+            )
+            for name in names or SIZES
+        }
+        data = Multilingual(parts, seed)
+        data.prepare_data()
+        data.setup()
+        data.trainer = SimpleNamespace(global_rank=rank, world_size=world_size)
+        return data
+
+    return make
+
+
+def numbers(step):
+    """The documents of a step, by language."""
+    found = {}
+    for name, batch in step.items():
+        lengths = iter(batch.sentence_lengths.tolist())
+        sentences = [list(islice(lengths, n)) for n in batch.document_lengths.tolist()]
+        found[name] = [sum(own) - 1 for own in sentences]
+    return found
+
+
+def epoch_of(loader):
+    return [numbers(step) for step in loader]
+
+
+def read(steps, name):
+    return list(chain.from_iterable(step.get(name, []) for step in steps))
+
+
+# ---------------------------------------------------------------- the module
+
+
+def test_languages(make):
+    data = make()
+    assert data.names == list(data.languages) == list(SIZES)
+    assert not data.builtin
+    for name, language in data.languages.items():
+        assert language.text.vocabulary == [name, "UNK"]
+        assert language.labels.names == [name]
+        assert data.meta["counts"][name]["documents"] == SIZES[name]
+        assert data.only(name) is data.parts[name]
+        assert data.only(name).names == [name]
+        assert data.vectors(name) is None
+    assert set(data.meta) == {"counts", "skipped", "sources"}
+    folders = list(data.shards())
+    assert [(path / "meta.json").is_file() for path in folders] == [True] * 3
+    assert len(set(folders)) == 3
+
+
+def test_summary_is_by_language(make):
+    summary = make("german", "french").summary()
+    assert summary == (
+        "german:\n"
+        "train 9  validation 3  test 2 documents\n"
+        "1 labels seen in training, 0 unseen, 2 words in the vocabulary\n"
+        "french:\n"
+        "train 4  validation 1  test 5 documents\n"
+        "1 labels seen in training, 0 unseen, 2 words in the vocabulary"
+    )
+
+
+def test_names_are_those_of_the_mapping(folder):
+    part = Corpus(str(folder / "german.jsonl"), language="english")
+    data = Multilingual({"german": part})
+    assert data.names == part.names == ["german"]
+
+
+def test_no_language():
+    with pytest.raises(InputError, match="needs a language at least"):
+        Multilingual({})
+
+
+def test_word_vectors_are_each_languages_own(make, tmp_path):
+    vectors = {"german": [[1.0, 2.0]], "french": [[3.0, 4.0], [5.0, 6.0]]}
+    for name, rows in vectors.items():
+        words = [name, "other"]
+        lines = [f"{word} {a} {b}\n" for word, (a, b) in zip(words, rows, strict=False)]
+        (tmp_path / f"{name}.vec").write_text("".join(lines))
+    data = make("german", "french", word_vectors=tmp_path)
+    for name, rows in vectors.items():
+        np.testing.assert_array_equal(data.vectors(name), [*rows, [0, 0]])
+        assert data.languages[name].text.vocabulary[0] == name
+
+
+KNOWN = {
+    name: Language(TextEncoder(["word", name, "UNK"]), LabelSet(["old"], ["old"], [3]))
+    for name in SIZES
+}
+
+
+def test_trained_model_is_scored(make, folder):
+    data = make()
+    scored = Multilingual(
+        {
+            name: Corpus(part.path, cache_dir=folder / "cache", **OPTIONS)
+            for name, part in data.parts.items()
+        }
+    )
+    scored.use(KNOWN)
+    scored.prepare_data()
+    scored.setup()
+    for name, language in scored.languages.items():
+        assert language.text == KNOWN[name].text
+        assert language.labels.names == ["old", name]
+        assert scored.meta["counts"][name]["documents"] == {"test": SIZES[name]["test"]}
+    steps = epoch_of(scored.test_dataloader())
+    assert [len(read(steps, name)) for name in SIZES] == [11, 2, 5]
+
+
+def test_model_is_trained_further(folder):
+    names = ["german", "french"]
+    data = Multilingual(
+        {
+            name: Corpus(str(folder / f"{name}.jsonl"), cache_dir=folder / "cache", **OPTIONS)
+            for name in names
+        }
+    )
+    data.continue_from(KNOWN)
+    data.prepare_data()
+    data.setup()
+    for name in names:
+        assert data.languages[name].text == KNOWN[name].text
+        assert data.languages[name].labels.names == [name]
+        assert data.meta["counts"][name]["documents"] == SIZES[name]
+
+
+@pytest.mark.parametrize("method", ["use", "continue_from"])
+def test_model_lacks_a_language(folder, method):
+    data = Multilingual({name: Corpus(str(folder / f"{name}.jsonl")) for name in SIZES})
+    with pytest.raises(InputError, match="the model knows english, german, not french"):
+        getattr(data, method)({name: KNOWN[name] for name in ("english", "german")})
+
+
+# ---------------------------------------------------------------- training
+
+
+def test_step_has_a_batch_of_every_language(make):
+    loader = make().train_dataloader()
+    steps = epoch_of(loader)
+    assert len(steps) == len(loader) == 7  # 25 documents, 4 at a time
+    for step in steps:
+        assert list(step) == list(SIZES)
+        assert {len(documents) for documents in step.values()} <= {3, 4}
+
+
+def test_epoch_is_a_pass_over_the_longest_while_others_begin_anew(make):
+    loader = make().train_dataloader()
+    orders = {name: set() for name in SIZES}
+    for _ in range(3):
+        steps = epoch_of(loader)
+        for name, sizes in SIZES.items():
+            documents = read(steps, name)
+            size = sizes["train"]
+            assert len(documents) == 25
+            passes = [documents[i : i + size] for i in range(0, 25, size)]
+            assert [sorted(own) for own in passes[:-1]] == [list(range(size))] * (len(passes) - 1)
+            counts = Counter(documents)
+            assert set(counts) == set(range(size))
+            assert max(counts.values()) - min(counts.values()) <= 1
+            orders[name].add(tuple(documents))
+    assert {name: len(found) for name, found in orders.items()} == dict.fromkeys(SIZES, 3)
+
+
+def test_longest_is_not_always_the_first(make):
+    steps = epoch_of(make("french", "german").train_dataloader())
+    assert sorted(read(steps, "german")) == list(range(9))
+    assert len(read(steps, "french")) == 9
+
+
+def test_share_of_the_training_documents_of_one_language(make):
+    data = make(english={"train_share": 0.2}, french={"train_share": 0.01})
+    steps = epoch_of(data.train_dataloader())
+    # 9 of german are the most; 5 of english and 1 of french begin anew
+    assert sorted(read(steps, "german")) == list(range(9))
+    assert sorted(Counter(read(steps, "english")).values()) == [1, 2, 2, 2, 2]
+    assert len(set(read(steps, "french"))) == 1
+    assert {name: len(read(steps, name)) for name in SIZES} == dict.fromkeys(SIZES, 9)
+
+
+@pytest.mark.parametrize("samples", [3, 10, 50])
+def test_samples_of_every_language(make, samples):
+    loader = make(samples_per_epoch=samples).train_dataloader()
+    assert len(loader) == -(-samples // 4)
+    steps = epoch_of(loader)
+    for name, sizes in SIZES.items():
+        assert len(read(steps, name)) == samples
+        assert set(read(steps, name)) <= set(range(sizes["train"]))
+
+
+@pytest.mark.parametrize("options", [{}, {"samples_per_epoch": 30}], ids=str)
+def test_two_processes_share_an_epoch(make, options):
+    expected = make(batch_size=8, **options).train_dataloader()
+    ranks = [make(rank=rank, world_size=2, **options).train_dataloader() for rank in range(2)]
+    assert {len(loader) for loader in (expected, *ranks)} == {4}
+    for _ in range(2):
+        a, b = map(epoch_of, ranks)
+        whole = epoch_of(expected)
+        assert len(a) == len(b) == len(whole) == 4
+        for step, own, other in zip(whole, a, b, strict=True):
+            assert {name: own[name] + other[name] for name in SIZES} == step
+            assert all(own.values())
+            assert all(other.values())
+
+
+@pytest.mark.parametrize("world_size", [1, 2, 3])
+@pytest.mark.parametrize("batch_size", [1, 4, 5, 100])
+def test_every_process_takes_as_many_steps(make, world_size, batch_size):
+    steps = set()
+    documents = Counter()
+    for rank in range(world_size):
+        loader = make(rank=rank, world_size=world_size, batch_size=batch_size).train_dataloader()
+        own = epoch_of(loader)
+        steps |= {len(own), len(loader)}
+        documents.update({name: len(read(own, name)) for name in SIZES})
+    assert len(steps) == 1
+    assert documents == dict.fromkeys(SIZES, 25)
+
+
+@pytest.mark.parametrize("seed", [None, 7])
+def test_languages_have_orders_of_their_own(make, seed):
+    def order(data, name):
+        return read(epoch_of(data.train_dataloader()), name)
+
+    data = make("english", "english-too", seed=seed)
+    assert order(data, "english") != order(data, "english-too")
+    again = make("english", "english-too", seed=seed)
+    assert order(again, "english-too") == order(data, "english-too")
+    own = make("english", "english-too", seed=seed, **{"seed": 8})
+    assert order(own, "english") != order(data, "english")
+
+
+def test_seeds(make):
+    assert [part.seed for part in make().parts.values()] == [1234, 1235, 1236]
+    assert [part.seed for part in make(seed=5).parts.values()] == [5, 6, 7]
+    german = make("english", "german", german={"seed": 9})
+    assert [part.seed for part in german.parts.values()] == [1234, 10]
+
+
+@pytest.mark.parametrize(
+    "options", [{"german": {"batch_size": 5}}, {"french": {"samples_per_epoch": 30}}], ids=str
+)
+def test_unequal_steps(make, options):
+    with pytest.raises(InputError) as error:
+        make(**options).train_dataloader()
+    message = str(error.value)
+    assert "the languages' epochs differ in their number of steps ({'english': " in message
+    assert message.endswith("give all the same batch_size and samples_per_epoch")
+
+
+# ---------------------------------------------------------------- resume
+
+
+@pytest.mark.parametrize("world_size", [1, 2])
+@pytest.mark.parametrize("options", [{}, {"samples_per_epoch": 25}], ids=str)
+@pytest.mark.parametrize("done", [1, 3, 6, 7, 8, 13, 14])
+def test_restored_loader_goes_on_exactly(make, done, options, world_size):
+    options |= {"batch_size": 4 // world_size, "world_size": world_size}
+    for rank in range(world_size):
+        unbroken, broken, fresh = (
+            make("german", "english", rank=rank, **options).train_dataloader() for _ in range(3)
+        )
+        expected = [step for _ in range(3) for step in epoch_of(unbroken)]
+        assert len(expected) == 21
+        steps = (step for _ in range(3) for step in broken)
+        before = [numbers(step) for step in islice(steps, done)]
+        state = broken.state_dict()
+        assert state == {"epoch": done // 7, "batch": done % 7}
+        fresh.load_state_dict(json.loads(json.dumps(state)))
+        assert fresh.state_dict() == state
+        fresh.sampler.set_epoch(done // 7)  # as Lightning does at the start of an epoch
+        after = [step for _ in range(3 - done // 7) for step in epoch_of(fresh)]
+        assert before + after == expected
+
+
+def test_epoch_is_set_without_losing_a_restored_position(make):
+    unbroken = make().train_dataloader()
+    expected = [epoch_of(unbroken) for _ in range(3)]
+    loader = make().train_dataloader()
+    loader.load_state_dict({"epoch": 1, "batch": 5})
+    loader.set_epoch(1)
+    assert epoch_of(loader) == expected[1][5:]
+    loader.load_state_dict({"epoch": 0, "batch": 5})
+    loader.set_epoch(2)
+    assert epoch_of(loader) == expected[2]
+
+
+def test_iteration_broken_off_starts_again(make):
+    loader = make().train_dataloader()
+    first = numbers(next(iter(loader)))
+    steps = epoch_of(loader)
+    assert steps[0] == first
+    assert len(steps) == 7
+
+
+def test_parts_keep_their_place_together(make):
+    loader = make().train_dataloader()
+    for step, _ in enumerate(loader, 1):
+        states = [part.state_dict() for part in loader.loaders.values()]
+        assert states == [{"epoch": step // 7, "batch": step % 7}] * 3
+
+
+# ---------------------------------------------------------------- evaluation
+
+
+@pytest.mark.parametrize("world_size", [1, 2, 3])
+@pytest.mark.parametrize("split", ["validation", "test"])
+def test_evaluation_visits_every_document_once(make, split, world_size):
+    method = {"validation": "val_dataloader", "test": "test_dataloader"}[split]
+    found = []
+    steps = set()
+    for rank in range(world_size):
+        loader = getattr(make(rank=rank, world_size=world_size), method)()
+        own = epoch_of(loader)
+        assert epoch_of(loader) == own
+        assert all(len(step) == 1 for step in own)
+        assert [next(iter(step)) for step in own] == sorted(
+            [next(iter(step)) for step in own], key=list(SIZES).index
+        )
+        steps |= {len(own), len(loader)}
+        found += own
+    assert len(steps) == 1
+    for name, sizes in SIZES.items():
+        assert sorted(read(found, name)) == list(range(sizes[split]))
+
+
+def test_evaluation_is_in_order(make):
+    steps = epoch_of(make("german", "english").test_dataloader())
+    assert steps == [
+        {"german": [0, 1]},
+        {"english": [0, 1]},
+        {"english": [2, 3, 4]},
+        {"english": [5, 6, 7]},
+        {"english": [8, 9, 10]},
+    ]
+
+
+def test_only_one_language(make):
+    data = make(rank=1, world_size=2)
+    data.test_dataloader()
+    loader = data.only("german").test_dataloader()
+    assert (loader.rank, loader.world_size) == (1, 2)
+    assert epoch_of(loader) == [{"german": [1]}]
+
+
+# ---------------------------------------------------------------- the loaders alone
+
+
+def test_side_by_side_of_unlike_loaders(make):
+    parts = make().parts
+    loaders = {
+        name: RaggedLoader(part.split("train"), name, 4, shuffle=True)
+        for name, part in parts.items()
+    }
+    message = r"number of steps \({'english': 7, 'german': 3, 'french': 1}\)"
+    with pytest.raises(InputError, match=message):
+        SideBySide(loaders)
+    assert len(OneByOne(loaders)) == 11
+
+
+def test_what_lightning_asks_for(make):
+    data = make()
+    train, validation = data.train_dataloader(), data.val_dataloader()
+    assert train.sampler is train
+    assert train.batch_sampler is validation.batch_sampler is validation.sampler is None
