@@ -24,15 +24,17 @@ class PlateauEarlyStopping(EarlyStopping):
     """Early stopping that waits for the model to leave the popularity ranking behind.
 
     A model that has learned nothing of the texts ranks labels by their training frequency, and
-    can do so for several epochs before it learns more. Patience is counted from the first epoch
-    whose average precision beats that ranking's by ``min_gain``, or from epoch ``plateau``,
-    whichever comes first.
+    can do so for several epochs before it learns more; and its F1 is zero until the first
+    probabilities pass the threshold. Patience is counted from the first epoch whose average
+    precision beats that ranking's by ``min_gain`` and whose monitored score is above
+    ``min_gain``, if high ones are good, or from epoch ``plateau``, whichever comes first.
 
     Args:
         monitor: the validation score.
         patience: epochs without a better score before training stops.
         plateau: epochs after which patience is counted in any case.
-        min_gain: how much above popularity's the average precision must be.
+        min_gain: how much above popularity's the average precision must be, and above zero the
+            score.
         min_delta: how much better than the best a score must be.
         mode: whether higher (max) or lower (min) scores are better.
     """
@@ -66,7 +68,8 @@ class PlateauEarlyStopping(EarlyStopping):
     def _evaluate_stopping_criteria(self, current: Tensor) -> tuple[bool, str | None]:
         self._epochs += 1
         should_stop, reason = super()._evaluate_stopping_criteria(current)
-        if not self._left and self._epochs <= self.plateau and self.wait_count:
+        some = self.mode == "min" or bool(self.best_score > self.min_gain)
+        if not (self._left and some) and self._epochs <= self.plateau and self.wait_count:
             self.wait_count = 0
             return False, None
         return should_stop, reason

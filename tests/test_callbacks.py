@@ -29,10 +29,11 @@ class Trainer(SimpleNamespace):
             strategy=SimpleNamespace(reduce_boolean_decision=lambda decision, all: decision),
         )
 
-    def epoch(self, precision, popularity=POPULARITY, loss=0.5):
+    def epoch(self, precision, popularity=POPULARITY, loss=0.5, f1=0.0):
         self.callback_metrics = {
             "val/average_precision": torch.tensor(precision),
             "val/ranking_loss": torch.tensor(loss),
+            "val/f1": torch.tensor(f1),
             "val/popularity_average_precision": torch.tensor(popularity),
         }
         self.stopping.on_validation_end(self, None)
@@ -81,6 +82,13 @@ def test_another_score_decides_when_the_precision_has_left_the_plateau():
     assert not trainer.epoch(0.2, loss=0.5)  # worse, but on the plateau
     assert not trainer.epoch(0.3, loss=0.3)
     assert trainer.epoch(0.4, loss=0.31)
+
+
+@pytest.mark.parametrize(("f1", "trained"), [(0.0, 4), (0.01, 4), (0.02, 2)])
+def test_no_patience_runs_before_a_label_is_predicted(f1, trained):
+    trainer = Trainer(PlateauEarlyStopping("val/f1", patience=1, plateau=3))
+    decisions = [trainer.epoch(0.9, f1=f1) for _ in range(trained)]
+    assert decisions == [False] * (trained - 1) + [True]
 
 
 @pytest.mark.parametrize("scores", [[0.2, 0.1], [0.3, 0.2], [0.2, 0.2, 0.3, 0.2, 0.1]])
