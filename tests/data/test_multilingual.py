@@ -41,25 +41,30 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make(folder):
     """Makes and encodes the languages; options are all languages' or, by name, one's own."""
+    made = {}
 
     def make(*names, seed=None, rank=0, world_size=1, **options):
-        own = {name: options.pop(name) for name in SIZES if name in options}
-        parts = {
-            name: Corpus(
-                str(folder / f"{name.partition('-')[0]}.jsonl"),
-                cache_dir=folder / "cache",
-                **(OPTIONS | options | own.get(name, {})),
+        key = repr((names, seed, options))
+        if key not in made:
+            own = {name: options.pop(name) for name in SIZES if name in options}
+            made[key] = Multilingual(
+                {
+                    name: Corpus(
+                        str(folder / f"{name.partition('-')[0]}.jsonl"),
+                        cache_dir=folder / "cache",
+                        **(OPTIONS | options | own.get(name, {})),
+                    )
+                    for name in names or SIZES
+                },
+                seed,
             )
-            for name in names or SIZES
-        }
-        data = Multilingual(parts, seed)
-        data.prepare_data()
-        data.setup()
-        data.trainer = SimpleNamespace(global_rank=rank, world_size=world_size)
-        return data
+            made[key].prepare_data()
+            made[key].setup()
+        made[key].trainer = SimpleNamespace(global_rank=rank, world_size=world_size)
+        return made[key]
 
     return make
 
@@ -280,8 +285,8 @@ def test_languages_have_orders_of_their_own(make, seed):
     assert order(data, "english") != order(data, "english-too")
     again = make("english", "english-too", seed=seed)
     assert order(again, "english-too") == order(data, "english-too")
-    own = make("english", "english-too", seed=seed, **{"seed": 8})
-    assert order(own, "english") != order(data, "english")
+    other = make("english", "english-too", seed=8)
+    assert order(other, "english") != order(data, "english")
 
 
 def test_seeds(make):
@@ -292,7 +297,7 @@ def test_seeds(make):
 
 
 @pytest.mark.parametrize(
-    "options", [{"german": {"batch_size": 5}}, {"french": {"samples_per_epoch": 30}}], ids=str
+    "options", [{"german": {"batch_size": 5}}, {"french": {"samples_per_epoch": 9}}], ids=str
 )
 def test_unequal_steps(make, options):
     with pytest.raises(InputError) as error:
@@ -307,24 +312,23 @@ def test_unequal_steps(make, options):
 
 @pytest.mark.parametrize("world_size", [1, 2])
 @pytest.mark.parametrize("options", [{}, {"samples_per_epoch": 25}], ids=str)
-@pytest.mark.parametrize("done", [1, 3, 6, 7, 8, 13, 14])
+@pytest.mark.parametrize("done", [1, 6, 7, 13])
 def test_restored_loader_goes_on_exactly(make, done, options, world_size):
-    options |= {"batch_size": 4 // world_size, "world_size": world_size}
-    for rank in range(world_size):
-        unbroken, broken, fresh = (
-            make("german", "english", rank=rank, **options).train_dataloader() for _ in range(3)
-        )
-        expected = [step for _ in range(3) for step in epoch_of(unbroken)]
-        assert len(expected) == 21
-        steps = (step for _ in range(3) for step in broken)
-        before = [numbers(step) for step in islice(steps, done)]
-        state = broken.state_dict()
-        assert state == {"epoch": done // 7, "batch": done % 7}
-        fresh.load_state_dict(json.loads(json.dumps(state)))
-        assert fresh.state_dict() == state
-        fresh.sampler.set_epoch(done // 7)  # as Lightning does at the start of an epoch
-        after = [step for _ in range(3 - done // 7) for step in epoch_of(fresh)]
-        assert before + after == expected
+    options |= {"batch_size": 4 // world_size, "world_size": world_size, "rank": world_size - 1}
+    unbroken, broken, fresh = (
+        make("german", "english", **options).train_dataloader() for _ in range(3)
+    )
+    expected = [step for _ in range(3) for step in epoch_of(unbroken)]
+    assert len(expected) == 21
+    steps = (step for _ in range(3) for step in broken)
+    before = [numbers(step) for step in islice(steps, done)]
+    state = broken.state_dict()
+    assert state == {"epoch": done // 7, "batch": done % 7}
+    fresh.load_state_dict(json.loads(json.dumps(state)))
+    assert fresh.state_dict() == state
+    fresh.sampler.set_epoch(done // 7)  # as Lightning does at the start of an epoch
+    after = [step for _ in range(3 - done // 7) for step in epoch_of(fresh)]
+    assert before + after == expected
 
 
 def test_epoch_is_set_without_losing_a_restored_position(make):
