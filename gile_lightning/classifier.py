@@ -132,6 +132,7 @@ class TextClassifier(lightning.LightningModule):
         if vectors is not None and not Path(vectors).is_file():
             raise InputError(f"{vectors}: no such file (model.embedding.vectors)")
         self._optimizer([nn.Parameter(torch.zeros(1))])
+        Evaluation(language.labels, scores_unseen=False, threshold=self._make["threshold"])
 
     def use(self, languages: dict[str, Language]) -> None:
         """Score these label sets; the vocabularies and the seen labels must be the model's."""
@@ -195,8 +196,9 @@ class TextClassifier(lightning.LightningModule):
                 weights[f"scorers.{name}.embedding.weight"] = scorer.embedding.weight
             if scorer.output.scores_unseen:
                 continue
-            labels = stored[name] and stored[name]["labels"]["names"]
-            if labels != language.labels.names[: language.labels.seen]:
+            known = LabelSet(**stored[name]["labels"]) if stored[name] else None
+            labels = language.labels
+            if known is None or known.names[: known.seen] != labels.names[: labels.seen]:
                 raise InputError(
                     f"the output layer {type(scorer.output).__name__} knows its labels by number, "
                     f"and the corpus' labels ({name}) are not those of the checkpoint in the same "
@@ -362,7 +364,9 @@ class TextClassifier(lightning.LightningModule):
         labels = len(self.languages[name].labels)
         threshold = self._make["threshold"] or paper_threshold(labels)
         documents = scores["all" if evaluation.scores_unseen else "seen"]
-        count = documents["documents"] + documents["skipped"]
+        count = documents["documents"]
+        if self._make["without_positive"] == "skip":
+            count += documents["skipped"]
         scores[MICRO] = {"documents": count, "labels": labels, "threshold": threshold}
         scores[MICRO] |= {key: float(value) for key, value in micro.at(threshold).items()}
         if tuned := self.thresholds.get(name):

@@ -45,8 +45,8 @@ def import_weights(
 
     The checkpoint is an ordinary one, with encoders that compute what the released code does. The
     files hold neither words nor labels. evaluate and fit --start_from take both from their data;
-    predict needs the word vectors in the checkpoint, and labels there or of its own. A model with
-    linear output layers needs both: it knows labels by their numbers alone.
+    predict needs the word vectors in the checkpoint, and labels there or of its own. To evaluate a
+    model with linear output layers, which know labels by number alone, give both here.
 
     Args:
         file: the weights, epoch_N-weights.h5.
@@ -65,9 +65,9 @@ def import_weights(
         raise InputError("--labels are sequences of words: give --word_vectors too")
     model = read_weights(file, args)
     if model.joint_dim is None and labels is None:
-        raise InputError(
-            f"{file}: the linear output layers know their labels by number; say which those are "
-            "(--word_vectors and --labels)"
+        say(
+            "The linear output layers know their labels by number; without --labels these are "
+            "called label 0, label 1, ..., and no corpus has them."
         )
     states = _weights(model)
     languages: dict[str, Any] = {}
@@ -146,7 +146,7 @@ def _language(
         max_label_words=_LABEL_WORDS,
         max_sentences=SENTENCES,
         max_sentence_words=WORDS,
-        sentences=LANGUAGES.get(name, "en"),
+        sentences=LANGUAGES.get(name, name if len(name) <= 3 else "en"),  # as `DW` does
         known_words_only=True,
     )
     vectors = torch.from_numpy(files.read_vectors().vectors)
@@ -155,7 +155,7 @@ def _language(
             f"{files.vectors_file()}: {vectors.shape[1]}-dimensional vectors, the model has "
             f"{model.input_dim}"
         )
-    names: list[str] = []
+    names = [f"label {i}" for i in range(model.label_counts[name] or 0)]
     if labels is not None:
         names = _labels(files, path, name)
         count = model.label_counts[name]

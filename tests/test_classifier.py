@@ -9,14 +9,15 @@ import pytest
 import runs
 import torch
 import torch.nn.functional as F
+from sklearn.metrics import f1_score
 from torch import nn
 
-from gile_lightning.classifier import TextClassifier
+from gile_lightning.classifier import STATE, TextClassifier
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.data.text import TextEncoder
-from gile_lightning.encoders import WAN, Dense, WordEmbedding
+from gile_lightning.encoders import HAN, WAN, Dense, Mean, WordEmbedding
 from gile_lightning.errors import InputError
 from gile_lightning.outputs import GILE, Linear
 from gile_lightning.sampling import AllLabels
@@ -70,11 +71,11 @@ def ragged(words, labels):
 class TwoLanguages(lightning.LightningDataModule):
     """The documents above, a batch of both languages at a time."""
 
-    def __init__(self):
+    def __init__(self, given=None):
         super().__init__()
-        self.languages = languages()
+        self.languages = given or languages()
         self.batches = [
-            {name: ragged(*batches[i]) for name, batches in DOCUMENTS.items()} for i in range(2)
+            {name: ragged(*DOCUMENTS[name][i]) for name in self.languages} for i in range(2)
         ]
 
     def train_dataloader(self):
@@ -185,13 +186,269 @@ def test_results_are_averaged_and_documents_added_up():
             assert model.results[key][count] == sum(score[count] for score in scores)
 
 
-def test_parts_may_be_shared_between_languages():
-    model = TextClassifier(**PARTS)
+# --- F1 ---
+
+
+def f1_of(model, name, *thresholds):
+    """Return the best F1 at these thresholds, after scikit-learn."""
+    values, targets = of_all_batches(model, name)
+    probabilities = 1 / (1 + np.exp(-values))
+    return max(
+        f1_score(targets, probabilities > threshold, average="micro", zero_division=0)
+        for threshold in thresholds
+    )
+
+
+def test_f1_is_that_of_all_labels_averaged_over_languages():
+    model, data = TextClassifier(**PARTS), TwoLanguages()
+    logged = run(model, data, "fit")
+    run(model, data, "test")
+    for name in DOCUMENTS:  # the authors choose the epoch at 0.2
+        assert logged[f"val/{name}/f1"] == pytest.approx(f1_of(model, name, 0.2))
+        scores = model.by_language[name]["micro"]
+        assert scores["threshold"] == 0.4
+        assert scores["f1"] == pytest.approx(f1_of(model, name, 0.4))
+    assert logged["val/f1"] == pytest.approx(np.mean([logged[f"val/{x}/f1"] for x in DOCUMENTS]))
+    micro = model.results["micro"]
+    assert micro["f1"] == pytest.approx(np.mean([f1_of(model, x, 0.4) for x in DOCUMENTS]))
+    assert (micro["documents"], micro["labels"]) == (9, 9)
+
+
+def test_threshold_of_ones_own():
+    model, data = TextClassifier(**PARTS, threshold=0.515), TwoLanguages()
+    run(model, data, "fit", "test")
+    found = {name: scores["micro"] for name, scores in model.by_language.items()}
+    for name, scores in found.items():
+        assert scores["threshold"] == 0.515
+        assert scores["f1"] == pytest.approx(f1_of(model, name, 0.515))
+    assert any(f1_of(model, x, 0.515) != f1_of(model, x, 0.4) for x in DOCUMENTS)
+    assert model.results["micro"]["threshold"] == 0.515
+
+
+def test_tuned_threshold_is_the_best_one():
+    model, data = TextClassifier(**PARTS), TwoLanguages()
+    run(model, data, "fit", "test")  # with the same documents
+    for name in DOCUMENTS:
+        best = f1_of(model, name, *(percent / 100 for percent in range(1, 100)))
+        scores = model.by_language[name]["micro"]
+        assert scores["tuned_threshold"] == model.thresholds[name]
+        assert scores["tuned_f1"] == pytest.approx(best)
+        assert scores["tuned_f1"] == pytest.approx(f1_of(model, name, model.thresholds[name]))
+
+
+def test_labels_that_linear_cannot_score_are_misses():
+    model, data = TextClassifier(**PARTS | {"output": Linear}, threshold=0.3), TwoLanguages()
+    run(model, data, "fit", "test")
+    for name, batches in DOCUMENTS.items():
+        scorer, labels = model.scorer(name), LABELS[name]
+        hits = predicted = positives = 0
+        for words, ids in batches:
+            documents = ragged(words, ids).texts
+            with torch.no_grad():
+                chosen = scorer.output.linear(scorer.encode_documents(documents)).sigmoid() > 0.3
+            targets = runs.positives(ids, list(range(len(labels))))
+            hits += (chosen.numpy() & (targets[:, : labels.seen] == 1)).sum()
+            predicted += int(chosen.sum())
+            positives += targets.sum()
+        scores = model.by_language[name]["micro"]
+        assert predicted > 0
+        assert scores["recall"] == pytest.approx(hits / positives)
+        assert scores["f1"] == pytest.approx(2 * hits / (predicted + positives))
+
+
+@pytest.mark.parametrize("without_positive", ["skip", "released"])
+@pytest.mark.parametrize("output", [PARTS["output"], Linear], ids=["GILE", "Linear"])
+def test_f1_is_of_all_documents(output, without_positive):
+    """Whether or not they have a label that is ranked."""
+    model = TextClassifier(**PARTS | {"output": output}, without_positive=without_positive)
+    run(model, TwoLanguages(), "test")
+    assert [x["micro"]["documents"] for x in model.by_language.values()] == [5, 4]
+
+
+@pytest.mark.parametrize("threshold", [0, 1, -0.1, 1.5, 40])
+def test_threshold_that_is_no_probability(threshold):
+    with pytest.raises(InputError, match=f"model.threshold is {threshold:g}; a probability"):
+        TextClassifier(**PARTS, threshold=threshold)
+
+
+# --- sharing ---
+
+LAYERS, POOLINGS = ("word_layer", "sentence_layer"), ("word_pooling", "sentence_pooling")
+SHARED = {"none": (), "encoders": LAYERS, "attention": POOLINGS, "both": LAYERS + POOLINGS}
+HIERARCHICAL = PARTS | {"encoder": partial(HAN, layer=partial(Dense, dim=5))}
+# of one language: two layers, two poolings; of both: their 5 and 4 words
+SIZES = {"layers": 6 * 5 + 5 + 5 * 5 + 5, "poolings": 2 * (5 * 5 + 5 + 5 + 1), "words": 9 * 6}
+JOINT = 5 * 7 + 7 + 6 * 7 + 7 + 2 * (7 + 1)  # two projections, a unit for each language
+LINEAR = 5 * 3 + 3 + 5 * 2 + 2  # three and two seen labels
+
+
+@pytest.mark.parametrize("output", [PARTS["output"], Linear], ids=["GILE", "Linear"])
+@pytest.mark.parametrize("sharing", SHARED)
+def test_sharing(sharing, output):
+    model = TextClassifier(**HIERARCHICAL | {"output": output}, sharing=sharing)
     model.build(languages())
-    separate = sum(p.numel() for p in model.parameters())
-    model.scorers["german"].encoder = model.scorers["english"].encoder
-    encoder = sum(p.numel() for p in model.scorers["english"].encoder.parameters())
-    assert sum(p.numel() for p in model.parameters()) == separate - encoder
+    english, german = (model.scorer(name) for name in languages())
+    for name in SHARED["both"]:
+        same = getattr(english.encoder, name) is getattr(german.encoder, name)
+        assert same is (name in SHARED[sharing])
+    assert english.embedding is not german.embedding
+    assert english.output is not german.output
+    if output is Linear:
+        assert english.output.linear is not german.output.linear
+    else:
+        assert english.output.document_projection is german.output.document_projection
+        assert english.output.label_projection is german.output.label_projection
+        assert english.output.unit is not german.output.unit
+    copies = {"layers": LAYERS[0], "poolings": POOLINGS[0]}
+    expected = SIZES["words"] + (LINEAR if output is Linear else JOINT)
+    expected += sum(SIZES[x] * (1 if part in SHARED[sharing] else 2) for x, part in copies.items())
+    assert sum(p.numel() for p in model.parameters()) == expected
+
+
+def test_label_encoders_with_parameters_share_what_encoders_share():
+    parts = PARTS | {"label_encoder": PARTS["encoder"]}
+    model = TextClassifier(**parts, sharing="attention")
+    model.build(languages())
+    first, second = (model.scorer(name).label_encoder for name in languages())
+    assert first.pooling is second.pooling
+    assert first.layer is not second.layer
+    assert first.pooling is not model.scorer("english").encoder.pooling
+
+
+def test_sharing_what_an_encoder_has_not():
+    model = TextClassifier(**PARTS | {"encoder": Mean}, sharing="attention")
+    with pytest.raises(InputError, match=r"Mean has no attention to share"):
+        model.check(languages())
+    model.check()  # one language has nobody to share with
+
+
+@pytest.mark.parametrize("sharing", ["none", "both"])
+def test_losses_added_up(sharing):
+    """The sum over languages is their number times the mean, which is the paper's."""
+    losses = {}
+    for kind in ("mean", "sum"):
+        parts = HIERARCHICAL | {"sampler": AllLabels(), "sharing": sharing}
+        losses[kind] = run(TextClassifier(**parts, language_loss=kind), TwoLanguages(), "fit")
+    assert losses["sum"]["train/loss"] == pytest.approx(2 * losses["mean"]["train/loss"], rel=1e-6)
+
+
+# --- training further ---
+
+MATCHED = HIERARCHICAL | {"output": partial(GILE, joint_dim="matched")}
+MORE = {  # other labels, many more of them seen
+    "english": LabelSet([f"e{i}" for i in range(12)], ["rat liver", "mouse"] * 6, [2] * 11 + [0]),
+    "german": LabelSet([f"g{i}" for i in range(7)], ["ratte"] * 7, [1] * 7),
+}
+
+
+def checkpoint_of(model):
+    checkpoint = {"state_dict": {k: v.clone() for k, v in model.state_dict().items()}}
+    model.on_save_checkpoint(checkpoint)
+    return checkpoint
+
+
+def with_labels(names, labels):
+    found = languages()
+    return {name: Language(found[name].text, labels[name]) for name in names}
+
+
+def built(**parts):
+    torch.manual_seed(8)
+    model = TextClassifier(**parts)
+    model.build(languages())
+    return model
+
+
+def test_matched_joint_space_is_that_of_all_languages():
+    model = built(**MATCHED)
+    # Eq. 19: d_h k / (d_h + d) = 5 (3 + 2) / (5 + 6)
+    assert model.scorer("english").output.document_projection.out_features == 2
+    assert checkpoint_of(model)[STATE]["matched_dim"] == 2
+    model = TextClassifier(**MATCHED)
+    model.build(with_labels(["english", "german"], MORE))
+    assert model.scorer("german").output.label_projection.out_features == 5 * 18 // 11
+    model = TextClassifier(**MATCHED)
+    model.build(with_labels(["german"], MORE))
+    assert model.scorer("german").output.unit.in_features == 5 * 7 // 11
+
+
+@pytest.mark.parametrize("names", [["english", "german"], ["german"], ["german", "english"]])
+@pytest.mark.parametrize("sharing", ["none", "both"])
+def test_start_from_a_checkpoint(names, sharing):
+    """With other labels, and with some of the languages: the matched size stays what it was."""
+    checkpoint = checkpoint_of(built(**MATCHED, sharing=sharing))
+    model = TextClassifier(**MATCHED, sharing=sharing)
+    model.start_from(checkpoint)
+    run(model, TwoLanguages(with_labels(names, MORE)), "fit")
+    weights = model.state_dict()
+    assert list(model.scorers) == names
+    assert {key.split(".")[1] for key in weights} == {*names}
+    assert all(torch.equal(value, checkpoint["state_dict"][key]) for key, value in weights.items())
+    assert checkpoint_of(model)[STATE]["matched_dim"] == 2
+    assert model.languages["german"].labels == MORE["german"]
+
+
+def test_start_from_a_checkpoint_without_the_language():
+    model = TextClassifier(**PARTS)
+    english = {"english": languages()["english"]}
+    model.build(english)
+    further = TextClassifier(**PARTS)
+    further.start_from(checkpoint_of(model))
+    with pytest.raises(InputError, match=r"checkpoint knows english, not german: set data\.lang"):
+        run(further, TwoLanguages(), "fit")
+
+
+def test_start_from_another_model():
+    further = TextClassifier(**PARTS | {"encoder": partial(WAN, layer=partial(Dense, dim=4))})
+    further.start_from(checkpoint_of(built(**PARTS)))
+    with pytest.raises(InputError, match="not that of the checkpoint: size mismatch"):
+        run(further, TwoLanguages(), "fit")
+
+
+def started_from_linear(labels):
+    """Return a model with a linear layer that starts from another's weights, for these labels."""
+    before = built(**PARTS | {"output": Linear})
+    model = TextClassifier(**PARTS | {"output": Linear})
+    model.start_from(checkpoint_of(before))
+    run(model, TwoLanguages(with_labels(labels, labels)), "fit")
+    return before.state_dict(), model.state_dict()
+
+
+def test_start_from_a_linear_layer():
+    """Its labels are those that it was trained on; of the others it knows nothing anyway."""
+    labels = {
+        "english": LabelSet([*"LKR", *"abc"], ["rat"] * 6, [9, 5, 5, 0, 0, 0]),
+        "german": LabelSet([*"NL", *"abc"], ["ratte"] * 5, [1, 1, 0, 0, 0]),
+    }
+    before, after = started_from_linear(labels)
+    assert after.keys() == before.keys()
+    assert all(torch.equal(after[key], before[key]) for key in after)
+
+
+@pytest.mark.parametrize("names", ["LN", "N", "NLR"], ids=["order", "fewer", "more"])
+def test_start_from_a_linear_layer_with_other_labels(names):
+    labels = LABELS | {"german": LabelSet([*names], ["ratte"] * len(names), [1] * len(names))}
+    with pytest.raises(InputError, match=r"corpus' labels \(german\) are not those of the checkp"):
+        started_from_linear(labels)
+
+
+@pytest.mark.parametrize("vectors", [torch.arange(24.0).view(4, 6), None], ids=["some", "none"])
+def test_start_from_weights_without_words(vectors):
+    checkpoint = checkpoint_of(built(**PARTS))
+    checkpoint["state_dict"].pop("scorers.german.embedding.weight")
+    checkpoint[STATE]["languages"]["german"] = None
+    model = TextClassifier(**PARTS)
+    model.start_from(checkpoint)
+    data = TwoLanguages({"german": languages()["german"]})
+    data.vectors = lambda name: vectors
+    if vectors is None:
+        with pytest.raises(InputError, match=r"the corpus brings none: set --data\.word_vectors"):
+            run(model, data, "fit")
+        return
+    run(model, data, "fit")
+    weights = model.state_dict()
+    assert torch.equal(weights.pop("scorers.german.embedding.weight"), vectors)
+    assert all(torch.equal(value, checkpoint["state_dict"][key]) for key, value in weights.items())
 
 
 # --- steps ---

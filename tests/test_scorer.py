@@ -1,12 +1,17 @@
+from functools import partial
+
 import pytest
 import torch
 from torch import nn
 
 from gile_lightning import scorer as scorer_module
+from gile_lightning.data.labels import LabelSet
+from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import Texts
-from gile_lightning.encoders import WAN, Mean, WordEmbedding
+from gile_lightning.data.text import TextEncoder
+from gile_lightning.encoders import WAN, BiGRU, Mean, WordEmbedding
 from gile_lightning.outputs import GILE, Linear
-from gile_lightning.scorer import LabelTexts, Scorer, project_all
+from gile_lightning.scorer import LabelTexts, Scorer, build_scorers, project_all
 
 LABELS = [[1, 2], [3], [], [4, 5, 5], [0]]  # the third has no word
 DOCUMENTS = [[5, 1, 3], [2], [], [0, 4]]
@@ -114,3 +119,96 @@ def test_label_texts_move_with_the_model_but_are_not_saved():
     holder.double()
     assert not any(buffer.is_floating_point() for buffer in holder.buffers())
     assert {buffer.device.type for buffer in holder.to("meta").buffers()} == {"meta"}
+
+
+def test_projecting_no_labels():
+    """As those of weights that were imported without labels."""
+    scorer = make(GILE)
+    none = torch.zeros(0, dtype=torch.long)
+    nothing = LabelTexts(Texts(none.int(), none, none))
+    assert len(nothing) == 0
+    projected = project_all(scorer, nothing, 0)
+    assert projected.shape == (0, 500)
+    vectors = scorer.encode_documents(texts(DOCUMENTS))
+    assert scorer.output.score(vectors, projected).shape == (len(DOCUMENTS), 0)
+
+
+# --- several languages ---
+
+SEEN_LABELS = {"english": 8, "german": 3, "spanish": 4}  # and one unseen label each
+MAKE = {
+    "embedding": partial(WordEmbedding, dim=4),
+    "encoder": partial(WAN, layer=partial(BiGRU, dim=6)),
+    "label_encoder": Mean,
+    "output": partial(GILE, joint_dim="matched"),
+    "norm": nn.LayerNorm,
+}
+
+
+def languages():
+    found = {}
+    for name, seen in SEEN_LABELS.items():
+        names = [str(i) for i in range(seen + 1)]
+        labels = LabelSet(names, names, [1] * seen + [0])
+        found[name] = Language(TextEncoder([*name, "UNK"]), labels)
+    return found
+
+
+def test_sizes_come_from_the_parts_and_the_data():
+    scorers = build_scorers(MAKE, languages(), "none")
+    assert list(scorers) == list(SEEN_LABELS)
+    for name, scorer in scorers.items():
+        assert scorer.embedding.weight.shape == (len(name) + 1, 4)
+        assert scorer.document_norm.normalized_shape == (12,)  # two directions
+        assert scorer.label_norm.normalized_shape == (4,)
+        # Eq. 19, with the labels of all languages and the states of one direction: 6 * 15 / (6 + 4)
+        assert scorer.matched_dim == 9
+        assert scorer.output.document_projection.weight.shape == (9, 12)
+        assert scorer.output.label_projection.weight.shape == (9, 4)
+    scorers = build_scorers(MAKE | {"output": Linear}, languages(), "none")
+    assert [scorer.output.linear.out_features for scorer in scorers.values()] == [8, 3, 4]
+
+
+def test_matched_size_that_is_known():
+    scorers = build_scorers(MAKE, languages(), "none", joint_dim=11)
+    assert {scorer.matched_dim for scorer in scorers.values()} == {11}
+    assert {scorer.output.unit.in_features for scorer in scorers.values()} == {11}
+
+
+@pytest.mark.parametrize(
+    ("sharing", "shared"),
+    [
+        ("none", ()),
+        ("encoders", ("layer",)),
+        ("attention", ("pooling",)),
+        ("both", ("layer", "pooling")),
+    ],
+)
+@pytest.mark.parametrize("label_encoder", [Mean, WAN])
+def test_all_share_with_the_first(sharing, shared, label_encoder):
+    scorers = build_scorers(MAKE | {"label_encoder": label_encoder}, languages(), sharing).values()
+
+    def copies(path):
+        return len({id(scorer.get_submodule(path)) for scorer in scorers})
+
+    for kind in ("encoder", *(["label_encoder"] if label_encoder is WAN else [])):
+        for part in ("layer", "pooling"):
+            assert copies(f"{kind}.{part}") == (1 if part in shared else 3)
+    assert copies("output.document_projection") == copies("output.label_projection") == 1
+    for own in ("output.unit", "embedding", "document_norm", "label_norm"):
+        assert copies(own) == 3
+
+
+def test_linear_layers_are_never_shared():
+    scorers = build_scorers(MAKE | {"output": Linear}, languages(), "both").values()
+    assert len({id(scorer.output.linear) for scorer in scorers}) == 3
+
+
+def test_gradients_of_all_languages_reach_what_they_share():
+    torch.manual_seed(2)
+    scorers = build_scorers(MAKE, languages(), "both")
+    shared = scorers["english"].output.document_projection.weight
+    for name, scorer in scorers.items():
+        logits = scorer(texts([[0, 1], [2]]), texts([[1], [0]]))
+        (gradient,) = torch.autograd.grad(logits.square().sum(), shared)
+        assert gradient.any(), name

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import RaggedBatch
+from gile_lightning.errors import InputError
 from gile_lightning.metrics.collection import RankingMetrics
 from gile_lightning.metrics.ranking import select
 from gile_lightning.metrics.references import popularity_scores, random_scores
@@ -26,6 +27,9 @@ class Evaluation(nn.Module):
         candidates: which of `CANDIDATES` to rank.
         threshold: one for micro-F1 beside 0.01, 0.02, ..., 0.99.
         without_positive: as for `RankingMetrics`.
+
+    Raises:
+        InputError: the threshold is not 0.001 away from the others.
     """
 
     def __init__(
@@ -43,8 +47,15 @@ class Evaluation(nn.Module):
         self.rankings = nn.ModuleDict(
             {key: RankingMetrics(without_positive=without_positive) for key in candidates}
         )
-        extra = () if threshold is None or _in_grid(threshold) else (threshold,)
-        self.micro = MicroF1((*THRESHOLDS, *extra))
+        thresholds = _with(threshold)
+        try:
+            self.micro = MicroF1(thresholds)
+        except ValueError as error:
+            nearest = min(THRESHOLDS, key=lambda known: abs(known - thresholds[-1]))
+            raise InputError(
+                f"model.threshold is {threshold}: give {nearest:g}, or a number that is 0.001 away "
+                "from it"
+            ) from error
 
     def update(self, logits: Tensor, documents: RaggedBatch) -> None:
         """Add a batch: logits [B, K] of all labels, or of those seen in training alone."""
@@ -81,5 +92,7 @@ class Evaluation(nn.Module):
             metric.reset()  # type: ignore[operator]
 
 
-def _in_grid(threshold: float) -> bool:
-    return any(math.isclose(threshold, known) for known in THRESHOLDS)
+def _with(threshold: float | None) -> tuple[float, ...]:
+    if threshold is None or any(math.isclose(threshold, known) for known in THRESHOLDS):
+        return THRESHOLDS
+    return *THRESHOLDS, threshold

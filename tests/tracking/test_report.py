@@ -1,6 +1,8 @@
 import json
 
-from gile_lightning.tracking.report import flatten, rows, table
+import pytest
+
+from gile_lightning.tracking.report import f1_rows, flatten, rows, table
 
 NAN = float("nan")
 SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
@@ -56,3 +58,119 @@ def test_table():
         "all                      1,240          0.00             100.00       0.00  100.00  33.33",
         "parameters 12, seconds 3.5",
     ]
+
+
+# --- several languages, and F1 ---
+
+
+def micro(precision, recall, f1, documents, labels, threshold, *tuned):
+    return {
+        "documents": documents,
+        "labels": labels,
+        "threshold": threshold,
+        "precision": precision,
+        "recall": recall,
+        "f1": f1,
+        **dict(zip(("tuned_threshold", "tuned_f1"), tuned, strict=True)),
+    }
+
+
+ENGLISH = {
+    "seen": scores(0.1, 0.5, 0.3, 0.7, 0.2, documents=1200.0),
+    "unseen": scores(*[NAN] * 5, skipped=1200.0),
+    "micro": micro(0.5, 0.25, 1 / 3, 1200.0, 450, 0.2, 0.31, 0.375),
+}
+GERMAN = {
+    "seen": scores(0.3, 0.7, 0.1, 0.9, 0.4, documents=34.0),
+    "unseen": scores(0.2, 0.6, 0.4, 0.6, 0.2, documents=4.0, skipped=30.0),
+    "micro": micro(0.75, 0.75, 0.75, 34.0, 40, 0.4, 0.5, 0.8),
+}
+BOTH = {"english": ENGLISH, "german": GERMAN}
+OWN = {"german": {**GERMAN, "micro": micro(1, 1, 1, 34.0, 40, 0.4, 0.62, 1)}}
+COLUMNS = "documents  labels  threshold  precision  recall     F1"
+
+
+def untuned(results):
+    kept = {k: v for k, v in results["micro"].items() if not k.startswith("tuned_")}
+    return {**results, "micro": kept}
+
+
+def test_rows_leave_f1_out():
+    assert [row[0] for row in rows(GERMAN)] == ["seen", "unseen"]
+
+
+def test_f1_of_one_language():
+    assert f1_rows({"german": GERMAN}) == [
+        ["german", "34", "40", "0.40", "75.00", "75.00", "75.00", "0.50", "80.00"]
+    ]
+    lines = table(GERMAN, {"parameters": 7}, {"german": GERMAN}).splitlines()
+    assert lines[-5:] == [
+        "",
+        f"micro-F1  {COLUMNS}  tuned threshold     F1",
+        "-" * 88,
+        "german           34      40       0.40      75.00   75.00  75.00             0.50  80.00",
+        "parameters 7",
+    ]
+
+
+def test_f1_that_was_not_tuned():
+    lines = table(GERMAN, {"parameters": 7}, {"german": untuned(GERMAN)}).splitlines()
+    assert lines[-4:-1] == [
+        f"micro-F1  {COLUMNS}",
+        "-" * 64,
+        "german           34      40       0.40      75.00   75.00  75.00",
+    ]
+
+
+def test_f1_of_several_languages():
+    """Their thresholds differ, so the average has none; its counts are added up."""
+    assert f1_rows(BOTH) == [
+        ["english", "1,200", "450", "0.20", "50.00", "25.00", "33.33", "0.31", "37.50"],
+        ["german", "34", "40", "0.40", "75.00", "75.00", "75.00", "0.50", "80.00"],
+        ["average", "1,234", "490", "", "62.50", "50.00", "54.17", "", "58.75"],
+    ]
+
+
+def test_f1_at_the_own_epochs():
+    own = BOTH | OWN
+    names = [row[0] for row in f1_rows(BOTH, own)]
+    assert names[:3] == ["english", "german", "average"]
+    assert names[3:] == ["english, own epoch", "german, own epoch", "average, own epoch"]
+    average = f1_rows(BOTH, own)[-1]
+    assert average[1:] == ["1,234", "490", "", "75.00", "62.50", "66.67", "", "68.75"]
+    lines = table(GERMAN, {"epochs": 2}, BOTH, own).splitlines()
+    assert lines[-2] == (
+        "average, own epoch      1,234     490                 75.00   62.50   66.67"
+        "                    68.75"
+    )
+
+
+def test_no_f1_table_without_languages():
+    assert table(RESULTS, {}, {}) == table(RESULTS, {})
+
+
+def test_flat_keys_of_several_languages():
+    results = {"seen": ENGLISH["seen"], "micro": {"documents": 1234.0, "labels": 490.0, "f1": 0.5}}
+    flat = flatten(results, BOTH, BOTH | OWN)
+    assert {k: v for k, v in flat.items() if k.startswith("test.micro.")} == {
+        "test.micro.documents": 1234,
+        "test.micro.labels": 490,
+        "test.micro.f1": 0.5,
+    }
+    assert isinstance(flat["test.micro.labels"], int)
+    for key, value in GERMAN["micro"].items():
+        assert flat[f"german.test.micro.{key}"] == value
+        assert flat[f"german.own_epoch.test.micro.{key}"] == OWN["german"]["micro"][key]
+        assert flat[f"english.own_epoch.test.micro.{key}"] == ENGLISH["micro"][key]
+    assert flat["own_epoch.test.micro.f1"] == pytest.approx((1 / 3 + 1) / 2)
+    assert flat["own_epoch.test.micro.documents"] == 1234
+    assert "own_epoch.test.micro.threshold" not in flat
+    assert flat["german.test.unseen.documents"] == 4
+    assert flat["own_epoch.test.unseen.ranking_loss"] == 0.2  # only German has unseen labels
+    assert not any(key.startswith("english.test.unseen") for key in flat)
+    assert json.loads(json.dumps(flat, allow_nan=False)) == flat
+
+
+def test_flat_keys_of_one_language():
+    assert flatten(GERMAN, {"german": GERMAN}) == flatten(GERMAN)
+    assert flatten(GERMAN)["test.micro.tuned_threshold"] == 0.5

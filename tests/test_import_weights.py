@@ -1,0 +1,515 @@
+"""The authors' weights as checkpoints: files of their layouts, word vectors and news, all tiny."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import runs
+import torch
+from import_files import (
+    CUT,
+    LABELS,
+    LANGUAGES,
+    WORDS,
+    expected_scores,
+    label_vectors,
+    logits_and_targets,
+    news,
+    padded,
+    vectors_of,
+    write_files,
+    write_lines,
+    write_weights,
+)
+from released import oracle
+from sklearn.metrics import precision_recall_fscore_support
+
+import gile_lightning
+from gile_lightning import evaluate, fit, import_weights, predict
+from gile_lightning.classifier import STATE
+from gile_lightning.released import read_weights
+
+GILE = ("att", "attdense", "gile")
+LINEAR = ("att", "attdense", "linear 1")
+FAMILIES = [
+    *[(("none", encoder, "gile"), 1) for encoder in ("attdense", "attgru", "attbigru")],
+    *[((share, "attdense", "gile"), 2) for share in ("att", "enc", "both")],
+    (("none", "attdense", "linear 1"), 1),
+    (("both", "attdense", "linear"), 2),
+]
+VECTORS = "--data.word_vectors"
+
+every_family = pytest.mark.parametrize(
+    ("family", "languages"), FAMILIES, ids=["-".join(family) for family, _ in FAMILIES]
+)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    write_files(folder)
+    return folder
+
+
+def imported(folder, *more, name="run"):
+    """Import the weights of a folder, into it."""
+    output = folder / name
+    args = (folder / "weights.h5", "--args", folder / "args.json", "--output", output, *more)
+    done = runs.call(import_weights.main, *args)
+    assert done.status is None, done.errors
+    assert done.result == output
+    return output
+
+
+def whole(files):
+    return ("--word_vectors", files / "vectors", "--labels", files / "labels")
+
+
+def data_of(files, *more):
+    return (
+        *("--data.path", files / "raw", "--data.cache_dir", files / "cache", *more),
+        *("--trainer.accelerator", "cpu", "--trainer.enable_progress_bar", "false"),
+        *("--trainer.logger", "false"),
+    )
+
+
+# --- logits ---
+
+
+@every_family
+def test_logits_are_those_of_the_released_model(files, tmp_path, family, languages):
+    made = write_weights(tmp_path, family, languages)
+    run = imported(tmp_path, *whole(files))
+    model = read_weights(tmp_path / "weights.h5", tmp_path / "args.json")
+    for number, language in enumerate(LANGUAGES[:languages]):
+        predictor = gile_lightning.load(run, language=language)
+        lines = (files / f"raw/{language}/test.jsonl").read_text().splitlines()
+        texts = [f"{a['title']}. {a['text']}" for a in map(json.loads, lines)]
+        logits = predictor.logits(texts).numpy()
+        table = vectors_of(files, language)
+        x = padded([sentences for sentences, _ in news(language)["test"]], table)
+        e = label_vectors(language, table) if family[2] == "gile" else None
+        with torch.no_grad():
+            given = None if e is None else torch.from_numpy(e)
+            released = model(language, torch.from_numpy(x), given).logits.numpy()
+        np.testing.assert_allclose(logits, released, rtol=1e-5, atol=1e-5)
+        expected, _ = logits_and_targets(files, language, number, made)
+        np.testing.assert_allclose(logits, expected, rtol=1e-3, atol=1e-3)
+        assert expected.std() > 0.1
+        assert predictor.label_names == LABELS[language]
+
+
+def test_shared_weights_are_stored_once(tmp_path):
+    write_weights(tmp_path, ("both", "attdense", "gile"), 2)
+    weights = torch.load(imported(tmp_path) / "checkpoints/best.ckpt", weights_only=True)
+    weights = weights["state_dict"]
+    for key, tensor in weights.items():
+        if key.startswith("scorers.english."):
+            other = weights[key.replace("english", "german")]
+            own = ".unit." in key
+            assert (tensor.data_ptr() == other.data_ptr()) != own, key
+
+
+def test_no_vocabulary_is_stored_unless_asked_for(files, tmp_path):
+    write_weights(tmp_path, GILE, 2)
+    for name, more in (("a", ()), ("b", whole(files)[:2])):
+        output = imported(tmp_path, *more, name=name)
+        state = torch.load(output / "checkpoints/best.ckpt", weights_only=True)
+        for language in LANGUAGES:
+            stored = state[STATE]["languages"][language]
+            if not more:
+                assert stored is None
+                continue
+            assert stored["vocabulary"].split("\n") == [*WORDS[language].split(), "UNK"]
+            assert stored["labels"] == {"names": [], "texts": [], "frequencies": []}
+
+
+@pytest.mark.parametrize(("language", "code"), [("german", "de"), ("fr", "fr"), ("klingon", "en")])
+def test_sentences_are_split_as_in_the_language(files, tmp_path, language, code):
+    write_weights(tmp_path, GILE, 1)
+    arguments = json.loads((tmp_path / "args.json").read_text()) | {"languages": [language]}
+    (tmp_path / "args.json").write_text(json.dumps(arguments))
+    (tmp_path / f"{language}.txt").symlink_to(files / "vectors/german.txt")
+    text = gile_lightning.load(imported(tmp_path, "--word_vectors", tmp_path)).language.text
+    assert text.sentences == code
+    assert (text.max_sentences, text.max_sentence_words, text.max_label_words) == (30, 30, 100)
+
+
+# --- evaluate ---
+
+
+@pytest.fixture(scope="module")
+def gile(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gile")
+    return folder, write_weights(folder, GILE, 2)
+
+
+@pytest.fixture(scope="module")
+def linear(files, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("linear")
+    made = write_weights(folder, LINEAR, 2)
+    return folder, made, imported(folder, *whole(files))
+
+
+def gile_with(beside, files, gile):
+    """Return an import with nothing beside the weights, with words, or with labels too."""
+    if not (gile[0] / beside).is_dir():
+        more = {"nothing": (), "words": whole(files)[:2], "labels": whole(files)}[beside]
+        imported(gile[0], *more, name=beside)
+    return gile[0] / beside
+
+
+@pytest.fixture(scope="module", params=["nothing", "words", "labels"])
+def run(request, files, gile):
+    """An import, and what its data must bring."""
+    output = gile_with(request.param, files, gile)
+    return output, (VECTORS, files / "vectors") if request.param == "nothing" else ()
+
+
+def parameters(made):
+    return sum(w.size for layer in made[1].values() for w in layer if w is not None)
+
+
+def test_evaluate(files, gile, run):
+    output, more = run
+    done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files, *more))
+    assert done.status is None, done.errors
+    for number, language in enumerate(LANGUAGES):
+        expected = expected_scores(files, language, number, gile[1])
+        found = {key: done.result[f"{language}.{key}"] for key in expected}
+        assert found == pytest.approx(expected, abs=1e-6)
+    assert done.result["parameters"] == parameters(gile[1])
+
+
+@pytest.mark.parametrize("run", ["nothing", "labels"], indirect=True)
+def test_evaluate_one_of_the_languages(files, gile, run):
+    output, more = run
+    one = ("--data.languages", '["german"]')
+    done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files, *more, *one))
+    assert done.status is None, done.errors
+    expected = expected_scores(files, "german", 1, gile[1])
+    assert {key: done.result[key] for key in expected} == pytest.approx(expected, abs=1e-6)
+
+
+def test_evaluate_needs_word_vectors(files, gile):
+    output = gile_with("nothing", files, gile)
+    done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files))
+    assert done.status == 2
+    assert "no word vectors: set --data.word_vectors" in done.errors
+
+
+def test_evaluate_in_a_language_that_the_model_does_not_know(files, run, tmp_path):
+    output, _ = run
+    for folder in ("raw", "vectors"):
+        (tmp_path / folder).mkdir()
+        for file in (files / folder).iterdir():
+            (tmp_path / folder / file.name.replace("german", "spanish")).symlink_to(file)
+    more = (VECTORS, tmp_path / "vectors", "--data.languages", '["english","spanish"]')
+    given = data_of(files, *more, "--data.path", tmp_path / "raw")
+    done = runs.call(evaluate.main, "--checkpoint", output, *given)
+    assert done.status == 2
+    assert "knows english, german, not spanish" in done.errors.splitlines()[-1]
+
+
+def test_evaluate_linear(files, linear):
+    _, made, output = linear
+    done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files))
+    assert done.status is None, done.errors
+    for number, language in enumerate(LANGUAGES):
+        expected = expected_scores(files, language, number, made)
+        found = {key: done.result[f"{language}.{key}"] for key in expected}
+        assert found == pytest.approx(expected, abs=1e-6)
+    assert done.result["parameters"] == parameters(made)
+
+
+def test_labels_beyond_those_of_a_linear_model_are_misses(files, linear, tmp_path):
+    """Every test article has a further label: more positives, nothing more predicted."""
+    _, made, output = linear
+    rows = (files / "raw/english/test.jsonl").read_text().splitlines()
+    rows = [row | {"labels": [*row["labels"], "song"]} for row in map(json.loads, rows)]
+    write_lines(tmp_path / "english/test.jsonl", rows)
+    more = ("--data.path", tmp_path, "--data.languages", '["english"]')
+    done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files, *more))
+    assert done.status is None, done.errors
+    logits, targets = logits_and_targets(files, "english", 0, made)
+    predicted = logits > CUT
+    hits = (predicted & (targets == 1)).sum()
+    positives = targets.sum() + len(targets)
+    assert done.result["test.micro.recall"] == pytest.approx(hits / positives)
+    assert done.result["test.micro.precision"] == pytest.approx(hits / predicted.sum())
+    assert done.result["test.micro.labels"] == 7
+
+
+# --- predict ---
+
+
+@pytest.fixture
+def texts(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_text("A team. The goal of the game!\nVote for the party.\n")
+    return path
+
+
+def said(output, texts, *more):
+    args = ("--checkpoint", output, "--input", texts, "--language", "english", "--top_k", 6)
+    done = runs.call(predict.main, *args, *more)
+    return done, [json.loads(line)["labels"] for line in done.printed.splitlines()]
+
+
+@pytest.mark.parametrize("beside", ["words", "labels"])
+@pytest.mark.parametrize("labels", ["the model's", "one's own"])
+def test_predict(files, gile, texts, beside, labels):
+    own = labels == "one's own"
+    given = ("--labels", files / "described-english.jsonl") if own else ()
+    done, found = said(gile_with(beside, files, gile), texts, *given)
+    if beside == "words" and not own:
+        assert done.status == 2
+        assert "holds no labels: give labels (predict --labels)" in done.errors
+        return
+    assert done.status is None, done.errors
+    table = vectors_of(files, "english")
+    x = padded([[["team"], ["goal", "game"]], [["vote", "party"]]], table)
+    *_, logits = oracle.run(x, label_vectors("english", table), gile[1][0][0], gile[1][1])
+    names = [name.title() if own else name for name in LABELS["english"]]
+    for row, of_text in zip(logits, found, strict=True):
+        order = np.argsort(-row).tolist()
+        assert [label["name"] for label in of_text] == [names[i] for i in order]
+        scores = 1 / (1 + np.exp(-row[order]))
+        assert [label["score"] for label in of_text] == pytest.approx(scores, abs=1e-5)
+
+
+def test_predict_needs_words(files, gile, texts):
+    for labels in ((), ("--labels", files / "described-english.jsonl")):
+        done, _ = said(gile_with("nothing", files, gile), texts, *labels)
+        assert done.status == 2
+        assert "import them with --word_vectors (and --labels)" in done.errors
+
+
+def test_no_tuned_threshold(files, gile, texts):
+    done, _ = said(gile_with("labels", files, gile), texts, "--threshold", "tuned")
+    assert done.status == 2
+    assert "no tuned threshold" in done.errors
+
+
+def test_predict_linear(files, linear, texts):
+    _, found = said(linear[2], texts)
+    assert [{label["name"] for label in labels} for labels in found] == [{*LABELS["english"]}] * 2
+    done, _ = said(linear[2], texts, "--labels", files / "described-english.jsonl")
+    assert done.status == 2
+    assert "scores only the labels it was trained on" in done.errors
+
+
+# --- labels ---
+
+
+def stored_labels(output):
+    state = torch.load(output / "checkpoints/best.ckpt", weights_only=True)
+    return {name: s["labels"]["names"] for name, s in state[STATE]["languages"].items()}
+
+
+@pytest.mark.parametrize("kind", ["labels", "", "train"], ids=["lines", "corpus", "authors'"])
+def test_labels_in_the_order_of_the_file(files, linear, kind):
+    more = ("--word_vectors", files / "vectors", "--labels", files / kind)
+    assert stored_labels(imported(linear[0], *more, name=f"of-{kind}")) == LABELS
+
+
+def refused(folder, *more, args="args.json"):
+    given = () if args is None else ("--args", folder / args)
+    output = folder / "refused"
+    done = runs.call(import_weights.main, folder / "weights.h5", *given, "--output", output, *more)
+    assert done.status == 2
+    assert not (output / "checkpoints").exists()
+    return done.errors.removeprefix("error: ").strip()
+
+
+def test_labels_of_a_linear_model_are_numbered_where_they_are_not_given(files, tmp_path):
+    write_weights(tmp_path, LINEAR, 1)
+    assert "give --word_vectors too" in refused(tmp_path, "--labels", files / "labels")
+    for more in ((), ("--word_vectors", files / "vectors")):
+        output = tmp_path / f"run-{len(more)}"
+        arguments = (tmp_path / "weights.h5", "--args", tmp_path / "args.json")
+        done = runs.call(import_weights.main, *arguments, "--output", output, *more)
+        assert done.status is None, done.errors
+        assert "without --labels these are called label 0" in done.printed
+    model = gile_lightning.load(output)
+    assert model.label_names == [f"label {i}" for i in range(len(model.label_names))]
+    assert len(model.predict(["sport team"], top_k=2)[0]) == 2
+
+
+def test_another_number_of_labels(files, tmp_path):
+    write_weights(tmp_path, LINEAR, 2, counts=[6, 3])
+    assert "labels: 5 labels (german), the model has 3" in refused(tmp_path, *whole(files))
+
+
+def test_labels_that_are_not_to_be_had(files, tmp_path):
+    write_weights(tmp_path, GILE, 2)
+    error = refused(tmp_path, *whole(files)[:3], tmp_path)
+    expected = "no english.json, train/english.json or english.jsonl there (--labels)"
+    assert error == f"{tmp_path}: {expected}"
+
+
+def test_labels_without_a_known_word(files, tmp_path):
+    write_weights(tmp_path, GILE, 1)
+    write_lines(tmp_path / "english.jsonl", [{"name": "sport"}, {"name": "Xylophones"}])
+    error = refused(tmp_path, *whole(files)[:3], tmp_path)
+    assert error == f"{tmp_path}: labels without a known word: Xylophones"
+
+
+def test_labels_twice(files, tmp_path):
+    write_weights(tmp_path, GILE, 1)
+    write_lines(tmp_path / "english.jsonl", [{"name": "sport"}, {"name": "sport"}])
+    assert "unique names" in refused(tmp_path, *whole(files)[:3], tmp_path)
+
+
+# --- files ---
+
+
+def test_word_vectors_of_another_size(files, tmp_path):
+    write_weights(tmp_path, GILE, 1)
+    (tmp_path / "english.txt").write_text("sport 1 2 3\n")
+    error = refused(tmp_path, "--word_vectors", tmp_path)
+    assert error == f"{tmp_path}/english.txt: 3-dimensional vectors, the model has 40"
+
+
+def test_word_vectors_that_are_not_to_be_had(files, tmp_path):
+    write_weights(tmp_path, GILE, 2)
+    (tmp_path / "english.txt").symlink_to(files / "vectors/english.txt")
+    assert "no word vectors for 'german'" in refused(tmp_path, "--word_vectors", tmp_path)
+
+
+def test_missing_files(tmp_path):
+    assert "weights.h5: no such file" in refused(tmp_path)
+    write_weights(tmp_path, GILE, 1)
+    assert "none.json: No such file" in refused(tmp_path, args="none.json")
+    done = runs.call(import_weights.main)
+    assert done.status == 2
+    assert "missing: file" in done.errors
+
+
+def test_no_run_is_written_over(tmp_path):
+    write_weights(tmp_path, GILE, 1)
+    output = imported(tmp_path)
+    before = (output / "checkpoints/best.ckpt").stat().st_mtime_ns
+    done = runs.call(import_weights.main, tmp_path / "weights.h5", "--output", output)
+    assert done.status == 2
+    assert "holds a run already; choose another --output" in done.errors
+    assert (output / "checkpoints/best.ckpt").stat().st_mtime_ns == before
+
+
+def test_output_by_default(tmp_path, monkeypatch):
+    write_weights(tmp_path, GILE, 1)
+    monkeypatch.chdir(tmp_path)
+    done = runs.call(import_weights.main, "weights.h5", "--args", "args.json")
+    assert done.result == Path("runs/import_weights/weights")
+    assert f"run folder: {done.result}" in done.printed
+    assert sorted(file.name for file in done.result.iterdir()) == ["checkpoints", "config.yaml"]
+
+
+def test_without_arguments_languages_are_numbered(files, tmp_path):
+    made = write_weights(tmp_path, GILE, 2)
+    for number, language in enumerate(LANGUAGES):
+        name = f"language_{number}"
+        (tmp_path / f"{name}.txt").symlink_to(files / f"vectors/{language}.txt")
+        (tmp_path / f"{name}.jsonl").symlink_to(files / f"labels/{language}.jsonl")
+    output = tmp_path / "run"
+    more = ("--output", output, "--word_vectors", tmp_path, "--labels", tmp_path)
+    done = runs.call(import_weights.main, tmp_path / "weights.h5", *more)
+    assert done.status is None, done.errors
+    found = gile_lightning.load(output, language="language_1").logits(["Tor. Ball und Spiel."])
+    table = vectors_of(files, "german")
+    x = padded([[["tor"], ["ball", "spiel"]]], table)
+    *_, expected = oracle.run(x, label_vectors("german", table), made[0][1], made[1])
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+
+
+# --- training further ---
+
+
+def weights_of(path):
+    return torch.load(path, weights_only=True)["state_dict"]
+
+
+@pytest.mark.parametrize(
+    ("run", "again"), [("nothing", "--config"), ("labels", "--start_from")], indirect=["run"]
+)
+def test_start_from(files, run, again, tmp_path):
+    output, more = run
+    further = tmp_path / "further"
+    given = ("--output", further, *data_of(files, *more))
+    done = runs.call(fit.main, "--start_from", output, *given, "--trainer.max_epochs", 1)
+    assert done.status is None, done.errors
+    before, after = (weights_of(x / "checkpoints/best.ckpt") for x in (output, further))
+    embeddings = {f"scorers.{language}.embedding.weight" for language in LANGUAGES}
+    assert after.keys() == before.keys() | embeddings
+    assert not any(torch.equal(after[key], before[key]) for key in before.keys() - embeddings)
+    for language in LANGUAGES:
+        vectors = np.stack([*vectors_of(files, language).values(), np.zeros(40)])
+        found = after[f"scorers.{language}.embedding.weight"]
+        np.testing.assert_allclose(found, vectors, rtol=1e-6)
+
+    # goes on like any run: with what it was started with, or with the configuration that it left
+    last = weights_of(further / "checkpoints/last.ckpt")
+    start = output if again == "--start_from" else further / "config.yaml"
+    more = ("--ckpt_path", "last", "--trainer.max_epochs", 2)
+    done = runs.call(fit.main, again, start, *given, *more)
+    assert done.status is None, done.errors
+    assert len((further / "metrics.csv").read_text().splitlines()) == 3  # the heading, two epochs
+    now = weights_of(further / "checkpoints/last.ckpt")
+    assert {key for key in last if torch.equal(last[key], now[key])} == embeddings
+
+
+def test_start_from_with_other_labels_of_a_linear_model(files, linear, tmp_path):
+    """The corpus' labels are numbered by frequency, the authors' are not."""
+    given = ("--output", tmp_path / "x", *data_of(files), "--trainer.max_epochs", 1)
+    done = runs.call(fit.main, "--start_from", linear[2], *given)
+    assert done.status == 2
+    assert "knows its labels by number, and the corpus' labels (english) are not" in done.errors
+
+
+def test_resuming_needs_more_than_weights(files, run, tmp_path):
+    output, _ = run
+    file = output / "checkpoints/best.ckpt"
+    given = ("--output", tmp_path / "x", *data_of(files, VECTORS, files / "vectors"))
+    done = runs.call(fit.main, "--config", output / "config.yaml", "--ckpt_path", file, *given)
+    assert done.status == 2
+    assert f"train them further with --start_from {file}" in done.errors
+    assert not (tmp_path / "x").exists()
+
+
+# --- a published model ---
+
+
+def test_published_model_on_real_text(shared, tmp_path):
+    folder = shared / "fixtures/bi-gen/en-de/gile-mhan-att/german"
+    (h5,) = folder.glob("*.h5")
+    news = shared / "data/dw"
+    output = tmp_path / "run"
+    more = ("--args", folder / "args.json", "--output", output)
+    more += ("--word_vectors", news / "word_vectors")
+    done = runs.call(import_weights.main, h5, *more)
+    assert done.status is None, done.errors
+    given = ("--data.path", news / "raw", "--data.cache_dir", runs.cache())
+    given += ("--trainer.accelerator", "cpu", "--trainer.enable_progress_bar", "false")
+    scored = runs.call(evaluate.main, "--checkpoint", output, *given)
+    assert scored.status is None, scored.errors
+    assert scored.result["parameters"] == 120_084
+
+    lines = (news / "raw/german/test.jsonl").read_text().splitlines()
+    articles = [json.loads(line) for line in lines]
+    predictor = gile_lightning.load(output, language="german")
+    words = predictor.language.text.vocabulary
+    table = dict(zip(words, predictor.scorer.embedding.weight.numpy(), strict=True))
+    names = sorted({label for article in articles for label in article["labels"]})
+    e = np.stack([np.mean([table[w] for w in name.split()], axis=0) for name in names])
+    x = padded([predictor.language.text.split([article["text"]]) for article in articles], table)
+    model = read_weights(h5, folder / "args.json")
+    with torch.no_grad():
+        logits = model("german", torch.from_numpy(x), torch.from_numpy(e)).logits.numpy()
+    targets = runs.positives([article["labels"] for article in articles], names)
+    predicted = logits > CUT
+    f1 = precision_recall_fscore_support(targets, predicted, average="micro")[2]
+    assert scored.result["german.test.micro.f1"] == pytest.approx(f1, abs=1e-6)
+    expected = runs.ranking_scores(logits, targets)
+    found = {key: scored.result[f"german.test.seen.{key}"] for key in expected}
+    assert found == pytest.approx(expected, abs=1e-5)
