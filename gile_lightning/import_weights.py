@@ -40,6 +40,7 @@ def import_weights(
     output: Path | None = None,
     word_vectors: Path | None = None,
     labels: Path | None = None,
+    languages: list[str] | None = None,
 ) -> Path:
     """Turn the authors' released Keras weights into a checkpoint.
 
@@ -50,13 +51,13 @@ def import_weights(
 
     Args:
         file: the weights, epoch_N-weights.h5.
-        args: the model's settings, args.json; without it they are inferred and the languages are
-            called language_0, language_1, ...
+        args: the model's settings, args.json; without it they are inferred.
         output: the run folder to write; by default runs/import_weights/NAME.
         word_vectors: folder with the languages' word vectors (english.pkl.gz, ...).
         labels: folder with the languages' labels in the order of the training data - in the
             authors' format (LANGUAGE.json, or train/LANGUAGE.json), or as JSON lines with "name"
             (LANGUAGE.jsonl).
+        languages: their names where there is no args.json: English first in the bilingual models.
     """
     folder = output or Path("runs/import_weights") / file.stem
     if (folder / CONFIG).is_file():
@@ -64,26 +65,26 @@ def import_weights(
     if labels is not None and word_vectors is None:
         raise InputError("--labels are sequences of words: give --word_vectors too")
     model = read_weights(file, args)
+    names = _names(model, languages)
     if model.joint_dim is None and labels is None:
         say(
             "The linear output layers know their labels by number; without --labels these are "
             "called label 0, label 1, ..., and no corpus has them."
         )
-    states = _weights(model)
-    languages: dict[str, Any] = {}
-    for name in model.languages:
-        languages[name] = None
-        if word_vectors is not None:
-            language, vectors = _language(model, name, word_vectors, labels)
-            languages[name] = language.state()
-            states[f"scorers.{name}.embedding.weight"] = vectors
+    states = _weights(model, names)
+    known: dict[str, Any] = dict.fromkeys(names.values())
+    for place, name in names.items() if word_vectors is not None else ():
+        count = model.label_counts[place]
+        language, vectors = _language(name, count, model.input_dim, word_vectors, labels)
+        known[name] = language.state()
+        states[f"scorers.{name}.embedding.weight"] = vectors
     classifier = _classifier(model)
-    config = _configuration(classifier, model, word_vectors)
+    config = _configuration(classifier, list(names.values()), word_vectors)
     checkpoint = {
         "state_dict": states,
         STATE: {
             "parts": classifier.parts,
-            "languages": languages,
+            "languages": known,
             "config": config,
             "matched_dim": model.joint_dim,
             "thresholds": {},
@@ -94,12 +95,22 @@ def import_weights(
     return folder
 
 
-def _weights(model: ReleasedModel) -> dict[str, torch.Tensor]:
+def _names(model: ReleasedModel, languages: list[str] | None) -> dict[str, str]:
+    """Return the languages' names in the checkpoint by those in the model."""
+    names = languages or model.languages
+    if not len(set(names)) == len(names) == len(model.languages):
+        raise InputError(
+            f"--languages: {names} for a model of {len(model.languages)} languages; name each once"
+        )
+    return dict(zip(model.languages, names, strict=True))
+
+
+def _weights(model: ReleasedModel, names: dict[str, str]) -> dict[str, torch.Tensor]:
     """Name the weights as `TextClassifier` does; what languages share is stored once."""
     return {
         f"scorers.{name}.{part}.{key}": value
-        for name in model.languages
-        for part, module in (("encoder", model.encoder(name)), ("output", model.output(name)))
+        for place, name in names.items()
+        for part, module in (("encoder", model.encoder(place)), ("output", model.output(place)))
         for key, value in module.state_dict().items()
     }
 
@@ -118,7 +129,7 @@ def _classifier(model: ReleasedModel) -> TextClassifier:
 
 
 def _configuration(
-    classifier: TextClassifier, model: ReleasedModel, word_vectors: Path | None
+    classifier: TextClassifier, languages: list[str], word_vectors: Path | None
 ) -> str:
     parts = {key: value for key, value in classifier.parts.items() if key != "seed"}
     data = {
@@ -126,7 +137,7 @@ def _configuration(
         "init_args": {
             "path": None,
             "word_vectors": word_vectors and str(Path(word_vectors).absolute()),
-            "languages": model.languages,
+            "languages": languages,
         },
     }
     config = {"model": parts, "data": data, "early_stopping": {"monitor": "val/f1"}}
@@ -134,14 +145,13 @@ def _configuration(
 
 
 def _language(
-    model: ReleasedModel, name: str, word_vectors: Path, labels: Path | None
+    name: str, label_count: int | None, dim: int, word_vectors: Path | None, labels: Path | None
 ) -> tuple[Language, torch.Tensor]:
     """Return the vocabulary and labels of a language, and its word vectors [V, d]."""
     path = Path("" if labels is None else labels)
     files = ReleasedArticles(str(path), word_vectors=word_vectors, language=name)
-    words = files.vector_words()
     text = TextEncoder(
-        words,
+        files.vector_words(),
         max_document_words=SENTENCES * WORDS,
         max_label_words=_LABEL_WORDS,
         max_sentences=SENTENCES,
@@ -150,19 +160,17 @@ def _language(
         known_words_only=True,
     )
     vectors = torch.from_numpy(files.read_vectors().vectors)
-    if vectors.shape[1] != model.input_dim:
+    if vectors.shape[1] != dim:
         raise InputError(
-            f"{files.vectors_file()}: {vectors.shape[1]}-dimensional vectors, the model has "
-            f"{model.input_dim}"
+            f"{files.vectors_file()}: {vectors.shape[1]}-dimensional vectors, the model has {dim}"
         )
-    names = [f"label {i}" for i in range(model.label_counts[name] or 0)]
+    names = [f"label {i}" for i in range(label_count or 0)]
     if labels is not None:
         names = _labels(files, path, name)
-        count = model.label_counts[name]
-        if count is not None and count != len(names):
-            raise InputError(f"{labels}: {len(names)} labels ({name}), the model has {count}")
+        if label_count is not None and label_count != len(names):
+            raise InputError(f"{labels}: {len(names)} labels ({name}), the model has {label_count}")
         wordless = [label for label in names if not text.words(label)]
-        if wordless and count is None:
+        if wordless and label_count is None:
             raise InputError(f"{labels}: labels without a known word: {', '.join(wordless[:5])}")
     return Language(text, LabelSet(names, names, [1] * len(names))), vectors
 

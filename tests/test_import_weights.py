@@ -513,3 +513,18 @@ def test_published_model_on_real_text(shared, tmp_path):
     expected = runs.ranking_scores(logits, targets)
     found = {key: scored.result[f"german.test.seen.{key}"] for key in expected}
     assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_languages_named_where_there_are_no_settings(files, tmp_path):
+    write_weights(tmp_path, GILE, 2)
+    output = tmp_path / "run"
+    arguments = (tmp_path / "weights.h5", "--output", output)
+    done = runs.call(import_weights.main, *arguments, "--languages", '["german"]')
+    assert done.status == 2
+    assert "for a model of 2 languages" in done.errors
+    done = runs.call(import_weights.main, *arguments, "--languages", '["english", "german"]')
+    assert done.status is None, done.errors
+    checkpoint = torch.load(output / "checkpoints/best.ckpt", weights_only=True)
+    assert list(checkpoint[STATE]["languages"]) == ["english", "german"]
+    named = {key.split(".")[1] for key in checkpoint["state_dict"]}
+    assert named == {"english", "german"}
