@@ -1,6 +1,6 @@
 """The LightningModule."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -116,6 +116,8 @@ class TextClassifier(lightning.LightningModule):
         self.scorers.update(scorers)
         self._matched_dim = next(iter(scorers.values())).matched_dim
         self.use(languages)
+        # word vectors and label texts that never change need not go to every process at every step
+        self._ddp_params_and_buffers_to_ignore = [name for name, _ in self.named_buffers()]
 
     def check(self, names: Iterable[str] = ("text",)) -> None:
         """Make every part once, without memory: before hours of encoding, not after them.
@@ -145,17 +147,29 @@ class TextClassifier(lightning.LightningModule):
         """Begin with the weights of a checkpoint, in the languages of the data to come."""
         self._start = checkpoint
 
+    def attach(self, data: TextDataModule, resumed: bool = False) -> None:
+        """Build the modules for a data module's languages, with the weights to begin with.
+
+        Args:
+            data: a data module that is set up.
+            resumed: the weights, word vectors among them, are to come from a checkpoint.
+
+        Raises:
+            InputError: the weights or word vectors do not fit.
+        """
+        start = self._start or {STATE: {}}
+        self.build(data.languages, start[STATE].get("matched_dim"))
+        if self._start is not None:
+            self._take_weights(self._start, data)
+        elif not resumed:
+            for name in data.languages:
+                self._take_vectors(name, data)
+
     def setup(self, stage: str) -> None:
         """Build the modules for the data module's languages, or check that they fit."""
         data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
         if not self.scorers:
-            start = self._start or {STATE: {}}
-            self.build(data.languages, start[STATE].get("matched_dim"))
-            if self._start is not None:
-                self._take_weights(self._start, data)
-            elif self.trainer.ckpt_path is None:  # else the weights come from there
-                for name in data.languages:
-                    self._take_vectors(name, data)
+            self.attach(data, resumed=self.trainer.ckpt_path is not None)
         elif stage == "test":
             self.use(data.languages)
         candidates = CANDIDATES if stage == "test" else CANDIDATES[:2]
@@ -194,16 +208,20 @@ class TextClassifier(lightning.LightningModule):
                         "--data.word_vectors"
                     )
                 weights[f"scorers.{name}.embedding.weight"] = scorer.embedding.weight
-            if scorer.output.scores_unseen:
-                continue
-            known = LabelSet(**stored[name]["labels"]) if stored[name] else None
-            labels = language.labels
-            if known is None or known.names[: known.seen] != labels.names[: labels.seen]:
-                raise InputError(
-                    f"the output layer {type(scorer.output).__name__} knows its labels by number, "
-                    f"and the corpus' labels ({name}) are not those of the checkpoint in the same "
-                    "order"
-                )
+            if not scorer.output.scores_unseen:
+                old = LabelSet(**stored[name]["labels"]) if stored[name] else LabelSet([], [], [])
+                known = {label: i for i, label in enumerate(old.names[: old.seen])}
+                labels = language.labels.names[: language.labels.seen]
+                if new := [label for label in labels if label not in known]:
+                    raise InputError(
+                        f"the output layer {type(scorer.output).__name__} knows its labels by "
+                        f"number, and {len(new)} of the corpus' labels ({name}; such as "
+                        f"{new[0]!r}) are none of the checkpoint's"
+                    )
+                prefix = f"scorers.{name}.output."
+                ids = torch.tensor([known[label] for label in labels])
+                own = {k: v for k, v in weights.items() if k.startswith(prefix)}
+                weights |= scorer.output.select(own, ids)
         names = tuple(f"scorers.{name}." for name in self.languages)
         self.load_state_dict({k: v for k, v in weights.items() if k.startswith(names)})
 
@@ -235,6 +253,7 @@ class TextClassifier(lightning.LightningModule):
         Raises:
             InputError: they are those of a model with other parts.
         """
+        self._check_shared(*args, **kwargs)
         try:
             return super().load_state_dict(*args, **kwargs)
         except RuntimeError as error:
@@ -242,6 +261,18 @@ class TextClassifier(lightning.LightningModule):
             raise InputError(
                 f"the model is not that of the checkpoint: {' '.join(reasons[:1]).strip()}"
             ) from error
+
+    def _check_shared(self, state: Mapping[str, Tensor], *args: Any, **kwargs: Any) -> None:
+        """Refuse weights that differ between languages for what these share here."""
+        first: dict[int, str] = {}
+        for key, own in self.state_dict(keep_vars=True).items():
+            before = first.setdefault(id(own), key)
+            stored = [state[k] for k in (before, key) if k in state]
+            if len(stored) == 2 and not torch.equal(*stored):
+                raise InputError(
+                    f"the model is not that of the checkpoint, where {before} and {key} differ: "
+                    "set model.sharing as there"
+                )
 
     # --- training ---
 
@@ -361,8 +392,9 @@ class TextClassifier(lightning.LightningModule):
     def _test_scores(self, name: str) -> Scores:
         evaluation = self.evaluation(name)
         scores, micro = evaluation.compute(), evaluation.micro.compute()
-        labels = len(self.languages[name].labels)
-        threshold = self._make["threshold"] or paper_threshold(labels)
+        label_set = self.languages[name].labels
+        labels, threshold = len(label_set), self._make["threshold"]
+        threshold = threshold or paper_threshold(label_set.seen or labels)
         documents = scores["all" if evaluation.scores_unseen else "seen"]
         count = documents["documents"]
         if self._make["without_positive"] == "skip":

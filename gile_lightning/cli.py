@@ -73,6 +73,12 @@ class GileCLI(LightningCLI):
             help="Checkpoint to go on from; `last` is that of --output, or of the newest run.",
         )
         parser.add_argument(
+            "--start_from",
+            type=str | None,
+            default=None,
+            help="Checkpoint or run to begin with: its weights, vocabulary and configuration.",
+        )
+        parser.add_argument(
             "--checkpoint_every",
             type=int,
             default=1000,
@@ -185,11 +191,17 @@ def best_of(language: str) -> Path:
 def stored_configuration(checkpoint: dict[str, Any]) -> Iterator[str]:
     """Write the configuration in a checkpoint to a file, but for the machine that trained."""
     stored = yaml.safe_load(checkpoint[STATE]["config"])
-    stored.pop("trainer", None)
+    for key in ("trainer", "start_from"):
+        stored.pop(key, None)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "checkpoint.yaml"
         file.write_text(yaml.safe_dump(stored), encoding="utf-8")
         yield str(file)
+
+
+def option(args: list[str], key: str) -> str | None:
+    """Return the value of an option among the arguments."""
+    return take_option(list(args), key)
 
 
 def take_option(args: list[str], key: str) -> str | None:

@@ -57,6 +57,12 @@ def evaluate(cli: GileCLI, checkpoint: dict[str, Any]) -> dict[str, Any]:
     data.setup("test")
     say(data.summary())
     trainer.test(model, data, verbose=False)
+    for name, scores in model.by_language.items():
+        if not (scores["seen"]["documents"] or model.scorer(name).output.scores_unseen):
+            raise InputError(
+                f"none of the labels of the test documents ({name}) is one of the model's, which "
+                "scores no others; weights that were imported without --labels have only numbers"
+            )
     figures = {"parameters": count_parameters(model)}
     say(table(model.results, figures, model.by_language))
     metrics = flatten(model.results, model.by_language) | figures

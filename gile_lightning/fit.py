@@ -6,12 +6,13 @@ python -m gile_lightning.fit --config sweeps/bioasq.yaml
 import json
 import sys
 import time
+from contextlib import ExitStack
 from typing import Any
 
 import wandb
 
 from gile_lightning.checkpoint import BEST, read_checkpoint, start_from
-from gile_lightning.cli import CONFIG, GileCLI, best_of, stored_configuration, take_option
+from gile_lightning.cli import CONFIG, GileCLI, best_of, option, stored_configuration
 from gile_lightning.console import count_parameters, say
 from gile_lightning.errors import InputError
 from gile_lightning.parser import command
@@ -30,15 +31,14 @@ DESCRIPTION = (
 def main(args: list[str] | None = None) -> dict[str, Any]:
     """Run the command; returns what `metrics.json` holds."""
     args = list(sys.argv[1:] if args is None else args)
-    start = take_option(args, "--start_from")
-    if start is None:
-        cli = GileCLI(args, "python -m gile_lightning.fit", DESCRIPTION)
-    else:
-        checkpoint = read_checkpoint(start)
-        with stored_configuration(checkpoint) as config:
+    with ExitStack() as stack:
+        start = option(args, "--start_from")
+        if start is not None:
+            config = stack.enter_context(stored_configuration(read_checkpoint(start)))
             args = ["--config", config, *args]
-            cli = GileCLI(args, "python -m gile_lightning.fit", DESCRIPTION)
-        start_from(cli.model, cli.datamodule, checkpoint)
+        cli = GileCLI(args, "python -m gile_lightning.fit", DESCRIPTION)
+    if cli.config.start_from is not None:  # perhaps from the configuration of such a run
+        start_from(cli.model, cli.datamodule, read_checkpoint(cli.config.start_from))
     try:
         return fit(cli)
     finally:
@@ -62,6 +62,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     data.prepare_data()
     data.setup("fit")
     say(data.summary())
+    model.attach(data, resumed=cli.resume is not None)
     if trainer.is_global_zero:
         output.mkdir(parents=True, exist_ok=True)
         if cli.resume is None:  # a run that goes on keeps what it was started with
@@ -74,6 +75,13 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     except (KeyboardInterrupt, SystemExit):  # Lightning makes the first the second
         say(f"interrupted; go on with --output {output} --ckpt_path last")
         raise
+    except ValueError as error:
+        if "parameter group" not in str(error):
+            raise
+        raise InputError(
+            f"{cli.resume}: the optimizer's state is that of another model; go on with the "
+            f"configuration of that run ({CONFIG})"
+        ) from error
     best = output / BEST if (output / BEST).is_file() else None  # none without an epoch
     course = {  # before testing, which restores the callbacks as they were at the best epoch
         "documents_per_second": round(cli.history.documents_per_second, 1),

@@ -4,14 +4,13 @@ python -m gile_lightning.low_resource --config sweeps/dw.yaml --language german 
 """
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gile_lightning import fit
-from gile_lightning.checkpoint import LAST
 from gile_lightning.cli import CONFIG, take_option
 from gile_lightning.console import say
 from gile_lightning.errors import InputError, nearest
@@ -49,6 +48,7 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
         if level not in LEVELS:
             known = ", ".join(LEVELS)
             raise InputError(f"--levels: {level!r} is none of {known}{nearest(level, LEVELS)}")
+    _same_runs(Path(output), {"language": language, "arguments": args})
     scores: dict[float, float] = {}
     for share in (share for level in levels for share in LEVELS[level]):
         metrics = _run(args, language, share, Path(output) / f"share-{share:g}")
@@ -68,6 +68,17 @@ def average_per_level(scores: dict[float, float]) -> dict[str, float]:
     return {k: float(np.mean([scores[s] for s in shares])) for k, shares in complete.items()}
 
 
+def _same_runs(output: Path, given: dict[str, Any]) -> None:
+    """Refuse a folder that holds the runs of other arguments."""
+    file = output / "arguments.json"
+    if file.is_file() and json.loads(file.read_text()) != given:
+        raise InputError(
+            f"{output}: holds the runs of other arguments ({file}); choose another --output"
+        )
+    output.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(given))
+
+
 def _run(args: list[str], language: str, share: float, folder: Path) -> dict[str, Any]:
     done = folder / "metrics.json"
     if not done.is_file():
@@ -75,9 +86,12 @@ def _run(args: list[str], language: str, share: float, folder: Path) -> dict[str
         given = [*args, "--output", str(folder)]
         given += ["--data.train_share", json.dumps({language: share})]
         given += ["--model.threshold", str(paper_threshold(0, low_resource=True))]
-        if (folder / CONFIG).is_file() or (folder / LAST).is_file():
+        if (folder / CONFIG).is_file():
             given += ["--ckpt_path", "last"]
-        fit.main(given)
+        # a process of its own, which may start others for DDP
+        status = subprocess.run([sys.executable, "-m", "gile_lightning.fit", *given]).returncode
+        if not done.is_file():
+            sys.exit(status or 1)
     metrics: dict[str, Any] = json.loads(done.read_text())
     return metrics
 

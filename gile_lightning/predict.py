@@ -5,7 +5,7 @@ python -m gile_lightning.predict --checkpoint RUN --input texts.jsonl --labels l
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
@@ -15,10 +15,10 @@ import torch
 
 from gile_lightning.errors import InputError, nearest, positive
 from gile_lightning.parser import command, parse
-from gile_lightning.predictor import load
+from gile_lightning.predictor import Text, load
 
 _MAX_BROKEN = 100
-_PARTS = ("title", "abstract", "abstractText")
+_PARTS = ("title", "teaser", "abstract", "abstractText")
 
 
 def predict(
@@ -40,8 +40,9 @@ def predict(
 
     Args:
         checkpoint: a checkpoint file, or a run folder for its best one.
-        input: texts, one per line: JSON with "text" (or "title" and "abstract") and perhaps an
-            "id", or plain text; - is standard input. The id is the line number where none is given.
+        input: texts, one per line: JSON with the columns that the model was trained with, or with
+            "text" (or "title" and "abstract"), and perhaps an "id"; or plain text; - is standard
+            input. The id is the line number where none is given.
         output: where the lines go; - is standard output.
         labels: JSON lines with "name" and "description" to label with, in place of the model's.
         top_k: labels per text; 5 unless a threshold is given.
@@ -63,7 +64,7 @@ def predict(
         if labels is not None:
             predictor.use_labels(labels)
         name = "standard input" if input == "-" else input
-        reader = _Reader(source, name, format)
+        reader = _Reader(source, name, format, predictor.columns)
         target = sys.stdout if output == "-" else stack.enter_context(_open(output, "w"))
         documents = iter(reader)
         while batch := list(islice(documents, batch_size)):
@@ -86,12 +87,14 @@ def _open(path: str, mode: Literal["r", "w"] = "r") -> TextIO:
 class _Reader:
     """Reads (id, text) from lines of JSON or plain text, and counts what it leaves out."""
 
-    def __init__(self, lines: Iterable[str], name: str, kind: str) -> None:
-        self.lines, self.name, self.kind = lines, name, kind
+    def __init__(
+        self, lines: Iterable[str], name: str, kind: str, columns: Sequence[str] = ()
+    ) -> None:
+        self.lines, self.name, self.kind, self.columns = lines, name, kind, columns
         self.broken = 0
         self.empty = 0
 
-    def __iter__(self) -> Iterator[tuple[str | int, str]]:
+    def __iter__(self) -> Iterator[tuple[str | int, Text]]:
         for number, line in self._numbered():
             text = line.strip().lstrip("\ufeff")
             if not text:
@@ -116,7 +119,7 @@ class _Reader:
                 f"{self.name}: not UTF-8 text near line {number + 1:,} ({error.reason})"
             ) from error
 
-    def _document(self, number: int, line: str) -> tuple[str | int, str] | None:
+    def _document(self, number: int, line: str) -> tuple[str | int, Text] | None:
         where = f"{self.name}:{number}"
         try:
             fields = json.loads(line)
@@ -131,14 +134,19 @@ class _Reader:
                     "text? Then use --format text"
                 ) from error
             return None
+        identities = (fields.get(key) for key in ("id", "pmid"))
+        identity = next((i for i in identities if i not in (None, "")), number)
+        pieces = [str(fields[name]) for name in self.columns if fields.get(name)]
+        if self.columns and fields.get(self.columns[-1]):
+            return identity, pieces
         if not fields.keys() & {"text", *_PARTS}:
             raise InputError(
                 f"{where}: no 'text' (or 'title' and 'abstract'); the keys are "
                 f"{', '.join(fields) or 'none'}{nearest('text', fields)}"
             )
-        text = fields.get("text") or " ".join(str(fields[k]) for k in _PARTS if fields.get(k))
-        identities = (fields.get(key) for key in ("id", "pmid"))
-        return next((i for i in identities if i not in (None, "")), number), str(text)
+        if fields.get("text"):
+            return identity, str(fields["text"])
+        return identity, [str(fields[name]) for name in _PARTS if fields.get(name)]
 
     def report(self) -> None:
         if self.broken or self.empty:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
+import yaml
 from torch import Tensor
 
 from gile_lightning.checkpoint import load_classifier, read_checkpoint
@@ -16,6 +17,7 @@ from gile_lightning.errors import InputError, positive
 from gile_lightning.scorer import LabelTexts, project_all
 
 Prediction = list[dict[str, Any]]
+Text = str | Sequence[str]  # a document, as one text or in pieces such as title and text
 Labels = Mapping[str, str] | Iterable[Mapping[str, str]] | Path | str
 
 
@@ -98,7 +100,7 @@ class Predictor:
 
     def predict(
         self,
-        texts: Sequence[str],
+        texts: Sequence[Text],
         labels: Labels | None = None,
         top_k: int | None = 5,
         threshold: float | Literal["tuned"] | None = None,
@@ -106,7 +108,7 @@ class Predictor:
         """Label texts.
 
         Args:
-            texts: documents.
+            texts: documents, each one text or a list of pieces (title, text).
             labels: the candidates, as in `use_labels`; by default the model's own labels.
             top_k: at most so many labels per text; None for no limit.
             threshold: only labels with a score above this; ``tuned`` for the threshold that was
@@ -128,7 +130,7 @@ class Predictor:
 
     def stream(
         self,
-        texts: Iterable[str],
+        texts: Iterable[Text],
         top_k: int | None = 5,
         threshold: float | Literal["tuned"] | None = None,
         batch_size: int = 256,
@@ -146,6 +148,13 @@ class Predictor:
             yield from self._label(batch, top_k, threshold)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the text of a training document was put together from, in order."""
+        data = (yaml.safe_load(self.classifier.config) or {}).get("data") or {}
+        columns = (data.get("init_args") or {}).get("columns") or {}
+        return (*columns.get("lead", ()), *columns.get("text", ()))
+
+    @property
     def tuned_threshold(self) -> float:
         """The threshold of the best F1 on the validation documents."""
         if self._tuned is None:
@@ -153,11 +162,11 @@ class Predictor:
         return self._tuned
 
     @torch.inference_mode()
-    def logits(self, texts: Sequence[str]) -> Tensor:
+    def logits(self, texts: Sequence[Text]) -> Tensor:
         """Score each text against the current labels: [B, K]."""
         return self._score(self._encode(texts))
 
-    def _encode(self, texts: Sequence[str]) -> Texts:
+    def _encode(self, texts: Sequence[Text]) -> Texts:
         documents = Texts.from_flat(*self.language.text.documents(texts))
         return Texts(*(part.to(self.device) for part in documents))
 
@@ -171,7 +180,7 @@ class Predictor:
 
     @torch.inference_mode()
     def _label(
-        self, texts: Sequence[str], top_k: int | None, threshold: float | None
+        self, texts: Sequence[Text], top_k: int | None, threshold: float | None
     ) -> Iterator[Prediction]:
         documents = self._encode(texts)
         logits = self._score(documents)

@@ -425,10 +425,19 @@ def test_start_from_a_linear_layer():
     assert all(torch.equal(after[key], before[key]) for key in after)
 
 
-@pytest.mark.parametrize("names", ["LN", "N", "NLR"], ids=["order", "fewer", "more"])
-def test_start_from_a_linear_layer_with_other_labels(names):
-    labels = LABELS | {"german": LabelSet([*names], ["ratte"] * len(names), [1] * len(names))}
-    with pytest.raises(InputError, match=r"corpus' labels \(german\) are not those of the checkp"):
+def test_start_from_a_linear_layer_with_its_labels_in_another_order():
+    labels = LABELS | {"german": LabelSet([*"LN"], ["ratte"] * 2, [1] * 2)}
+    before, after = started_from_linear(labels)
+    for key, value in after.items():
+        linear = key.startswith("scorers.german.output.")
+        assert torch.equal(value, before[key][[1, 0]] if linear else before[key])
+
+
+def test_start_from_a_linear_layer_with_a_new_label():
+    labels = LABELS | {"german": LabelSet([*"NLR"], ["ratte"] * 3, [1] * 3)}
+    with pytest.raises(
+        InputError, match=r"1 of the corpus' labels \(german; such as 'R'\) are none"
+    ):
         started_from_linear(labels)
 
 

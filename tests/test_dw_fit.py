@@ -2,6 +2,8 @@
 
 import csv
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import dw_runs
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 import runs
 import torch
+import yaml
 from sklearn.metrics import precision_recall_fscore_support
 
 import gile_lightning
@@ -140,6 +143,34 @@ def test_predict_needs_the_language(run, tmp_path):
     assert len(json.loads(done.printed)["labels"]) == 2
 
 
+def test_predict_takes_the_columns_of_training(run, tmp_path):
+    articles = raw("english")[:5]
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text("".join(json.dumps(article) + "\n" for article in articles))
+    arguments = ("--checkpoint", run.output, "--input", texts, "--language", "english")
+    done = runs.call(predict.main, *arguments)
+    model = gile_lightning.load(run.output, language="english")
+    pieces = [[a[k] for k in ("title", "teaser", "text") if a.get(k)] for a in articles]
+    found = [json.loads(line)["labels"] for line in done.printed.splitlines()]
+    expected = model.predict(pieces)
+    assert found == expected != model.predict([article["text"] for article in articles])
+
+
+def test_another_sharing_is_refused(run):
+    arguments = ("--checkpoint", run.output, "--model.sharing", "both")
+    done = runs.call(evaluate.main, *arguments)
+    assert done.status == 2
+    assert "set model.sharing as there" in done.errors
+
+
+def test_going_on_with_another_sharing_is_refused(run, tmp_path):
+    shutil.copytree(run.output, tmp_path / "run")
+    arguments = dw_runs.arguments(tmp_path / "run", "--ckpt_path", "last", epochs=3)
+    done = runs.call(fit.main, *arguments, "--model.sharing", "none")
+    assert done.status == 2
+    assert "the optimizer's state is that of another model" in done.errors
+
+
 def test_resumed_run_equals_an_unbroken_one(tmp_path):
     whole = dw_runs.trained("--data.samples_per_epoch", "90", "--checkpoint_every", "4")
     output = tmp_path / "run"
@@ -189,15 +220,19 @@ def test_start_from_needs_a_language_of_the_model(run, tmp_path):
 def test_low_resource(tmp_path, monkeypatch):
     calls = []
 
-    def fake(args):
+    def fake(command):
+        *_, module = command[:3]
+        assert module == "gile_lightning.fit"
+        args = command[3:]
         calls.append(args)
         share = json.loads(args[args.index("--data.train_share") + 1])["german"]
         output = args[args.index("--output") + 1]
         Path(output).mkdir(parents=True, exist_ok=True)
         with open(f"{output}/metrics.json", "w") as file:
             json.dump({"test.micro.f1": 0.0, "german.own_epoch.test.micro.f1": share}, file)
+        return subprocess.CompletedProcess(command, 0)
 
-    monkeypatch.setattr(fit, "main", fake)
+    monkeypatch.setattr(subprocess, "run", fake)
     arguments = ("--config", dw_runs.CONFIG, "--language", "german", "--output", tmp_path)
     done = runs.call(low_resource.main, *arguments)
     assert done.result["mean"] == pytest.approx({"tiny": 0.003, "small": 0.03, "medium": 0.3})
@@ -209,6 +244,8 @@ def test_low_resource(tmp_path, monkeypatch):
     assert "small" in done.printed
     refused = runs.call(low_resource.main, *arguments, "--levels", "smal")
     assert "did you mean 'small'" in refused.errors
+    refused = runs.call(low_resource.main, *arguments, "--model.sharing", "both")
+    assert "holds the runs of other arguments" in refused.errors
 
 
 def test_low_resource_run(tmp_path):
@@ -219,7 +256,9 @@ def test_low_resource_run(tmp_path):
         *("--language", "german", "--output", tmp_path / "low", "--levels", "medium"),
     )
     assert done.status is None, done.errors
-    trained = round(0.5 * len(raw("german", "train")))
     metrics = json.loads((tmp_path / "low/share-0.5/metrics.json").read_text())
     assert metrics["test.micro.threshold"] == 0.3
-    assert f"{trained} of" in done.printed
+    assert metrics["test.micro.f1"] == done.result["f1"]["0.5"]
+    for share in (0.1, 0.5):
+        config = yaml.safe_load((tmp_path / f"low/share-{share}/config.yaml").read_text())
+        assert config["data"]["init_args"]["train_share"] == {"german": share}

@@ -459,12 +459,20 @@ def test_start_from(files, run, again, tmp_path):
     assert {key for key in last if torch.equal(last[key], now[key])} == embeddings
 
 
-def test_start_from_with_other_labels_of_a_linear_model(files, linear, tmp_path):
+def test_start_from_a_linear_model(files, linear, tmp_path):
     """The corpus' labels are numbered by frequency, the authors' are not."""
-    given = ("--output", tmp_path / "x", *data_of(files), "--trainer.max_epochs", 1)
-    done = runs.call(fit.main, "--start_from", linear[2], *given)
-    assert done.status == 2
-    assert "knows its labels by number, and the corpus' labels (english) are not" in done.errors
+    output = tmp_path / "x"
+    given = (*data_of(files), "--trainer.max_epochs", 1, "--model.optimizer.lr", 1e-30)
+    done = runs.call(fit.main, "--start_from", linear[2], "--output", output, *given)
+    assert done.status is None, done.errors
+    before = torch.load(linear[2] / "checkpoints/best.ckpt", weights_only=True)
+    after = torch.load(output / "checkpoints/best.ckpt", weights_only=True)
+    old, new = (c[STATE]["languages"]["english"]["labels"]["names"] for c in (before, after))
+    assert new != old
+    assert sorted(new) == sorted(old)
+    key = "scorers.english.output.linear.weight"
+    ids = [old.index(name) for name in new]
+    torch.testing.assert_close(after["state_dict"][key], before["state_dict"][key][ids])
 
 
 def test_resuming_needs_more_than_weights(files, run, tmp_path):

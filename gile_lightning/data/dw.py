@@ -51,11 +51,12 @@ class DW(Multilingual):
 
     Args:
         path: see above.
-        word_vectors: the folder with the languages' word vectors (``english.pkl.gz``, ...).
+        word_vectors: the folder with the languages' word vectors (``english.pkl.gz``, ...);
+            not needed to score a model that has them, unless the corpus is of word ids.
         languages: names of the languages; others than the paper's by their ISO 639-1 code.
         label_set: general or specific labels, where a corpus has both: as two columns of these
             names, or as two folders of these names (``general``, ``dw_general``) in the authors'
-            format.
+            format. Otherwise the labels are those that there are.
         columns: which column is what, for documents that are not in the authors' format.
         train_share: share of the training documents that is used, by language: the low-resource
             protocol (paper, Table 7) cuts the target language's.
@@ -113,11 +114,6 @@ class DW(Multilingual):
         self.directory = cache / f"builtin-news-{news.VERSION}-{kind}{builtin_documents}"
         if path is None:
             path, word_vectors = str(self.directory), self.directory / "word_vectors"
-        elif word_vectors is None:
-            raise InputError(
-                "no word vectors: set --data.word_vectors to the folder that has them, a file per "
-                "language (english.pkl.gz, english.txt.gz, ...)"
-            )
         _check(languages, train_share or {}, self.path is None)
         released = _released(Path(path).expanduser(), label_set)
         parts: dict[str, DocumentDataModule] = {}
@@ -133,6 +129,7 @@ class DW(Multilingual):
                 "max_sentence_words": max_sentence_words,
                 "max_document_words": max_sentences * max_sentence_words,
                 "max_label_words": max_label_words,
+                "sentences": LANGUAGES.get(language, language),  # also for texts to come
                 "split_seed": split_seed,
                 "cache_dir": cache_dir,
                 "seed": seed,
@@ -144,7 +141,6 @@ class DW(Multilingual):
                     path,
                     label_set,
                     columns=columns,
-                    sentences=LANGUAGES.get(language, language),
                     validation_size=validation_size,
                     test_size=test_size,
                     max_broken_lines=max_broken_lines,
@@ -172,6 +168,12 @@ class DW(Multilingual):
                         progress=True,
                     )
                     partial.replace(self.directory)
+        for part in self.parts.values():
+            if part.word_vectors is None and part.known is None and part.text is None:
+                raise InputError(
+                    "no word vectors: set --data.word_vectors to the folder that has them, a file "
+                    "per language (english.pkl.gz, english.txt.gz, ...)"
+                )
         super().prepare_data()
 
 

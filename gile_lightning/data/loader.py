@@ -65,6 +65,7 @@ class RaggedLoader:
         self.epoch = 0
         self._start = 0
         self._next = (0, 0)  # the epoch and batch after the one last given out
+
         if shuffle and self.documents < world_size:
             raise InputError(
                 f"{self.documents} training documents are too few for {world_size} processes"

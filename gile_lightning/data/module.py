@@ -26,7 +26,7 @@ from gile_lightning.data.text import UNKNOWN, TextEncoder, unambiguous
 from gile_lightning.data.word_vectors import WordVectors, find_word_vectors, read_word_vectors
 from gile_lightning.errors import InputError, positive
 
-FORMAT = 2  # of the encoded shards; raised when the same input would be encoded differently
+FORMAT = 3  # of the encoded shards; raised when the same input would be encoded differently
 VECTORS = "vectors.npy"  # the word vectors that came with a corpus, beside its shards
 
 
@@ -130,6 +130,7 @@ class DocumentDataModule(TextDataModule):
         self.cache_dir = Path(cache_dir).expanduser() if cache_dir else default_cache()
         self.language = language
         self.samples_per_epoch = samples_per_epoch
+        self.repeat: int | None = None  # documents per epoch, where another language has more
         self.train_share = train_share
         self.seed = seed
         self.known: Language | None = None
@@ -172,7 +173,8 @@ class DocumentDataModule(TextDataModule):
     def _of(self, languages: dict[str, Language]) -> Language:
         if self.language not in languages:
             raise InputError(
-                f"the model knows {', '.join(languages)}, not {self.language}: set --data.language"
+                f"the model knows {', '.join(languages)}, not {self.language}: set "
+                "data.languages (or data.language, where there is one)"
             )
         return languages[self.language]
 
@@ -316,6 +318,7 @@ class DocumentDataModule(TextDataModule):
             batch_size,
             shuffle=shuffle,
             samples=self.samples_per_epoch if shuffle else None,
+            repeat=self.repeat if shuffle else None,
             seed=self.seed,
             rank=trainer.global_rank if trainer else 0,
             world_size=trainer.world_size if trainer else 1,

@@ -84,12 +84,10 @@ class Multilingual(TextDataModule):
 
     def train_dataloader(self) -> "SideBySide":
         """Shuffled training batches of all languages."""
-        loaders = self._loaders("train_dataloader")
-        longest = max(loader.documents for loader in loaders.values())
-        for loader in loaders.values():
-            if loader.samples is None:
-                loader.repeat = longest
-        return SideBySide(loaders)
+        longest = max(len(part.split("train")) for part in self.parts.values())
+        for part in self.parts.values():
+            part.repeat = longest
+        return SideBySide(self._loaders("train_dataloader"))
 
     def val_dataloader(self) -> "OneByOne":
         """Validation batches, in order."""

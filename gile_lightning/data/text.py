@@ -118,7 +118,7 @@ class TextEncoder:
             return [word for word in text if word in self._ids]
         return list(_known_words(text, self._ids))
 
-    def split(self, pieces: Iterable[str | list[str]]) -> list[list[str]]:
+    def split(self, pieces: Sequence[str | list[str]] | Sequence[str]) -> list[list[str]]:
         """Split the pieces of a document into sentences of words, truncated."""
         sentences: list[list[str]] = []
         room, longest = self.max_document_words, self.max_sentence_words
@@ -145,10 +145,13 @@ class TextEncoder:
         return [self._ids.get(word, unknown) for word in words]
 
     def documents(
-        self, texts: Iterable[str]
+        self, texts: Iterable[str | Sequence[str]]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-        """Encode documents as flat ids [N], words per sentence [S] and sentences each [B]."""
-        documents = [self.split([text]) for text in texts]
+        """Encode documents as flat ids [N], words per sentence [S] and sentences each [B].
+
+        A document is one text, or several pieces such as title and text.
+        """
+        documents = [self.split([text] if isinstance(text, str) else text) for text in texts]
         sentences = [self.word_ids(sentence) for document in documents for sentence in document]
         return *_flat(sentences), np.array([len(d) for d in documents], dtype=np.int64)
 

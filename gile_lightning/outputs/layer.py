@@ -28,6 +28,10 @@ class OutputLayer(nn.Module, ABC):
         for name in self.shared:
             setattr(self, name, getattr(other, name))
 
+    def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:
+        """Return a stored state as that of the labels ``ids`` alone, for layers with label ids."""
+        return state
+
     @abstractmethod
     def project_labels(self, labels: Tensor) -> Tensor:
         """Compute what depends on the labels alone, once for any number of documents."""

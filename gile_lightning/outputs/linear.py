@@ -26,6 +26,10 @@ class Linear(OutputLayer):
         super().__init__()
         self.linear = nn.Linear(document_dim, label_count)
 
+    def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:
+        """Return the weights and biases of the labels ``ids`` alone."""
+        return {key: value[ids] for key, value in state.items()}
+
     def project_labels(self, labels: Tensor) -> Tensor:
         """Return weights and bias [K, d_h + 1] of the label ids [K]."""
         return torch.cat([self.linear.weight, self.linear.bias.unsqueeze(-1)], -1)[labels]

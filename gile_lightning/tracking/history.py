@@ -29,6 +29,10 @@ class History(lightning.Callback):
         """Documents trained on per second of training, validation left out."""
         return self.documents / self.seconds if self.seconds else float("nan")
 
+    def on_train_start(self, *args: Any) -> None:
+        """Start the clock; a resumed run may begin within an epoch."""
+        self._mark = time.perf_counter()
+
     def on_train_epoch_start(self, *args: Any) -> None:
         """Start the clock."""
         self._mark = time.perf_counter()

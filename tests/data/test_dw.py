@@ -362,7 +362,7 @@ def test_authors_format(prepared, write):
     np.testing.assert_array_equal(data.vectors("english")[:3], [[0, 1], [1, 1], [2, 1]])
     text = data.languages["english"].text
     assert (text.max_sentences, text.max_sentence_words, text.max_document_words) == (30, 30, 900)
-    assert text.sentences is None
+    assert text.sentences == "en"  # of texts to come: these are split already
 
 
 @pytest.mark.parametrize("prefix", ["", "dw_"])
@@ -387,7 +387,7 @@ def test_no_word_vectors(make, raw):
     with pytest.raises(
         InputError, match=r"no word vectors: set --data\.word_vectors to the folder"
     ):
-        make(raw, word_vectors=None)
+        make(raw, word_vectors=None).prepare_data()
 
 
 def test_word_vectors_of_a_language_are_missing(make, raw, vectors):
