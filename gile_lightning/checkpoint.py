@@ -47,7 +47,7 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         return _read(Path(path), map_location)
 
 
-def find_checkpoint(path: Path | str) -> Path:
+def find_checkpoint(path: Path | str, key: str = "--checkpoint") -> Path:
     """Return a checkpoint file, given it or its run folder (the best one there).
 
     Raises:
@@ -61,16 +61,16 @@ def find_checkpoint(path: Path | str) -> Path:
             return path / name
     if path.is_dir():
         raise InputError(f"{path}: no {BEST} or {LAST} there; is it a run folder?")
-    raise InputError(f"{path}: no such file or folder (--checkpoint)")
+    raise InputError(f"{path}: no such file or folder ({key})")
 
 
-def read_checkpoint(path: Path | str) -> dict[str, Any]:
+def read_checkpoint(path: Path | str, key: str = "--checkpoint") -> dict[str, Any]:
     """Read a checkpoint of ours; no code in it is run.
 
     Raises:
         InputError: the file is missing, is no checkpoint, or is one of another program.
     """
-    return _read(find_checkpoint(path), "cpu")
+    return _read(find_checkpoint(path, key), "cpu")
 
 
 def _read(file: Path, map_location: Any) -> dict[str, Any]:

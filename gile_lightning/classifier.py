@@ -187,7 +187,7 @@ class TextClassifier(lightning.LightningModule):
         vectors = data.vectors(name)
         embedding: WordEmbedding = self.scorer(name).embedding  # type: ignore[assignment]
         if vectors is not None:
-            embedding.set_vectors(vectors)
+            embedding.set_vectors(vectors, f"the corpus' word vectors ({name})")
         else:
             embedding.load_vectors(self.languages[name].text.vocabulary)
         return vectors is not None

@@ -43,6 +43,7 @@ class Sizes(lightning.Callback):
 def quiet() -> None:
     """Leave out the libraries' messages that tell a user nothing."""
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*")
+    warnings.filterwarnings("ignore", message=r"The number of training batches .* is smaller")
     warnings.filterwarnings(
         "ignore", message=r"Checkpoint directory .* is not empty"
     )  # a resumed run

@@ -26,19 +26,21 @@ DESCRIPTION = (
     "configuration, every key of which can be set here."
 )
 
+_START = "--start_from"
+
 
 @command
 def main(args: list[str] | None = None) -> dict[str, Any]:
     """Run the command; returns what `metrics.json` holds."""
     args = list(sys.argv[1:] if args is None else args)
     with ExitStack() as stack:
-        start = option(args, "--start_from")
+        start = option(args, _START)
         if start is not None:
-            config = stack.enter_context(stored_configuration(read_checkpoint(start)))
+            config = stack.enter_context(stored_configuration(read_checkpoint(start, _START)))
             args = ["--config", config, *args]
         cli = GileCLI(args, "python -m gile_lightning.fit", DESCRIPTION)
     if cli.config.start_from is not None:  # perhaps from the configuration of such a run
-        start_from(cli.model, cli.datamodule, read_checkpoint(cli.config.start_from))
+        start_from(cli.model, cli.datamodule, read_checkpoint(cli.config.start_from, _START))
     try:
         return fit(cli)
     finally:

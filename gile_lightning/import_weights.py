@@ -3,7 +3,6 @@
 python -m gile_lightning.import_weights FILE.h5 --args args.json --output DIR
 """
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -90,6 +89,12 @@ def import_weights(
             "thresholds": {},
         },
     }
+    say(
+        f"{file.name}: {', '.join(known)}; {model.layer_kind} layers, sharing {model.sharing}, "
+        f"{'linear output' if model.joint_dim is None else f'GILE with d_j = {model.joint_dim}'}; "
+        f"{'no words' if word_vectors is None else 'words'}, "
+        f"{'no labels' if labels is None else 'labels'}"
+    )
     AtomicCheckpointIO().save_checkpoint(checkpoint, folder / BEST)
     (folder / CONFIG).write_text(config, encoding="utf-8")
     return folder
@@ -192,8 +197,6 @@ def main(args: list[str] | None = None) -> Path:
     """Run the command; returns the run folder."""
     given = parse(import_weights, args, "python -m gile_lightning.import_weights", positional=True)
     folder = import_weights(**given)
-    state = json.dumps({key: str(value) for key, value in given.items() if value is not None})
-    say(f"imported {state}")
     say(f"run folder: {folder}")
     return folder
 

@@ -13,7 +13,7 @@ from gile_lightning.checkpoint import load_classifier, read_checkpoint
 from gile_lightning.classifier import TextClassifier
 from gile_lightning.data.corpus import read_labels
 from gile_lightning.data.ragged import Texts
-from gile_lightning.errors import InputError, positive
+from gile_lightning.errors import InputError, nearest, positive
 from gile_lightning.scorer import LabelTexts, project_all
 
 Prediction = list[dict[str, Any]]
@@ -52,10 +52,16 @@ class Predictor:
     ) -> None:
         names = list(classifier.languages)
         if language is None and len(names) > 1:
-            raise InputError(f"the model has several languages ({', '.join(names)}): choose one")
+            raise InputError(
+                f"the model has several languages ({', '.join(names)}): choose one (--language, or "
+                "language=... from Python)"
+            )
         name = language or names[0]
         if name not in names:
-            raise InputError(f"the model has no {name!r}; its languages are {', '.join(names)}")
+            raise InputError(
+                f"the model has no {name!r}; its languages are {', '.join(names)}"
+                f"{nearest(name, names)}"
+            )
         try:
             self.classifier = classifier.to(device).eval()
         except (AssertionError, RuntimeError) as error:  # no such device, or none here
@@ -90,7 +96,7 @@ class Predictor:
                 "the labels it was trained on; train one with gile_lightning.outputs.GILE to "
                 "score others"
             )
-        texts = _label_texts(labels)
+        texts = _label_texts(labels, by_name=self.language.text.known_words_only)
         flat = self.language.text.labels(texts.values())
         empty = [name for name, words in zip(texts, flat[1], strict=True) if not words]
         if empty:
@@ -138,6 +144,8 @@ class Predictor:
         """Label texts one after another, in batches, without keeping them."""
         if threshold == "tuned":
             threshold = self.tuned_threshold
+        if isinstance(threshold, float) and not threshold <= 1:
+            raise InputError(f"threshold is {threshold:g}; no probability is above it")
         if top_k is not None:
             positive(top_k=top_k)
         positive(batch_size=batch_size)
@@ -167,6 +175,9 @@ class Predictor:
         return self._score(self._encode(texts))
 
     def _encode(self, texts: Sequence[Text]) -> Texts:
+        for text in texts:
+            if not isinstance(text, str | list | tuple):
+                raise InputError(f"a text is a string or a list of strings, not {text!r:.60}")
         documents = Texts.from_flat(*self.language.text.documents(texts))
         return Texts(*(part.to(self.device) for part in documents))
 
@@ -200,8 +211,8 @@ class Predictor:
         return project_all(self.scorer, labels, self.language.labels.seen)
 
 
-def _label_texts(labels: Labels) -> dict[str, str]:
-    """Return descriptions by name, checked."""
+def _label_texts(labels: Labels, by_name: bool = False) -> dict[str, str]:
+    """Return descriptions by name, checked; a label may be described by its name if ``by_name``."""
     if isinstance(labels, Path | str):
         records: Iterable[tuple[str, str, str]] = read_labels(labels)
     elif isinstance(labels, Mapping):
@@ -218,7 +229,8 @@ def _label_texts(labels: Labels) -> dict[str, str]:
             raise InputError(f"{where}: a label needs a name")
         if name in texts:
             raise InputError(f"{where}: the label {name!r} is there already at {places[name]}")
-        if not description.strip():
+        description = description.strip() or (name if by_name else "")
+        if not description:
             raise InputError(f"{where}: the label {name!r} has no description to score it by")
         texts[name], places[name] = description, where
     if not texts:

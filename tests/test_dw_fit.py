@@ -163,6 +163,7 @@ def test_another_sharing_is_refused(run):
     assert "set model.sharing as there" in done.errors
 
 
+@pytest.mark.filterwarnings("ignore:The dirpath has changed")
 def test_going_on_with_another_sharing_is_refused(run, tmp_path):
     shutil.copytree(run.output, tmp_path / "run")
     arguments = dw_runs.arguments(tmp_path / "run", "--ckpt_path", "last", epochs=3)

@@ -13,12 +13,12 @@ from gile_lightning.data.text import TextEncoder
 
 ROOT = Path(__file__).parents[1]
 LABELS = {"english": 327, "german": 367}
-SHORT = {"E.": "gile_lightning.encoders.", "O.": "gile_lightning.outputs."}
+SHORT = {"$E.": "gile_lightning.encoders.", "$O.": "gile_lightning.outputs."}
 
 MONO, BOTH = ["english"], ["english", "german"]
-NN, HNN = "--model.encoder E.Mean", "--model.encoder E.HNN"
-LINEAR = "--model.output O.Linear"
-GRU, BIGRU = "--model.encoder.layer E.GRU", "--model.encoder.layer E.BiGRU"
+NN, HNN = "--model.encoder $E.Mean", "--model.encoder $E.HNN"
+LINEAR = "--model.output $O.Linear"
+GRU, BIGRU = "--model.encoder.layer $E.GRU", "--model.encoder.layer $E.BiGRU"
 
 
 def sharing(kind):
@@ -45,11 +45,11 @@ SYSTEMS = {
     "HAN-biGRU": (MONO, [BIGRU, LINEAR], 346_002 + 201 * 327),
     "GILE-HAN-GRU": (MONO, [GRU], 123_002 + JOINT),
     "GILE-HAN-biGRU": (MONO, [BIGRU], 402_622),
-    "BIL-HAN [N16]": (MONO, ["--model.output O.Bilinear"], 34_602 + 4_000),
-    "BIL-HAN [YH15]": (MONO, ["--model.output O.JointBilinear"], 34_602 + 4_000 + 10_000),
+    "BIL-HAN [N16]": (MONO, ["--model.output $O.Bilinear"], 34_602 + 4_000),
+    "BIL-HAN [YH15]": (MONO, ["--model.output $O.JointBilinear"], 34_602 + 4_000 + 10_000),
     "constrained": (MONO, ["--model.output.joint_dim 100"], 34_602 + 41 * 100 + 101 * 100 + 101),
-    "only label": (MONO, ["--model.output O.GILEOnlyLabel"], 34_602 + 41 * 100 + 101),
-    "only input": (MONO, ["--model.output O.GILEOnlyInput"], 34_602 + 101 * 40 + 41),
+    "only label": (MONO, ["--model.output $O.GILEOnlyLabel"], 34_602 + 41 * 100 + 101),
+    "only input": (MONO, ["--model.output $O.GILEOnlyInput"], 34_602 + 101 * 40 + 41),
 }
 
 
@@ -64,7 +64,7 @@ def test_system_is_an_override_of_the_file(system, tmp_path):
     text = " ".join(overrides)
     for short, long in SHORT.items():
         text = text.replace(f" {short}", f" {long}")
-    names = "[" + ", ".join(f'"{name}"' for name in languages) + "]"
+    names = ",".join(languages)
     args = ["--config", str(ROOT / "sweeps/dw.yaml"), "--data.languages", names, *text.split()]
     args += ["--output", str(tmp_path / "run"), "--trainer.logger", "false"]
     cli = GileCLI([*args, "--trainer.accelerator", "cpu"], "fit", "")
@@ -76,10 +76,10 @@ def test_system_is_an_override_of_the_file(system, tmp_path):
 
 def test_readme_shows_these_overrides():
     readme = (ROOT / "README.md").read_text()
-    shown = set(re.findall(r"[EO]\.\w+|sharing \w+|joint_dim \d+", readme))
+    shown = set(re.findall(r"\$[EO]\.\w+|sharing \w+|joint_dim \d+", readme))
     wanted = {
         part
         for _, overrides, _ in SYSTEMS.values()
-        for part in re.findall(r"[EO]\.\w+|sharing \w+|joint_dim \d+", " ".join(overrides))
+        for part in re.findall(r"\$[EO]\.\w+|sharing \w+|joint_dim \d+", " ".join(overrides))
     }
     assert wanted - {"sharing attention", "sharing both"} <= shown  # listed behind the first

@@ -330,7 +330,6 @@ def read_labels(
         if not isinstance(name, str) or not name:
             raise InputError(
                 f"{where}: a label needs a 'name'; the keys are {', '.join(fields) or 'none'}"
-                f"{nearest('name', fields)}"
             )
         yield where, name, str(fields.get("description") or "").strip()
 

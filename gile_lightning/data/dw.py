@@ -53,7 +53,8 @@ class DW(Multilingual):
         path: see above.
         word_vectors: the folder with the languages' word vectors (``english.pkl.gz``, ...);
             not needed to score a model that has them, unless the corpus is of word ids.
-        languages: names of the languages; others than the paper's by their ISO 639-1 code.
+        languages: names of the languages, as a list or with commas between them; others than the
+            paper's by their ISO 639-1 code.
         label_set: general or specific labels, where a corpus has both: as two columns of these
             names, or as two folders of these names (``general``, ``dw_general``) in the authors'
             format. Otherwise the labels are those that there are.
@@ -81,7 +82,7 @@ class DW(Multilingual):
         self,
         path: str | None = None,
         word_vectors: Path | None = None,
-        languages: Sequence[str] = ("english", "german"),
+        languages: list[str] | str = "english,german",
         label_set: LabelKind = "general",
         *,
         columns: Columns = _COLUMNS,
@@ -106,6 +107,8 @@ class DW(Multilingual):
             max_sentences=max_sentences,
             max_sentence_words=max_sentence_words,
         )
+        if isinstance(languages, str):
+            languages = [name.strip() for name in languages.split(",")]
         self.path = path
         self.builtin_documents = builtin_documents
         self.builtin_paper_labels = builtin_paper_labels
@@ -115,6 +118,11 @@ class DW(Multilingual):
         if path is None:
             path, word_vectors = str(self.directory), self.directory / "word_vectors"
         _check(languages, train_share or {}, self.path is None)
+        if len(languages) > 1 and word_vectors is not None and Path(word_vectors).is_file():
+            raise InputError(
+                f"{word_vectors}: one file for {len(languages)} languages; set --data.word_vectors "
+                "to a folder with a file for each"
+            )
         released = _released(Path(path).expanduser(), label_set)
         parts: dict[str, DocumentDataModule] = {}
         for language in languages:

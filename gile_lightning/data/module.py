@@ -174,7 +174,7 @@ class DocumentDataModule(TextDataModule):
         if self.language not in languages:
             raise InputError(
                 f"the model knows {', '.join(languages)}, not {self.language}: set "
-                "data.languages (or data.language, where there is one)"
+                "--data.languages (--data.language where there is one)"
             )
         return languages[self.language]
 
@@ -183,6 +183,8 @@ class DocumentDataModule(TextDataModule):
         if self.word_vectors is None:
             return None
         path = Path(self.word_vectors).expanduser()
+        if not path.exists():
+            raise InputError(f"{path}: no such file or folder (--data.word_vectors)")
         return find_word_vectors(path, self.language) if path.is_dir() else path
 
     def vector_words(self) -> list[str]:

@@ -27,6 +27,9 @@ class Skipped:
         }
 
 
+_LOSSES = ("documents without a described label", "documents without a word")
+
+
 def describe(meta: Mapping[str, Any]) -> str:
     """Describe an encoded corpus in a few lines: sizes, labels and what was left out."""
     counts = meta["counts"]
@@ -41,4 +44,8 @@ def describe(meta: Mapping[str, Any]) -> str:
     for reason, case in meta["skipped"].items():
         first = f" (first: {case['first']})" if case["first"] else ""
         lines.append(f"left out: {case['count']:,} {reason}{first}")
+    kept = sum(counts["documents"].values())
+    lost = sum(meta["skipped"].get(reason, {"count": 0})["count"] for reason in _LOSSES)
+    if lost > kept:
+        lines.append(f"warning: {lost:,} documents were left out, more than the {kept:,} kept")
     return "\n".join(lines)

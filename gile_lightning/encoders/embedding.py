@@ -45,7 +45,7 @@ class WordEmbedding(nn.Embedding):
         """Draw all vectors anew."""
         nn.init.uniform_(self.weight, -0.05, 0.05)
 
-    def set_vectors(self, vectors: Tensor) -> None:
+    def set_vectors(self, vectors: Tensor, whose: str = "the corpus' word vectors") -> None:
         """Take over given vectors [V, dim], one per word of the vocabulary.
 
         Raises:
@@ -53,9 +53,9 @@ class WordEmbedding(nn.Embedding):
         """
         if vectors.shape != self.weight.shape:
             raise InputError(
-                f"the corpus' word vectors are {vectors.shape[1]}-dimensional, the model's "
-                f"embedding has dim {self.embedding_dim}: set --model.embedding.dim "
-                f"{vectors.shape[1]}"
+                f"{whose} are {vectors.shape[1]}-dimensional, the model's embedding has dim "
+                f"{self.embedding_dim}: set --model.embedding.dim {vectors.shape[1]} (one "
+                "size for all languages)"
             )
         with torch.no_grad():
             self.weight.copy_(vectors)
