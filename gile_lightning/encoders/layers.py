@@ -28,7 +28,7 @@ class Dense(nn.Module):
 
     def forward(self, values: Tensor, lengths: Tensor) -> Tensor:
         """Map flat vectors [N, input_dim] of segments of the given lengths [S] to [N, dim]."""
-        states: Tensor = self.linear(values).relu()
+        states: Tensor = self.linear(values).relu_()
         return states
 
 

@@ -1,15 +1,21 @@
 """From the states of a segment's words to one vector for the segment."""
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from gile_lightning.data.ragged import segment_ids, segment_starts
 
 
-def segment_softmax(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Softmax of flat scores [N] within each segment of the given lengths [S]."""
-    ids = segment_ids(lengths)
+def segment_softmax(scores: Tensor, lengths: Tensor, ids: Tensor | None = None) -> Tensor:
+    """Softmax of flat scores [N] within each segment of the given lengths [S].
+
+    ``ids`` are those of `segment_ids`, if they are at hand.
+    """
+    ids = segment_ids(lengths) if ids is None else ids
     highest = torch.segment_reduce(scores.detach(), "max", lengths=lengths, unsafe=True)
     exponentials = (scores - highest[ids]).exp()
     totals = exponentials.new_zeros(len(lengths)).index_add(0, ids, exponentials)
@@ -33,6 +39,35 @@ def segment_mean(values: Tensor, lengths: Tensor) -> Tensor:
     return segment_sum(values, lengths) / lengths.clamp(min=1).unsqueeze(-1)
 
 
+class Attend(torch.autograd.Function):
+    """Sum of flat states [N, d], weighted by the softmax of scores [N], in each segment: [S, d].
+
+    The same as `segment_sum` with weights of `segment_softmax`. The gradients are written out
+    because autograd takes longer for them: with g the gradient of a segment's sum, that of its
+    state h_t is a_t g and that of its score a_t (h_t · g - Σ_j a_j h_j · g).
+    """
+
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, scores: Tensor, lengths: Tensor) -> Tensor:
+        """Pool states [N, d] with scores [N] of segments of the given lengths [S] to [S, d]."""
+        ids = segment_ids(lengths)
+        weights = segment_softmax(scores, lengths, ids)
+        pooled = segment_sum(states, lengths, weights)
+        ctx.save_for_backward(states, weights, ids, pooled)
+        return pooled
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
+        """Return the gradients of the states [N, d] and scores [N]."""
+        states, weights, ids, pooled = ctx.saved_tensors
+        of_words = gradient.index_select(0, ids)
+        along = torch.linalg.vecdot(states, of_words)  # h_t · g
+        mean = torch.linalg.vecdot(pooled, gradient)  # Σ_j a_j h_j · g
+        of_scores = weights * (along - mean.index_select(0, ids))
+        return of_words.mul_(weights.unsqueeze(-1)), of_scores, None
+
+
 class AttentionPooling(nn.Module):
     """The weighted mean of the states, with learned weights (paper, Eq. 2).
 
@@ -48,14 +83,19 @@ class AttentionPooling(nn.Module):
         self.hidden = nn.Linear(dim, dim)
         self.score = nn.Linear(dim, 1)
 
+    def scores(self, states: Tensor) -> Tensor:
+        """Return the attention scores [N], before the softmax."""
+        scores: Tensor = self.score(self.hidden(states).relu_())
+        return scores.squeeze(-1)
+
     def weights(self, states: Tensor, lengths: Tensor) -> Tensor:
         """Return the attention weights [N]; those of a segment sum to 1."""
-        scores: Tensor = self.score(self.hidden(states).relu())
-        return segment_softmax(scores.squeeze(-1), lengths)
+        return segment_softmax(self.scores(states), lengths)
 
     def forward(self, states: Tensor, lengths: Tensor) -> Tensor:
         """Pool states [N, dim] of segments of the given lengths [S] to [S, dim]."""
-        return segment_sum(states, lengths, self.weights(states, lengths))
+        pooled: Tensor = Attend.apply(states, self.scores(states), lengths)  # type: ignore[no-untyped-call]
+        return pooled
 
 
 class SumPooling(AttentionPooling):

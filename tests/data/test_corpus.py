@@ -364,7 +364,7 @@ def test_name_before_a_missing_description(corpus):
     [
         ("", "labels.jsonl: no JSON object in the file"),
         ('{"name": "a"}\n', "labels.jsonl: no label has a description"),
-        ('{"nam": "a", "text": "b"}\n', "labels.jsonl:1: a label needs a 'name'; the keys are nam, text"),
+        ('{"nam": "a", "text": "b"}\n', "l:1: a label needs a 'name'; the keys are nam, text"),
         ('{"name": 5, "description": "b"}\n', "labels.jsonl:1: a label needs a 'name'"),
         ('{"name": "", "description": "b"}\n', "labels.jsonl:1: a label needs a 'name'"),
         ('{"name": "a", "description": "b"}\n{}\n', "labels.jsonl:2: .* the keys are none"),
