@@ -24,7 +24,7 @@ LEVELS = {
 }
 """Shares of the target language's training documents (paper, section 4.2, Table 7)."""
 
-DESCRIPTION = """usage: python -m gile_lightning.low_resource --language TARGET --output DIR \
+DESCRIPTION = """usage: python -m gile_lightning.low_resource --language TARGET --output OUTPUT \
 [--levels tiny,small,medium] [what fit takes]
 
 Trains the model of a configuration on 0.1 to 0.5 (tiny), 1 to 5 (small) and 10 to 50 % (medium) of
