@@ -1,5 +1,6 @@
 import io
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -44,6 +45,11 @@ PARTS = {
 }
 
 
+def named(part):
+    """Name a case without the addresses of objects, which differ from process to process."""
+    return re.sub(r" at 0x\w+", "", str(part))
+
+
 @pytest.mark.parametrize(
     ("part", "described"),
     [
@@ -72,7 +78,7 @@ PARTS = {
             "gile_lightning.losses.binary_cross_entropy.binary_cross_entropy",
         ),
     ],
-    ids=str,
+    ids=named,
 )
 def test_describe(part, described):
     assert describe(part) == described
@@ -109,7 +115,7 @@ def local_parts():
         nn.ReLU(),
         *local_parts(),
     ],
-    ids=str,
+    ids=named,
 )
 @pytest.mark.parametrize("wrap", [lambda part: part, lambda part: partial(WAN, layer=part)])
 def test_what_cannot_be_rebuilt_is_refused(part, wrap):
