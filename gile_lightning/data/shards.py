@@ -61,10 +61,11 @@ class Shard:
         sentences = text.split(document.pieces)
         if not sentences:
             return False
+        local, before = self.local.__getitem__, len(self.words)
         for words in sentences:
-            self.words.extend(map(self.local.__getitem__, words))
+            self.words.extend(map(local, words))
             self.sentence_lengths.append(len(words))
-        self.word_counts.append(sum(map(len, sentences)))
+        self.word_counts.append(len(self.words) - before)
         self.document_lengths.append(len(sentences))
         self.labels.extend(labels)
         self.label_counts.append(len(labels))

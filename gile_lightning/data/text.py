@@ -1,5 +1,6 @@
 """From text to word ids: sentences, tokens, the vocabulary and truncation."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -121,12 +122,14 @@ class TextEncoder:
     def split(self, pieces: Sequence[str | list[str]] | Sequence[str]) -> list[list[str]]:
         """Split the pieces of a document into sentences of words, truncated."""
         sentences: list[list[str]] = []
-        room, longest = self.max_document_words, self.max_sentence_words
+        room, longest = self.max_document_words, self.max_sentence_words or math.inf
         for piece in pieces:
             for sentence in self._sentences(piece):
-                words = self.words(sentence)[: room if longest is None else min(room, longest)]
+                words = self.words(sentence)
                 if not words:
                     continue
+                if len(words) > longest or len(words) > room:
+                    words = words[: int(min(room, longest))]
                 sentences.append(words)
                 room -= len(words)
                 if not room or len(sentences) == self.max_sentences:
