@@ -7,8 +7,8 @@ import lightning
 from lightning.pytorch.callbacks import Checkpoint, EarlyStopping
 from torch import Tensor
 
+from gile_lightning.base import LOGGED
 from gile_lightning.checkpoint import LAST
-from gile_lightning.classifier import LOGGED
 from gile_lightning.errors import InputError, nearest, positive
 
 PRECISION = "val/average_precision"

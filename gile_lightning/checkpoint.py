@@ -10,7 +10,8 @@ import torch
 from jsonargparse import ArgumentError
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
-from gile_lightning.classifier import STATE, TextClassifier
+from gile_lightning.base import STATE, Classifier
+from gile_lightning.classifier import TextClassifier
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.language import Language
 from gile_lightning.errors import InputError
@@ -84,7 +85,7 @@ def _read(file: Path, map_location: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", checkpoint)
 
 
-def load_classifier(checkpoint: dict[str, Any]) -> TextClassifier:
+def load_classifier(checkpoint: dict[str, Any]) -> Classifier:
     """Rebuild the model of a checkpoint that `read_checkpoint` returned."""
     if None in checkpoint[STATE].get("languages", {}).values():
         raise InputError(
@@ -93,13 +94,21 @@ def load_classifier(checkpoint: dict[str, Any]) -> TextClassifier:
         )
     try:
         _check_parts(checkpoint[STATE]["parts"])
-        classifier: TextClassifier = instantiate(TextClassifier, checkpoint[STATE]["parts"])
+        classifier: Classifier = instantiate(_system(checkpoint), checkpoint[STATE]["parts"])
     except (ArgumentError, ImportError, AttributeError) as error:
         raise InputError(
             f"the checkpoint names a part that is not to be had here: {error}"
         ) from error
     restore(classifier, checkpoint)
     return classifier
+
+
+def _system(checkpoint: dict[str, Any]) -> type[Classifier]:
+    path = checkpoint[STATE].get("class_path")
+    kind = TextClassifier if path is None else _import(path)
+    if not (isinstance(kind, type) and issubclass(kind, Classifier)):
+        raise InputError(f"the checkpoint names {path!r} as its model, which is none of ours")
+    return kind
 
 
 def _import(path: str) -> Any:
@@ -117,7 +126,8 @@ def _check_parts(part: Any, key: str = "") -> None:
             _check_parts(value, key)
     elif isinstance(part, dict) and "class_path" in part:
         kind = _import(part["class_path"])
-        if not (isinstance(kind, type) and issubclass(kind, _PARTS)):
+        estimator = str(getattr(kind, "__module__", "")).startswith("sklearn.")
+        if not (isinstance(kind, type) and (estimator or issubclass(kind, _PARTS))):
             raise InputError(f"the checkpoint names {part['class_path']!r}, no part of a model")
         _check_parts(part.get("init_args"), key)
     elif isinstance(part, dict):
@@ -127,7 +137,7 @@ def _check_parts(part: Any, key: str = "") -> None:
         raise InputError(f"the checkpoint names the function {part!r} as a part of the model")
 
 
-def restore(classifier: TextClassifier, checkpoint: dict[str, Any]) -> None:
+def restore(classifier: Classifier, checkpoint: dict[str, Any]) -> None:
     """Build an empty model as the checkpoint says, with its weights.
 
     Raises:
@@ -136,14 +146,12 @@ def restore(classifier: TextClassifier, checkpoint: dict[str, Any]) -> None:
     state = checkpoint[STATE]
     _check_parts(classifier.parts)  # evaluate makes them from the stored configuration
     classifier.config = state["config"]
-    classifier.build(languages_of(checkpoint), state.get("matched_dim"))
+    classifier.build(languages_of(checkpoint), state)
     classifier.thresholds = state.get("thresholds", {})
     classifier.load_state_dict(checkpoint["state_dict"])
 
 
-def start_from(
-    classifier: TextClassifier, data: TextDataModule, checkpoint: dict[str, Any]
-) -> None:
+def start_from(classifier: Classifier, data: TextDataModule, checkpoint: dict[str, Any]) -> None:
     """Let an empty model begin with a checkpoint's weights, for the labels of other data.
 
     The vocabularies are those of the checkpoint, if it holds them.

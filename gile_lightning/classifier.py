@@ -1,49 +1,32 @@
-"""The LightningModule."""
+"""The neural systems: any encoder with any output layer."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import lightning
-import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gile_lightning.base import NEW, STATE, Classifier, nothing
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch, Texts
-from gile_lightning.data.text import UNKNOWN, TextEncoder
 from gile_lightning.encoders import WAN, Encoder, Mean, WordEmbedding
 from gile_lightning.encoders.encoder import Sharing
 from gile_lightning.errors import InputError
-from gile_lightning.factories import describe
 from gile_lightning.losses import binary_cross_entropy
-from gile_lightning.metrics import SELECTION_THRESHOLD, paper_threshold
-from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, Evaluation
-from gile_lightning.metrics.summary import Scores, average
 from gile_lightning.outputs import GILE, OutputLayer
 from gile_lightning.sampling import LabelSampler, UniformLabels
 from gile_lightning.scorer import LabelTexts, Scorer, build_scorers, project_all
-
-STATE = "gile_lightning"  # the key of our own part of a checkpoint
-
-LOGGED = (
-    "ranking_loss",
-    "average_precision",
-    "one_error",
-    "precision_at_1",
-    "precision_at_5",
-    "f1",
-)
 
 LayerNorm = partial(nn.LayerNorm, elementwise_affine=False)
 Adam = partial(torch.optim.Adam, lr=1e-3, fused=True)
 
 
-class TextClassifier(lightning.LightningModule):
-    """Assigns labels to texts, in one or many languages.
+class TextClassifier(Classifier):
+    """Scores texts against labels with an encoder and an output layer.
 
     The parts are given as factories. Their sizes come from the data, so the modules are built
     when a data module is attached or a checkpoint is read. A language is one `Scorer`.
@@ -66,12 +49,7 @@ class TextClassifier(lightning.LightningModule):
             linear output layer never.
         language_loss: the languages' losses are averaged (paper, Eq. 16) or added up (released
             code).
-        threshold: of the probability, for precision, recall and F1; null for the paper's rule,
-            0.4 for a language with fewer than 400 labels, else 0.2 (its low-resource figures
-            have 0.3).
-        without_positive: how evaluation treats documents that have no label in the candidate
-            set: leave them out, or count them as the authors' released code does.
-        seed: of the label samples.
+        kwargs: see `Classifier`.
     """
 
     def __init__(
@@ -86,33 +64,21 @@ class TextClassifier(lightning.LightningModule):
         optimizer: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = Adam,
         sharing: Sharing = "none",
         language_loss: Literal["mean", "sum"] = "mean",
-        threshold: float | None = None,
-        without_positive: Literal["skip", "released"] = "skip",
-        seed: int = 1234,
+        **kwargs: Any,
     ) -> None:
-        super().__init__()
-        given = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
-        if threshold is not None and not 0 < threshold < 1:
-            raise InputError(f"model.threshold is {threshold:g}; a probability between 0 and 1")
-        self.parts: dict[str, Any] = describe(given)
-        self._make = given
-        self.config = ""
-        self.languages: dict[str, Language] = {}
-        self.by_language: dict[str, Scores] = {}
-        self.thresholds: dict[str, float] = {}  # of the best F1 on the validation documents
+        super().__init__(**kwargs)
+        self.keep(locals())
         self.scorers = nn.ModuleDict()
         self.label_texts = nn.ModuleDict()
-        self._evaluations = nn.ModuleDict()
-        self._projected: dict[str, Tensor] = {}
-        self._popularity: float | None = None
         self._matched_dim: int | None = None
         self._start: dict[str, Any] | None = None
 
     # --- building ---
 
-    def build(self, languages: dict[str, Language], matched_dim: int | None = None) -> None:
-        """Make the modules for these vocabularies and label sets."""
-        scorers = build_scorers(self._make, languages, self._make["sharing"], matched_dim)
+    def build(self, languages: dict[str, Language], state: Mapping[str, Any] = NEW) -> None:
+        """Make a scorer per language."""
+        known = state.get("matched_dim")
+        scorers = build_scorers(self.given, languages, self.given["sharing"], known)
         self.scorers.update(scorers)
         self._matched_dim = next(iter(scorers.values())).matched_dim
         self.use(languages)
@@ -125,23 +91,24 @@ class TextClassifier(lightning.LightningModule):
         Raises:
             InputError: a part refuses its settings.
         """
-        language = Language(TextEncoder([UNKNOWN]), LabelSet(["label"], ["text"], [1]))
+        super().check(names)
         with torch.device("meta"):
-            scorers = build_scorers(
-                self._make, dict.fromkeys(names, language), self._make["sharing"]
-            )
+            languages = dict.fromkeys(names, nothing())
+            scorers = build_scorers(self.given, languages, self.given["sharing"])
         vectors = getattr(next(iter(scorers.values())).embedding, "vectors", None)
         if vectors is not None and not Path(vectors).is_file():
             raise InputError(f"{vectors}: no such file (model.embedding.vectors)")
         self._optimizer([nn.Parameter(torch.zeros(1))])
-        Evaluation(language.labels, scores_unseen=False, threshold=self._make["threshold"])
+
+    def own_state(self) -> dict[str, Any]:
+        """Return the size of the matched joint space, which depends on all languages trained."""
+        return {"matched_dim": self._matched_dim}
 
     def use(self, languages: dict[str, Language]) -> None:
         """Score these label sets; the vocabularies and the seen labels must be the model's."""
-        self.languages = languages
+        super().use(languages)
         for name, language in languages.items():
-            flat = language.text.labels(language.labels.texts)
-            self.label_texts[name] = LabelTexts(Texts.from_flat(*flat)).to(self.device)
+            self.label_texts[name] = self._encoded(name, language.labels)
 
     def start_from(self, checkpoint: dict[str, Any]) -> None:
         """Begin with the weights of a checkpoint, in the languages of the data to come."""
@@ -158,29 +125,12 @@ class TextClassifier(lightning.LightningModule):
             InputError: the weights or word vectors do not fit.
         """
         start = self._start or {STATE: {}}
-        self.build(data.languages, start[STATE].get("matched_dim"))
+        self.build(data.languages, start[STATE])
         if self._start is not None:
             self._take_weights(self._start, data)
         elif not resumed:
             for name in data.languages:
                 self._take_vectors(name, data)
-
-    def setup(self, stage: str) -> None:
-        """Build the modules for the data module's languages, or check that they fit."""
-        data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
-        if not self.scorers:
-            self.attach(data, resumed=self.trainer.ckpt_path is not None)
-        elif stage == "test":
-            self.use(data.languages)
-        candidates = CANDIDATES if stage == "test" else CANDIDATES[:2]
-        for name, language in data.languages.items():
-            self._evaluations[name] = Evaluation(
-                language.labels,
-                self.scorer(name).output.scores_unseen,
-                candidates,
-                self._make["threshold"],
-                self._make["without_positive"],
-            )
 
     def _take_vectors(self, name: str, data: TextDataModule) -> bool:
         """Begin with the word vectors that the corpus brings, or those of the embedding's file."""
@@ -225,28 +175,6 @@ class TextClassifier(lightning.LightningModule):
         names = tuple(f"scorers.{name}." for name in self.languages)
         self.load_state_dict({k: v for k, v in weights.items() if k.startswith(names)})
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add what `on_load_checkpoint` needs to rebuild the model anywhere."""
-        checkpoint[STATE] = {
-            "parts": self.parts,
-            "languages": {name: language.state() for name, language in self.languages.items()},
-            "config": self.config,
-            "matched_dim": self._matched_dim,
-            "thresholds": self.thresholds,
-        }
-
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Check that the modules fit the checkpoint."""
-        state = checkpoint[STATE]
-        for name, language in self.languages.items():
-            stored = state["languages"].get(name)
-            if stored is None or Language.from_state(stored) != language:
-                raise InputError(
-                    "the checkpoint was trained with another corpus or other text settings "
-                    f"({name}); continue with the data it was trained on"
-                )
-        self.thresholds = state.get("thresholds", {})
-
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
         """Take over weights.
 
@@ -254,13 +182,7 @@ class TextClassifier(lightning.LightningModule):
             InputError: they are those of a model with other parts.
         """
         self._check_shared(*args, **kwargs)
-        try:
-            return super().load_state_dict(*args, **kwargs)
-        except RuntimeError as error:
-            _, *reasons = str(error).splitlines()
-            raise InputError(
-                f"the model is not that of the checkpoint: {' '.join(reasons[:1]).strip()}"
-            ) from error
+        return super().load_state_dict(*args, **kwargs)
 
     def _check_shared(self, state: Mapping[str, Tensor], *args: Any, **kwargs: Any) -> None:
         """Refuse weights that differ between languages for what these share here."""
@@ -282,7 +204,7 @@ class TextClassifier(lightning.LightningModule):
 
     def _optimizer(self, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
         try:
-            optimizer: torch.optim.Optimizer = self._make["optimizer"](parameters)
+            optimizer: torch.optim.Optimizer = self.given["optimizer"](parameters)
         except ValueError as error:  # such as a learning rate below 0
             raise InputError(f"model.optimizer: {error}") from error
         return optimizer
@@ -293,126 +215,50 @@ class TextClassifier(lightning.LightningModule):
         for name, documents in batch.items():
             scorer, texts = self.scorer(name), self.texts(name)
             seen = self.languages[name].labels.seen
-            sample = self._make["sampler"](
-                documents.label_ids, documents.label_counts, seen, self._generator(name, batch_idx)
+            sample = self.given["sampler"](
+                documents.label_ids, documents.label_counts, seen, self.generator(name, batch_idx)
             )
             by_text = scorer.output.scores_unseen
             labels = texts.take(sample.labels) if by_text else sample.labels
             logits = scorer(documents.texts, labels)
-            losses.append(self._make["loss"](logits, sample.targets, sample.weights))
+            losses.append(self.given["loss"](logits, sample.targets, sample.weights))
         together = torch.stack(losses)
-        loss = together.sum() if self._make["language_loss"] == "sum" else together.mean()
+        loss = together.sum() if self.given["language_loss"] == "sum" else together.mean()
         size = sum(len(documents.label_counts) for documents in batch.values())
         self.log("train/loss", loss, prog_bar=True, batch_size=size)
         return loss
 
-    def _generator(self, name: str, batch_idx: int) -> torch.Generator:
-        """Seed by position, not by history: a resumed run draws what an unbroken one draws."""
-        language = list(self.languages).index(name)
-        place = (self._make["seed"], self.current_epoch, batch_idx, self.global_rank, language)
-        seed = np.random.SeedSequence(place).generate_state(1, np.uint64)[0]
-        return torch.Generator(self.device).manual_seed(int(seed) >> 1)
+    # --- scoring ---
 
-    # --- evaluation ---
+    def sizes(self, name: str) -> dict[str, int]:
+        """Count the parameters of the scorer's parts."""
+        parts = self.scorer(name).named_children()
+        return {key: sum(p.numel() for p in part.parameters()) for key, part in parts}
 
-    def on_validation_epoch_start(self) -> None:
-        """Project the labels once."""
-        self._project()
+    def scores_unseen(self, name: str) -> bool:
+        """Whether the output layer scores labels by their texts."""
+        return self.scorer(name).output.scores_unseen
 
-    def on_test_epoch_start(self) -> None:
-        """Project the labels once."""
-        self._project()
+    def layer(self, name: str) -> str:
+        """Name the output layer."""
+        return f"a model with the output layer {type(self.scorer(name).output).__name__}"
 
-    def _project(self) -> None:
-        for name, language in self.languages.items():
-            self._projected[name] = project_all(
-                self.scorer(name), self.texts(name), language.labels.seen
-            )
+    def project(self, name: str, labels: LabelSet) -> Tensor:
+        """Project the label texts: [K, d_j] for GILE."""
+        own = self.languages[name].labels
+        texts = self.texts(name) if labels is own else self._encoded(name, labels)
+        return project_all(self.scorer(name), texts, own.seen)
 
-    def validation_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
-        """Score documents against the labels."""
-        self._evaluate(batch)
+    def score(self, name: str, documents: Texts, projected: Tensor) -> Tensor:
+        """Score documents against projected labels: logits [B, K]."""
+        scorer = self.scorer(name)
+        return scorer.output.score(scorer.encode_documents(documents), projected)
 
-    def test_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
-        """Score documents against the labels."""
-        self._evaluate(batch)
-
-    def _evaluate(self, batch: dict[str, RaggedBatch]) -> None:
-        for name, documents in batch.items():
-            scorer = self.scorer(name)
-            vectors = scorer.encode_documents(documents.texts)
-            logits = scorer.output.score(vectors, self._projected[name])
-            if logits.isnan().any():
-                raise InputError(
-                    "the model's scores are not numbers: training diverged; lower the learning "
-                    "rate (model.optimizer) and start again"
-                )
-            self.evaluation(name).update(logits, documents)
-
-    def on_validation_epoch_end(self) -> None:
-        """Log the scores of the labels seen in training, averaged over languages."""
-        scores: dict[str, Scores] = {}
-        popularity: dict[str, Scores] = {}
-        for name in self.languages:
-            evaluation = self.evaluation(name)
-            found, micro = evaluation.compute(), evaluation.micro.compute()
-            if not self.trainer.sanity_checking:
-                self.thresholds[name], _ = micro.best()
-            f1 = micro.at(SELECTION_THRESHOLD)["f1"]
-            scores[name] = {"seen": found["seen"] | {"f1": float(f1)}}
-            if (key := "seen, by popularity") in found:
-                popularity[name] = {key: found[key]}
-            evaluation.reset()
-        if popularity and not self.trainer.sanity_checking:
-            # the same in every epoch: computed in the first one only
-            self._popularity = average(popularity)["seen, by popularity"]["average_precision"]
-            for name in self.languages:
-                self.evaluation(name).candidates = ("seen",)
-        averaged = average(scores)["seen"]
-        logged = {f"val/{key}": averaged[key] for key in LOGGED}
-        known = self._popularity if self._popularity is not None else float("nan")
-        logged["val/popularity_average_precision"] = known
-        if len(scores) > 1:
-            for name, score in scores.items():
-                logged |= {f"val/{name}/{key}": score["seen"][key] for key in LOGGED}
-        for key, value in logged.items():
-            shown = key in ("val/average_precision", "val/f1")
-            self.log(key, value, prog_bar=shown, sync_dist=True, batch_size=1)
-
-    def on_test_epoch_end(self) -> None:
-        """Keep the scores in `by_language`, and log their averages."""
-        self.by_language = {name: self._test_scores(name) for name in self.languages}
-        if len(self.languages) < len(self.scorers):
-            return  # some of the languages: no figures of the whole model
-        results = self.results
-        for key in ("seen", "unseen", "all", MICRO):
-            for metric, value in results[key].items():
-                self.log(f"test/{key}/{metric}", value, sync_dist=True, batch_size=1)
-
-    def _test_scores(self, name: str) -> Scores:
-        evaluation = self.evaluation(name)
-        scores, micro = evaluation.compute(), evaluation.micro.compute()
-        label_set = self.languages[name].labels
-        labels, threshold = len(label_set), self._make["threshold"]
-        threshold = threshold or paper_threshold(label_set.seen or labels)
-        documents = scores["all" if evaluation.scores_unseen else "seen"]
-        count = documents["documents"]
-        if self._make["without_positive"] == "skip":
-            count += documents["skipped"]
-        scores[MICRO] = {"documents": count, "labels": labels, "threshold": threshold}
-        scores[MICRO] |= {key: float(value) for key, value in micro.at(threshold).items()}
-        if tuned := self.thresholds.get(name):
-            at_tuned = {f"tuned_{key}": float(value) for key, value in micro.at(tuned).items()}
-            scores[MICRO] |= {"tuned_threshold": tuned, **at_tuned}
-        evaluation.reset()
-        return scores
+    def _encoded(self, name: str, labels: LabelSet) -> LabelTexts:
+        flat = self.languages[name].text.labels(labels.texts)
+        return LabelTexts(Texts.from_flat(*flat)).to(self.device)
 
     # --- access ---
-
-    @property
-    def results(self) -> Scores:
-        """The scores of the last test, averaged over languages."""
-        return average(self.by_language)
 
     def scorer(self, name: str) -> Scorer:
         """Return the scorer of a language."""
@@ -423,8 +269,3 @@ class TextClassifier(lightning.LightningModule):
         """Return the encoded label texts of a language."""
         texts: LabelTexts = self.label_texts[name]  # type: ignore[assignment]
         return texts
-
-    def evaluation(self, name: str) -> Evaluation:
-        """Return the metrics of a language."""
-        evaluation: Evaluation = self._evaluations[name]  # type: ignore[assignment]
-        return evaluation

@@ -14,9 +14,9 @@ from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
+from gile_lightning.base import STATE, Classifier
 from gile_lightning.callbacks import LastCheckpoint, PlateauEarlyStopping, language_score
 from gile_lightning.checkpoint import BEST, LAST, AtomicCheckpointIO
-from gile_lightning.classifier import STATE, TextClassifier
 from gile_lightning.console import ProgressBar, Sizes, quiet
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.errors import InputError, positive
@@ -40,8 +40,9 @@ class GileCLI(LightningCLI):
     def __init__(self, args: list[str] | None, prog: str, description: str) -> None:
         quiet()
         super().__init__(
-            TextClassifier,
+            Classifier,
             TextDataModule,
+            subclass_mode_model=True,
             subclass_mode_data=True,
             save_config_callback=None,
             seed_everything_default=1234,
@@ -92,7 +93,8 @@ class GileCLI(LightningCLI):
             default=None,
             help="Search space; not used by this command.",
         )
-        parser.link_arguments("seed_everything", "model.seed", compute_fn=_seed)
+        parser.set_defaults({"model": {"class_path": "gile_lightning.classifier.TextClassifier"}})
+        parser.link_arguments("seed_everything", "model.init_args.seed", compute_fn=_seed)
         parser.link_arguments("seed_everything", "data.init_args.seed", compute_fn=_seed)
 
     def before_instantiate_classes(self) -> None:

@@ -9,7 +9,7 @@ import lightning
 from lightning.pytorch.callbacks import TQDMProgressBar
 from lightning.pytorch.utilities import rank_zero_only
 
-from gile_lightning.classifier import TextClassifier
+from gile_lightning.base import Classifier
 
 _NOISE = ("💡", "`weights_only`", "TPU available", "GPU available", "Seed set", "HPU", "Restoring")
 
@@ -36,7 +36,7 @@ class Sizes(lightning.Callback):
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
     ) -> None:
         """Print the counts of a built model."""
-        if isinstance(pl_module, TextClassifier):
+        if isinstance(pl_module, Classifier):
             say(parameters(pl_module))
 
 
@@ -56,23 +56,21 @@ def _useful(record: logging.LogRecord) -> bool:
     return not record.getMessage().startswith(_NOISE)
 
 
-def parameters(model: TextClassifier) -> str:
+def parameters(model: Classifier) -> str:
     """List the number of parameters of every part and in all."""
     lines = []
     for language in model.languages:
-        parts = {
-            name: sum(p.numel() for p in part.parameters())
-            for name, part in model.scorer(language).named_children()
-        }
-        counts = ", ".join(f"{name} {count:,}" for name, count in parts.items() if count)
-        lines.append(f"parameters ({language}): {counts}")
+        sizes = model.sizes(language).items()
+        counts = ", ".join(f"{name} {count:,}" for name, count in sizes if count)
+        if counts:
+            lines.append(f"parameters ({language}): {counts}")
     total, languages = count_parameters(model), len(model.languages)
     each = f", {total / languages:,.0f} per language" if languages > 1 else ""
     lines.append(f"parameters in all: {total:,}{each}")
     return "\n".join(lines)
 
 
-def count_parameters(model: TextClassifier) -> int:
+def count_parameters(model: Classifier) -> int:
     """Count the parameters, shared ones once."""
     return sum(p.numel() for p in model.parameters())
 

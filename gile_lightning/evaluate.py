@@ -58,7 +58,7 @@ def evaluate(cli: GileCLI, checkpoint: dict[str, Any]) -> dict[str, Any]:
     say(data.summary())
     trainer.test(model, data, verbose=False)
     for name, scores in model.by_language.items():
-        if not (scores["seen"]["documents"] or model.scorer(name).output.scores_unseen):
+        if not (scores["seen"]["documents"] or model.scores_unseen(name)):
             raise InputError(
                 f"none of the labels of the test documents ({name}) is one of the model's, which "
                 "scores no others; weights that were imported without --labels have only numbers"

@@ -10,8 +10,9 @@ from typing import Any
 import torch
 import yaml
 
+from gile_lightning.base import STATE
 from gile_lightning.checkpoint import BEST, AtomicCheckpointIO
-from gile_lightning.classifier import STATE, TextClassifier
+from gile_lightning.classifier import TextClassifier
 from gile_lightning.cli import CONFIG
 from gile_lightning.console import say
 from gile_lightning.data.corpus import read_labels

@@ -37,6 +37,7 @@ _NO_SUBCLASS = re.compile(
 class ErrorFirst(ArgumentParser):
     """A parser that says what is wrong first, and how to get help last."""
 
+    more_help = ""
     _reading = ""  # the configuration file at hand
 
     def parse_path(self, path: Any, *args: Any, **kwargs: Any) -> Any:
@@ -53,7 +54,7 @@ class ErrorFirst(ArgumentParser):
         program = self.prog.replace(" [options]", "")
         sys.stderr.write(f"error: {self._reading}{self.explain(message)}\n")
         sys.stderr.write(f"usage: {program} [--config FILE] [--KEY VALUE ...]\n")
-        sys.stderr.write(f"       {program} --help lists every key\n")
+        sys.stderr.write(f"       {program} --help lists every key{self.more_help}\n")
         sys.exit(2)
 
     def explain(self, message: str) -> str:
@@ -66,7 +67,7 @@ class ErrorFirst(ArgumentParser):
 
     def _unknown_key(self, message: str) -> str:
         flags = {action.dest for action in self._actions}
-        classes = _CLASS.findall(message)
+        classes = _CLASS.findall(message)[::-1]  # of nested ones, the innermost first
         if match := _UNKNOWN_IN_GROUP.search(message):
             group, key = match.groups()
             known = {flag[len(group) + 1 :] for flag in flags if flag.startswith(f"{group}.")}
@@ -74,9 +75,12 @@ class ErrorFirst(ArgumentParser):
         if match := _UNKNOWN_OPTION.search(message) or _UNKNOWN_FLAG.search(message):
             key = match.group(1)
             if classes:
-                known = {name for path in classes for name in _parameters(path)}
-                remedy = nearest(key, known) or f"; it takes {', '.join(sorted(known))}"
-                return f"unknown key {key!r} of {', '.join(classes)}{remedy}"
+                for path in classes:
+                    known = set(_parameters(path))
+                    if near := nearest(key, known) or nearest(key.partition(".")[0], known):
+                        return f"unknown key {key!r} of {path}{near}"
+                takes = ", ".join(sorted(_parameters(classes[0])))
+                return f"unknown key {key!r} of {classes[0]}; it takes {takes}"
             top = nearest(key.partition(".")[0], {flag.partition(".")[0] for flag in flags})
             return f"unknown key {key!r}{nearest(key, flags) or top}"
         if match := _NO_CLASS.search(message):
@@ -131,6 +135,8 @@ def _parts() -> set[str]:
 
 class Parser(ErrorFirst, LightningArgumentParser):
     """The parser of the commands that take a whole configuration."""
+
+    more_help = "; --model.help TextClassifier and --data.help CLASS those of a part"
 
 
 def _parameters(class_path: str) -> list[str]:

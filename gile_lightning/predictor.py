@@ -9,12 +9,12 @@ import torch
 import yaml
 from torch import Tensor
 
+from gile_lightning.base import Classifier
 from gile_lightning.checkpoint import load_classifier, read_checkpoint
-from gile_lightning.classifier import TextClassifier
 from gile_lightning.data.corpus import read_labels
+from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts
 from gile_lightning.errors import InputError, nearest, positive
-from gile_lightning.scorer import LabelTexts, project_all
 
 Prediction = list[dict[str, Any]]
 Text = str | Sequence[str]  # a document, as one text or in pieces such as title and text
@@ -48,7 +48,7 @@ class Predictor:
     """
 
     def __init__(
-        self, classifier: TextClassifier, device: str = "cpu", language: str | None = None
+        self, classifier: Classifier, device: str = "cpu", language: str | None = None
     ) -> None:
         names = list(classifier.languages)
         if language is None and len(names) > 1:
@@ -69,11 +69,10 @@ class Predictor:
             raise InputError(f"device {device!r} cannot be used: {reason}") from error
         self.device = device
         self._tuned = classifier.thresholds.get(name)
-        self.language = classifier.languages[name]
-        self.scorer = classifier.scorer(name)
-        self._own = self._project(classifier.texts(name))
-        own = self.language.labels.names
-        self._own_names = own if self.scorer.output.scores_unseen else own[: self._own.shape[0]]
+        self.name, self.language = name, classifier.languages[name]
+        own = self.language.labels
+        self._own = self._project(own)
+        self._own_names = own.names if classifier.scores_unseen(name) else own.names[: own.seen]
         self.label_names, self._projected = self._own_names, self._own
 
     def use_labels(self, labels: Labels | None) -> None:
@@ -90,11 +89,10 @@ class Predictor:
         if labels is None:
             self.label_names, self._projected = self._own_names, self._own
             return
-        if not self.scorer.output.scores_unseen:
+        if not self.classifier.scores_unseen(self.name):
             raise InputError(
-                f"a model with the output layer {type(self.scorer.output).__name__} scores only "
-                "the labels it was trained on; train one with gile_lightning.outputs.GILE to "
-                "score others"
+                f"{self.classifier.layer(self.name)} scores only the labels it was trained on; "
+                "train a model with gile_lightning.outputs.GILE to score others"
             )
         texts = _label_texts(labels, by_name=self.language.text.known_words_only)
         flat = self.language.text.labels(texts.values())
@@ -102,7 +100,8 @@ class Predictor:
         if empty:
             raise InputError(f"labels without a word in their description: {', '.join(empty[:5])}")
         self.label_names = list(texts)
-        self._projected = self._project(LabelTexts(Texts.from_flat(*flat)).to(self.device))
+        given = LabelSet(self.label_names, list(texts.values()), [0] * len(texts))
+        self._projected = self._project(given)
 
     def predict(
         self,
@@ -182,11 +181,10 @@ class Predictor:
         return Texts(*(part.to(self.device) for part in documents))
 
     def _score(self, documents: Texts) -> Tensor:
-        vectors = self.scorer.encode_documents(documents)
-        return self.scorer.output.score(vectors, self._projected)
+        return self.classifier.score(self.name, documents, self._projected)
 
-    def label_vectors(self) -> Tensor:
-        """Return the current labels as the output layer sees them: [K, d_j] for GILE."""
+    def label_vectors(self) -> Any:
+        """Return the current labels as the model prepares them: [K, d_j] for GILE."""
         return self._projected
 
     @torch.inference_mode()
@@ -207,8 +205,9 @@ class Predictor:
                 if score > limit and not empty
             ]
 
-    def _project(self, labels: LabelTexts) -> Tensor:
-        return project_all(self.scorer, labels, self.language.labels.seen)
+    @torch.no_grad()
+    def _project(self, labels: LabelSet) -> Any:
+        return self.classifier.project(self.name, labels)
 
 
 def _label_texts(labels: Labels, by_name: bool = False) -> dict[str, str]:

@@ -470,7 +470,7 @@ def test_label_samples_follow_position_not_history():
     model.languages = languages()
 
     def draw(name, batch):
-        return torch.rand(4, generator=model._generator(name, batch)).tolist()
+        return torch.rand(4, generator=model.generator(name, batch)).tolist()
 
     places = [("english", 0), ("english", 1), ("german", 0)]
     first = [draw(*place) for place in places]
@@ -478,7 +478,7 @@ def test_label_samples_follow_position_not_history():
     assert len({tuple(numbers) for numbers in first}) == len(places)
     other = TextClassifier(**PARTS, seed=5)
     other.languages = languages()
-    assert torch.rand(4, generator=other._generator("english", 0)).tolist() != first[0]
+    assert torch.rand(4, generator=other.generator("english", 0)).tolist() != first[0]
 
 
 def test_linear_weights_start_as_in_the_authors_code():

@@ -46,7 +46,11 @@ SYSTEMS = {
     "GILE-HAN-GRU": (MONO, [GRU], 123_002 + JOINT),
     "GILE-HAN-biGRU": (MONO, [BIGRU], 402_622),
     "BIL-HAN [N16]": (MONO, ["--model.output $O.Bilinear"], 34_602 + 4_000),
-    "BIL-HAN [YH15]": (MONO, ["--model.output $O.JointBilinear"], 34_602 + 4_000 + 10_000),
+    "BIL-HAN [YH15]": (
+        MONO,
+        ["--model.output $O.JointBilinear", "--model.output.joint_dim 100"],
+        34_602 + 4_000 + 10_000,
+    ),
     "constrained": (MONO, ["--model.output.joint_dim 100"], 34_602 + 41 * 100 + 101 * 100 + 101),
     "only label": (MONO, ["--model.output $O.GILEOnlyLabel"], 34_602 + 41 * 100 + 101),
     "only input": (MONO, ["--model.output $O.GILEOnlyInput"], 34_602 + 101 * 40 + 41),

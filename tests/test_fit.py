@@ -192,7 +192,7 @@ def test_help():
     done = runs.call(fit.main, "--help")
     assert done.status == 0
     assert fit.DESCRIPTION[:60] in " ".join(done.printed.split())
-    for key in ("--output", "--ckpt_path", "--model.encoder", "--data", "--early_stopping.plateau"):
+    for key in ("--output", "--ckpt_path", "--model", "--data", "--early_stopping.plateau"):
         assert f"{key} " in done.printed
 
 
@@ -202,7 +202,10 @@ def test_arguments_of_the_process(monkeypatch, capsys):
         fit.main()
     assert not stop.value.code
     assert (
-        yaml.safe_load(capsys.readouterr().out)["model"]["output"]["init_args"]["joint_dim"] == 500
+        yaml.safe_load(capsys.readouterr().out)["model"]["init_args"]["output"]["init_args"][
+            "joint_dim"
+        ]
+        == 500
     )
 
 

@@ -507,7 +507,11 @@ def test_published_model_on_real_text(shared, tmp_path):
     articles = [json.loads(line) for line in lines]
     predictor = gile_lightning.load(output, language="german")
     words = predictor.language.text.vocabulary
-    table = dict(zip(words, predictor.scorer.embedding.weight.numpy(), strict=True))
+    table = dict(
+        zip(
+            words, predictor.classifier.scorer(predictor.name).embedding.weight.numpy(), strict=True
+        )
+    )
     names = sorted({label for article in articles for label in article["labels"]})
     e = np.stack([np.mean([table[w] for w in name.split()], axis=0) for name in names])
     x = padded([predictor.language.text.split([article["text"]]) for article in articles], table)

@@ -37,9 +37,11 @@ def test_label_vectors_are_what_documents_are_scored_against(predictor):
     vectors = predictor.label_vectors()
     assert vectors.shape == (len(predictor.language.labels), runs.MODEL["output.joint_dim"])
     documents = Texts.from_flat(*predictor.language.text.documents(TEXTS))
-    output = predictor.scorer.output
+    output = predictor.classifier.scorer(predictor.name).output
     with torch.no_grad():
-        joint = output.project_documents(predictor.scorer.encode_documents(documents))
+        joint = output.project_documents(
+            predictor.classifier.scorer(predictor.name).encode_documents(documents)
+        )
         logits = output.unit(joint[:, None] * vectors).squeeze(-1)
     torch.testing.assert_close(predictor.logits(TEXTS), logits)
 

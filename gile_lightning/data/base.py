@@ -9,6 +9,7 @@ import lightning
 from torch import Tensor
 
 from gile_lightning.data.language import Language
+from gile_lightning.data.ragged import RaggedBatch
 
 
 class TextDataModule(lightning.LightningDataModule, ABC):
@@ -43,6 +44,10 @@ class TextDataModule(lightning.LightningDataModule, ABC):
     @abstractmethod
     def vectors(self, name: str) -> Tensor | None:
         """Return the word vectors [V, d] that the corpus brings for a language's vocabulary."""
+
+    @abstractmethod
+    def training_documents(self, name: str) -> Iterator[RaggedBatch]:
+        """Yield every training document of a language once, in order, in batches."""
 
     @abstractmethod
     def only(self, name: str) -> "TextDataModule":

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import torch
 from datasets import Dataset
 from numpy.typing import NDArray
 
@@ -106,15 +107,16 @@ class RaggedLoader:
         epoch, start, steps = self.epoch, self._start, len(self)
         order = self.order()
         self._start = 0
-        for batch in range(start, steps):
+        for step in range(start, steps):
             # before the yield: after the last one nothing is ever run
-            if batch + 1 == steps:
+            if step + 1 == steps:
                 self.epoch = epoch + 1
                 self._next = (epoch + 1, 0)
             else:
-                self._next = (epoch, batch + 1)
-            rows = self.indices(order, batch)
-            yield {self.language: batch_from_arrow(self.dataset[rows])}
+                self._next = (epoch, step + 1)
+            rows = self.indices(order, step)
+            batch = batch_from_arrow(self.dataset[rows])
+            yield {self.language: batch._replace(rows=torch.from_numpy(rows))}
 
     @property
     def sampler(self) -> "RaggedLoader":

@@ -20,13 +20,14 @@ from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.encoding import EncodingSettings, encode
 from gile_lightning.data.language import Language
 from gile_lightning.data.loader import RaggedLoader
+from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.data.report import Skipped, describe
 from gile_lightning.data.shards import SPLITS, Document
 from gile_lightning.data.text import UNKNOWN, TextEncoder, unambiguous
 from gile_lightning.data.word_vectors import WordVectors, find_word_vectors, read_word_vectors
 from gile_lightning.errors import InputError, positive
 
-FORMAT = 3  # of the encoded shards; raised when the same input would be encoded differently
+FORMAT = 4  # of the encoded shards; raised when the same input would be encoded differently
 VECTORS = "vectors.npy"  # the word vectors that came with a corpus, beside its shards
 
 
@@ -283,6 +284,11 @@ class DocumentDataModule(TextDataModule):
         """Return the word vectors that the corpus brings: [V, d], in the vocabulary's order."""
         file = self.directory_of_shards() / VECTORS
         return torch.from_numpy(np.load(file)) if file.is_file() else None
+
+    def training_documents(self, name: str) -> Iterator[RaggedBatch]:
+        """Yield every training document once, in order, in batches."""
+        for batch in RaggedLoader(self._splits["train"], name, self.eval_batch_size):
+            yield batch[name]
 
     def only(self, name: str) -> TextDataModule:
         """Return this module, which has one language."""

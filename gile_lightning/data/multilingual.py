@@ -69,6 +69,10 @@ class Multilingual(TextDataModule):
         """Return the word vectors [V, d] that the corpus brings for a language."""
         return self.parts[name].vectors(name)
 
+    def training_documents(self, name: str) -> Iterator[RaggedBatch]:
+        """Yield every training document of a language once, in order, in batches."""
+        return self.parts[name].training_documents(name)
+
     def only(self, name: str) -> TextDataModule:
         """Return the data module of one of the languages."""
         return self.parts[name]

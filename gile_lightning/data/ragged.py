@@ -42,7 +42,8 @@ class RaggedBatch(NamedTuple):
 
     Shapes: ``words`` [N], ``sentence_lengths`` [S], ``document_lengths`` [B] as in `Texts`;
     ``label_ids`` [P] holds the labels of document 0, then of document 1, ...; ``label_counts``
-    [B] says how many each has.
+    [B] says how many each has; ``rows`` [B], where known, are the documents' places in their
+    split.
     """
 
     words: Tensor
@@ -50,6 +51,7 @@ class RaggedBatch(NamedTuple):
     document_lengths: Tensor
     label_ids: Tensor
     label_counts: Tensor
+    rows: Tensor | None = None
 
     @property
     def texts(self) -> Texts:

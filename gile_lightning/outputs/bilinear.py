@@ -25,7 +25,7 @@ class Bilinear(OutputLayer):
     def __init__(
         self, document_dim: int, label_dim: int, label_count: int, matched_dim: int | None = None
     ) -> None:
-        super().__init__()
+        super().__init__(document_dim, label_dim)
         self.weight = nn.Linear(label_dim, document_dim, bias=False)
 
     def project_labels(self, labels: Tensor) -> Tensor:
@@ -64,7 +64,7 @@ class JointBilinear(OutputLayer):
         joint_dim: int = 100,
         activation: Callable[[], nn.Module] = nn.ReLU,
     ) -> None:
-        super().__init__()
+        super().__init__(document_dim, label_dim)
         positive(joint_dim=joint_dim)
         self.label_projection = nn.Linear(label_dim, joint_dim, bias=False)
         self.document_projection = nn.Linear(document_dim, joint_dim, bias=False)

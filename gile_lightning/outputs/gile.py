@@ -55,7 +55,7 @@ class GILE(OutputLayer):
         joint_dim: int | Literal["matched"] = 500,
         activation: Callable[[], nn.Module] = nn.ReLU,
     ) -> None:
-        super().__init__()
+        super().__init__(document_dim, label_dim)
         matched = matched_dim or _matched(document_dim, label_dim, label_count)
         size = matched if joint_dim == "matched" else joint_dim
         positive(joint_dim=size)

@@ -23,6 +23,11 @@ class OutputLayer(nn.Module, ABC):
     scores_unseen: bool = True
     shared: tuple[str, ...] = ()
 
+    def __init__(self, document_dim: int, label_dim: int) -> None:
+        super().__init__()
+        self.document_dim = document_dim
+        self.label_dim = label_dim
+
     def share(self, other: "OutputLayer") -> None:
         """Hold the same modules as another language's layer."""
         for name in self.shared:
@@ -41,5 +46,19 @@ class OutputLayer(nn.Module, ABC):
         """Score document vectors [B, d_h] against projected labels: logits [B, K]."""
 
     def forward(self, documents: Tensor, labels: Tensor) -> Tensor:
-        """Score document vectors [B, d_h] against labels: logits [B, K]."""
+        """Score document vectors [B, d_h] against labels: logits [B, K].
+
+        Raises:
+            ValueError: the vectors do not have the sizes that the layer was made for.
+        """
+        sizes = [("document", documents, self.document_dim, "encoder")]
+        if self.scores_unseen:
+            sizes.append(("label", labels, self.label_dim, "label_encoder"))
+        for what, vectors, size, part in sizes:
+            if vectors.shape[-1] != size:
+                raise ValueError(
+                    f"the {what} vectors have {vectors.shape[-1]} dimensions, but "
+                    f"{type(self).__name__} was made for {size}: output_dim of model.{part} must "
+                    "be the size of what it returns"
+                )
         return self.score(documents, self.project_labels(labels))

@@ -23,7 +23,7 @@ class Linear(OutputLayer):
     def __init__(
         self, document_dim: int, label_dim: int, label_count: int, matched_dim: int | None = None
     ) -> None:
-        super().__init__()
+        super().__init__(document_dim, label_dim)
         self.linear = nn.Linear(document_dim, label_count)
 
     def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:

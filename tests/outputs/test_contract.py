@@ -89,3 +89,14 @@ def test_state_gives_the_same_scores(name, tmp_path):
     torch.save(output.state_dict(), tmp_path / "state.pt")
     other.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
     assert torch.equal(other(*inputs(output)), expected)
+
+
+@every_output
+def test_vectors_of_another_size_are_refused(name):
+    output = make(name)
+    documents, labels = inputs(output)
+    with pytest.raises(ValueError, match=r"4 dimensions, but .* made for 3: .* model.encoder"):
+        output(torch.zeros(5, DOCUMENT_DIM + 1).double(), labels)
+    if output.scores_unseen:
+        with pytest.raises(ValueError, match=r"5 dimensions, but .* 4: .* model.label_encoder"):
+            output(documents, torch.zeros(2, LABEL_DIM + 1).double())

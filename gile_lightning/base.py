@@ -1,0 +1,329 @@
+"""What every system has in common: evaluation, checkpoints, and what the commands ask of it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import lightning
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from gile_lightning.data.base import TextDataModule
+from gile_lightning.data.labels import LabelSet
+from gile_lightning.data.language import Language
+from gile_lightning.data.ragged import RaggedBatch, Texts
+from gile_lightning.data.text import UNKNOWN, TextEncoder
+from gile_lightning.errors import InputError
+from gile_lightning.factories import describe
+from gile_lightning.metrics import SELECTION_THRESHOLD, paper_threshold
+from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, Evaluation
+from gile_lightning.metrics.summary import Scores, average
+
+STATE = "gile_lightning"  # the key of our own part of a checkpoint
+
+NEW: Mapping[str, Any] = {}  # the state of a model that is not from a checkpoint
+
+LOGGED = (
+    "ranking_loss",
+    "average_precision",
+    "one_error",
+    "precision_at_1",
+    "precision_at_5",
+    "f1",
+)
+
+
+class Classifier(lightning.LightningModule, ABC):
+    """A system that scores texts against labels, in one or many languages.
+
+    A system is built when a data module is attached or a checkpoint is read, as its sizes come
+    from the data. It says how labels are prepared (`project`) and documents scored against them
+    (`score`); metrics, checkpoints and the commands need no more.
+
+    Args:
+        threshold: of the probability, for precision, recall and F1; null for the paper's rule,
+            0.4 for a language with fewer than 400 labels, else 0.2 (its low-resource figures
+            have 0.3).
+        without_positive: how evaluation treats documents that have no label in the candidate
+            set: leave them out, or count them as the authors' released code does.
+        nam16: also test with the ranking metrics as the scripts of Nam et al. (2016) have them.
+        seed: of what training draws.
+    """
+
+    def __init__(
+        self,
+        threshold: float | None = None,
+        without_positive: Literal["skip", "released"] = "skip",
+        nam16: bool = False,
+        seed: int = 1234,
+    ) -> None:
+        super().__init__()
+        if threshold is not None and not 0 < threshold < 1:
+            raise InputError(f"model.threshold is {threshold:g}; a probability between 0 and 1")
+        self.threshold = threshold
+        self.without_positive = without_positive
+        self.nam16 = nam16
+        self.seed = seed
+        self.given: dict[str, Any] = {}
+        self.parts: dict[str, Any] = {}
+        self.config = ""
+        self.languages: dict[str, Language] = {}
+        self.by_language: dict[str, Scores] = {}
+        self.thresholds: dict[str, float] = {}  # of the best F1 on the validation documents
+        self._evaluations = nn.ModuleDict()
+        self._projected: dict[str, Any] = {}
+        self._popularity: float | None = None
+
+    def keep(self, arguments: Mapping[str, Any]) -> None:
+        """Keep the arguments of `__init__`, its `locals()`, as ``given`` and as plain ``parts``."""
+        given = {k: v for k, v in arguments.items() if k not in ("self", "__class__", "kwargs")}
+        self.given = given | arguments.get("kwargs", {})
+        self.parts = describe(self.given)
+
+    # --- what a system defines ---
+
+    @abstractmethod
+    def build(self, languages: dict[str, Language], state: Mapping[str, Any] = NEW) -> None:
+        """Make empty modules for these vocabularies and label sets, and `use` them.
+
+        Args:
+            languages: vocabularies and label sets.
+            state: what `own_state` returned when the checkpoint was written; empty for a new
+                model.
+        """
+
+    @abstractmethod
+    def scores_unseen(self, name: str) -> bool:
+        """Whether labels that have not been seen in training can be scored."""
+
+    @abstractmethod
+    def project(self, name: str, labels: LabelSet) -> Any:
+        """Prepare labels for scoring, once for all documents.
+
+        These are the language's own label set, or any other of which some may be known by name.
+        Where a system knows seen labels alone, it prepares those of its own set, in order.
+        """
+
+    @abstractmethod
+    def score(self, name: str, documents: Texts, projected: Any) -> Tensor:
+        """Score documents against prepared labels: logits [B, K]."""
+
+    def layer(self, name: str) -> str:
+        """Name, for messages, what decides which labels can be scored."""
+        return f"the model {type(self).__name__}"
+
+    def own_state(self) -> dict[str, Any]:
+        """Return plain values that `build` needs beside the languages."""
+        return {}
+
+    def sizes(self, name: str) -> dict[str, int]:
+        """Return the number of parameters of a language's parts, by their names."""
+        return {}
+
+    def attach(self, data: TextDataModule, resumed: bool = False) -> None:
+        """Build the modules for a data module's languages, with the weights to begin with.
+
+        Args:
+            data: a data module that is set up.
+            resumed: the weights are to come from a checkpoint.
+
+        Raises:
+            InputError: the data do not fit.
+        """
+        self.build(data.languages)
+
+    def start_from(self, checkpoint: dict[str, Any]) -> None:
+        """Begin with the weights of a checkpoint, in the languages of the data to come.
+
+        Raises:
+            InputError: the system cannot be trained further.
+        """
+        raise InputError(f"{type(self).__name__} cannot be trained further (--start_from)")
+
+    def check(self, names: Iterable[str] = ("text",)) -> None:
+        """Try the settings, without memory: before hours of encoding, not after them.
+
+        Raises:
+            InputError: a part refuses its settings.
+        """
+        Evaluation(nothing().labels, scores_unseen=False, threshold=self.threshold)
+
+    # --- common to all ---
+
+    @property
+    def built(self) -> bool:
+        """Whether the modules are there."""
+        return bool(self.languages)
+
+    def use(self, languages: dict[str, Language]) -> None:
+        """Score these label sets; the vocabularies and the seen labels must be the model's."""
+        self.languages = languages
+
+    def setup(self, stage: str) -> None:
+        """Build the modules for the data module's languages, or check that they fit."""
+        data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
+        if not self.built:
+            self.attach(data, resumed=self.trainer.ckpt_path is not None)
+        elif stage == "test":
+            self.use(data.languages)
+        testing = stage == "test"
+        for name, language in data.languages.items():
+            self._evaluations[name] = Evaluation(
+                language.labels,
+                self.scores_unseen(name),
+                CANDIDATES if testing else CANDIDATES[:2],
+                self.threshold,
+                self.without_positive,
+            )
+
+    def generator(self, name: str, batch_idx: int) -> torch.Generator:
+        """Seed by position, not by history: a resumed run draws what an unbroken one draws."""
+        language = list(self.languages).index(name)
+        place = (self.seed, self.current_epoch, batch_idx, self.global_rank, language)
+        seed = np.random.SeedSequence(place).generate_state(1, np.uint64)[0]
+        return torch.Generator(self.device).manual_seed(int(seed) >> 1)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Add what is needed to rebuild the model anywhere."""
+        kind = type(self)
+        checkpoint[STATE] = {
+            "class_path": f"{kind.__module__}.{kind.__qualname__}",
+            "parts": self.parts,
+            "languages": {name: language.state() for name, language in self.languages.items()},
+            "config": self.config,
+            "thresholds": self.thresholds,
+            **self.own_state(),
+        }
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Check that the modules fit the checkpoint."""
+        state = checkpoint[STATE]
+        for name, language in self.languages.items():
+            stored = state["languages"].get(name)
+            if stored is None or Language.from_state(stored) != language:
+                raise InputError(
+                    "the checkpoint was trained with another corpus or other text settings "
+                    f"({name}); continue with the data it was trained on"
+                )
+        self.thresholds = state.get("thresholds", {})
+
+    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """Take over weights.
+
+        Raises:
+            InputError: they are those of a model with other parts.
+        """
+        try:
+            return super().load_state_dict(*args, **kwargs)
+        except RuntimeError as error:
+            _, *reasons = str(error).splitlines()
+            raise InputError(
+                f"the model is not that of the checkpoint: {' '.join(reasons[:1]).strip()}"
+            ) from error
+
+    # --- evaluation ---
+
+    def on_validation_epoch_start(self) -> None:
+        """Prepare the labels once."""
+        self._project()
+
+    def on_test_epoch_start(self) -> None:
+        """Prepare the labels once."""
+        self._project()
+
+    def _project(self) -> None:
+        for name, language in self.languages.items():
+            self._projected[name] = self.project(name, language.labels)
+
+    def validation_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
+        """Score documents against the labels."""
+        self._evaluate(batch)
+
+    def test_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
+        """Score documents against the labels."""
+        self._evaluate(batch)
+
+    def _evaluate(self, batch: dict[str, RaggedBatch]) -> None:
+        for name, documents in batch.items():
+            logits = self.score(name, documents.texts, self._projected[name])
+            if logits.isnan().any():
+                raise InputError(
+                    "the model's scores are not numbers: training diverged; lower the learning "
+                    "rate (model.optimizer) and start again"
+                )
+            self.evaluation(name).update(logits, documents)
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the scores of the labels seen in training, averaged over languages."""
+        scores: dict[str, Scores] = {}
+        popularity: dict[str, Scores] = {}
+        for name in self.languages:
+            evaluation = self.evaluation(name)
+            found, micro = evaluation.compute(), evaluation.micro.compute()
+            if not self.trainer.sanity_checking:
+                self.thresholds[name], _ = micro.best()
+            f1 = micro.at(SELECTION_THRESHOLD)["f1"]
+            scores[name] = {"seen": found["seen"] | {"f1": float(f1)}}
+            if (key := "seen, by popularity") in found:
+                popularity[name] = {key: found[key]}
+            evaluation.reset()
+        if popularity and not self.trainer.sanity_checking:
+            # the same in every epoch: computed in the first one only
+            self._popularity = average(popularity)["seen, by popularity"]["average_precision"]
+            for name in self.languages:
+                self.evaluation(name).candidates = ("seen",)
+        averaged = average(scores)["seen"]
+        logged = {f"val/{key}": averaged[key] for key in LOGGED}
+        known = self._popularity if self._popularity is not None else float("nan")
+        logged["val/popularity_average_precision"] = known
+        if len(scores) > 1:
+            for name, score in scores.items():
+                logged |= {f"val/{name}/{key}": score["seen"][key] for key in LOGGED}
+        for key, value in logged.items():
+            shown = key in ("val/average_precision", "val/f1")
+            self.log(key, value, prog_bar=shown, sync_dist=True, batch_size=1)
+
+    def on_test_epoch_end(self) -> None:
+        """Keep the scores in `by_language`, and log their averages."""
+        names = list(self._evaluations)
+        self.by_language = {name: self._test_scores(name) for name in self.languages}
+        if len(self.languages) < len(names):
+            return  # some of the languages: no figures of the whole model
+        results = self.results
+        for key in ("seen", "unseen", "all", MICRO):
+            for metric, value in results[key].items():
+                self.log(f"test/{key}/{metric}", value, sync_dist=True, batch_size=1)
+
+    def _test_scores(self, name: str) -> Scores:
+        evaluation = self.evaluation(name)
+        scores, micro = evaluation.compute(), evaluation.micro.compute()
+        label_set = self.languages[name].labels
+        labels = len(label_set)
+        threshold = self.threshold or paper_threshold(label_set.seen or labels)
+        documents = scores["all" if evaluation.scores_unseen else "seen"]
+        count = documents["documents"]
+        if self.without_positive == "skip":
+            count += documents["skipped"]
+        scores[MICRO] = {"documents": count, "labels": labels, "threshold": threshold}
+        scores[MICRO] |= {key: float(value) for key, value in micro.at(threshold).items()}
+        if tuned := self.thresholds.get(name):
+            at_tuned = {f"tuned_{key}": float(value) for key, value in micro.at(tuned).items()}
+            scores[MICRO] |= {"tuned_threshold": tuned, **at_tuned}
+        evaluation.reset()
+        return scores
+
+    @property
+    def results(self) -> Scores:
+        """The scores of the last test, averaged over languages."""
+        return average(self.by_language)
+
+    def evaluation(self, name: str) -> Evaluation:
+        """Return the metrics of a language."""
+        evaluation: Evaluation = self._evaluations[name]  # type: ignore[assignment]
+        return evaluation
+
+
+def nothing() -> Language:
+    """Return a language with one word and one label, to try settings with."""
+    return Language(TextEncoder([UNKNOWN]), LabelSet(["label"], ["text"], [1]))
