@@ -175,6 +175,7 @@ class Classifier(lightning.LightningModule, ABC):
                 CANDIDATES if testing else CANDIDATES[:2],
                 self.threshold,
                 self.without_positive,
+                self.nam16,
             )
 
     def generator(self, name: str, batch_idx: int) -> torch.Generator:

@@ -15,10 +15,13 @@ from gile_lightning import fit, predict
 from gile_lightning.errors import InputError
 
 SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
+AT = [f"{kind}_at_{k}" for kind in ("precision", "recall", "ndcg", "psp") for k in (1, 3, 5)]
+RANKED = (*SCORES[:3], *AT, "coverage_at_5")
 COUNTS = ("documents", "skipped")
 F1 = ("threshold", "precision", "recall", "f1")
 MICRO = ("documents", "labels", *F1, *(f"tuned_{key}" for key in F1))
 SETS = ("test.seen", "test.unseen", "test.all")
+BUCKETS = ("test.frequency_1_to_5", "test.frequency_6_to_50")  # no label has more than 50
 REFERENCES = ("reference.seen.by_popularity", "reference.unseen.at_random")
 FIGURES = ("parameters", "seconds", "documents_per_second", "epochs")
 
@@ -50,14 +53,16 @@ def test_run_folder(run):
 
 
 def test_keys_of_the_metrics(run):
-    ranked = {f"{name}.{key}" for name in SETS + REFERENCES for key in SCORES + COUNTS}
+    sets = SETS + BUCKETS
+    ranked = {f"{name}.{key}" for name in sets + REFERENCES for key in RANKED + COUNTS}
+    ranked |= {f"{name}.macro_f1" for name in sets}
     micro = {f"test.micro.{key}" for key in MICRO}
     assert set(run.metrics) == ranked | micro | set(FIGURES)
 
 
 def test_scores_are_fractions(run):
-    scores = [value for key, value in run.metrics.items() if key.split(".")[-1] in SCORES]
-    assert len(scores) == 25
+    scores = [value for key, value in run.metrics.items() if key.split(".")[-1] in RANKED]
+    assert len(scores) == 7 * len(RANKED)
     assert all(0 <= score <= 1 for score in scores)
     for name in SETS:
         hit, miss = (run.metrics[f"{name}.{key}"] for key in ("precision_at_1", "one_error"))
@@ -121,7 +126,8 @@ def test_console(run):
     rows = {line[:22].strip(): line[22:].split() for line in lines[start + 2 : start + 7]}
     assert list(rows) == ["seen", "seen, by popularity", "unseen", "unseen, at random", "all"]
     for name in ("seen", "unseen", "all"):
-        scores = [f"{100 * run.metrics[f'test.{name}.{key}']:.2f}" for key in SCORES]
+        keys = (*SCORES, "ndcg_at_5", "psp_at_5")
+        scores = [f"{100 * run.metrics[f'test.{name}.{key}']:.2f}" for key in keys]
         assert rows[name] == [str(run.metrics[f"test.{name}.documents"]), *scores]
     assert f"run folder: {run.output}" in lines
 

@@ -122,7 +122,8 @@ def test_no_vocabulary_is_stored_unless_asked_for(files, tmp_path):
                 assert stored is None
                 continue
             assert stored["vocabulary"].split("\n") == [*WORDS[language].split(), "UNK"]
-            assert stored["labels"] == {"names": [], "texts": [], "frequencies": []}
+            none = {"names": [], "texts": [], "frequencies": [], "documents": 0}
+            assert stored["labels"] == none
 
 
 @pytest.mark.parametrize(("language", "code"), [("german", "de"), ("fr", "fr"), ("klingon", "en")])

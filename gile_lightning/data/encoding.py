@@ -235,7 +235,8 @@ def _count(
     others = [n for s in SPLITS[1:] for n, c in zip(names, labels[s], strict=True) if c]
     if text is None:
         text = settings.text(_vocabulary(words, settings.min_count, skipped))
-    return Language(text, LabelSet.from_counts(Counter(training), others, label_texts))
+    documents = sum(int((shard.splits == SPLITS.index("train")).sum()) for shard in raw)
+    return Language(text, LabelSet.from_counts(Counter(training), others, label_texts, documents))
 
 
 def _vocabulary(words: Counter[str], min_count: int, skipped: Skipped) -> list[str]:

@@ -16,11 +16,13 @@ class LabelSet:
         names: unique label names.
         texts: the text that describes each label.
         frequencies: training documents per label; 0 for an unseen label.
+        documents: training documents that the frequencies were counted over; 0 if unknown.
     """
 
     names: list[str]
     texts: list[str]
     frequencies: list[int]
+    documents: int = 0
     ids: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -38,13 +40,18 @@ class LabelSet:
 
     @classmethod
     def from_counts(
-        cls, training: Counter[str], others: Iterable[str], texts: Mapping[str, str]
+        cls,
+        training: Counter[str],
+        others: Iterable[str],
+        texts: Mapping[str, str],
+        documents: int = 0,
     ) -> "LabelSet":
         """Order the labels of the training documents and those that only others have."""
         seen = sorted(training, key=lambda name: (-training[name], name))
         unseen = sorted(set(others) - set(training))
         names = seen + unseen
-        return cls(names, [texts[name] for name in names], [training[name] for name in names])
+        frequencies = [training[name] for name in names]
+        return cls(names, [texts[name] for name in names], frequencies, documents)
 
     def extended(self, others: Iterable[str], texts: Mapping[str, str]) -> "LabelSet":
         """Return this set with further unseen labels behind it."""
@@ -53,8 +60,14 @@ class LabelSet:
             self.names + new,
             self.texts + [texts[name] for name in new],
             self.frequencies + [0] * len(new),
+            self.documents,
         )
 
     def state(self) -> dict[str, Any]:
-        """Return plain lists, for JSON and checkpoints."""
-        return {"names": self.names, "texts": self.texts, "frequencies": self.frequencies}
+        """Return plain values, for JSON and checkpoints."""
+        return {
+            "names": self.names,
+            "texts": self.texts,
+            "frequencies": self.frequencies,
+            "documents": self.documents,
+        }

@@ -1,14 +1,11 @@
-"""Ranking metrics for large label sets, and micro-averaged F1 at a threshold."""
+"""Ranking metrics for large label sets, and F1 at a threshold."""
 
 from gile_lightning.metrics.collection import RankingMetrics
-from gile_lightning.metrics.ranking import (
-    RankingScores,
-    Ranks,
-    precision_at_k,
-    rank_positives,
-    ranking_metrics,
-    select,
-)
+from gile_lightning.metrics.nam16 import Nam16Scores, nam16_metrics
+from gile_lightning.metrics.per_label import LabelF1
+from gile_lightning.metrics.propensity import inverse_propensities
+from gile_lightning.metrics.ranking import precision_at_k, rank_positives, ranking_metrics, select
+from gile_lightning.metrics.ranks import RankingScores, Ranks
 from gile_lightning.metrics.thresholded import (
     SELECTION_THRESHOLD,
     F1Scores,
@@ -21,12 +18,16 @@ from gile_lightning.metrics.thresholded import (
 __all__ = [
     "SELECTION_THRESHOLD",
     "F1Scores",
+    "LabelF1",
     "MicroF1",
+    "Nam16Scores",
     "RankingMetrics",
     "RankingScores",
     "Ranks",
     "ThresholdScores",
+    "inverse_propensities",
     "micro_f1",
+    "nam16_metrics",
     "paper_threshold",
     "precision_at_k",
     "rank_positives",

@@ -9,24 +9,40 @@ from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.errors import InputError
 from gile_lightning.metrics.collection import RankingMetrics
+from gile_lightning.metrics.per_label import LabelF1
+from gile_lightning.metrics.propensity import inverse_propensities
 from gile_lightning.metrics.ranking import select
 from gile_lightning.metrics.references import popularity_scores, random_scores
-from gile_lightning.metrics.thresholded import THRESHOLDS, MicroF1
+from gile_lightning.metrics.thresholded import THRESHOLDS, MicroF1, paper_threshold
 
-# candidate labels, each ranked by itself, and the rankings that a model must beat there
-CANDIDATES = ("seen", "seen, by popularity", "unseen", "unseen, at random", "all")
+# seen labels by training documents, at least and at most
+BUCKETS = {
+    "1 to 5 documents": (1, 5),
+    "6 to 50 documents": (6, 50),
+    "above 50 documents": (51, math.inf),
+}
+# the rankings that a model must beat, which know nothing of it
+REFERENCES = ("seen, by popularity", "unseen, at random")
+# candidate labels, each ranked by itself
+CANDIDATES = ("seen", REFERENCES[0], "unseen", REFERENCES[1], "all", *BUCKETS)
 MICRO = "micro"  # the key of precision, recall and F1 at a threshold, over all labels
 
 
 class Evaluation(nn.Module):
-    """Ranking metrics on the seen, unseen and all labels, and micro-F1 on all labels.
+    """Ranking metrics and macro-F1 on sets of candidate labels, and micro-F1 on all labels.
+
+    The sets are the seen, the unseen and all labels, and those of some numbers of training
+    documents, which need ``labels.documents``. So does propensity-scored precision. The reference
+    rankings have neither macro-F1 nor Nam et al.'s metrics, as their scores are on no scale.
 
     Args:
-        labels: the candidates; those seen in training come first.
+        labels: the candidates; those seen in training come first, by falling frequency.
         scores_unseen: whether the model scores the others too.
         candidates: which of `CANDIDATES` to rank.
-        threshold: one for micro-F1 beside 0.01, 0.02, ..., 0.99.
+        threshold: one for micro-F1 beside 0.01, 0.02, ..., 0.99, and that of macro-F1; by default
+            macro-F1 has the paper's.
         without_positive: as for `RankingMetrics`.
+        nam16: whether to add the metrics of `nam16_metrics`.
 
     Raises:
         InputError: the threshold is not 0.001 away from the others.
@@ -39,14 +55,24 @@ class Evaluation(nn.Module):
         candidates: tuple[str, ...] = CANDIDATES,
         threshold: float | None = None,
         without_positive: Literal["skip", "released"] = "skip",
+        nam16: bool = False,
     ) -> None:
         super().__init__()
-        self.seen, self.count = labels.seen, len(labels)
-        self.scores_unseen = scores_unseen and self.count > self.seen
+        self.scores_unseen = scores_unseen and len(labels) > labels.seen
         self.candidates = candidates
-        self.rankings = nn.ModuleDict(
-            {key: RankingMetrics(without_positive=without_positive) for key in candidates}
-        )
+        self.columns = _columns(labels, self.scores_unseen)
+        weights = None
+        if labels.documents:
+            weights = inverse_propensities(labels.frequencies, labels.documents)
+        self.rankings = nn.ModuleDict()
+        for key in candidates:
+            start, stop = self.columns.get(key, (0, 0))
+            self.rankings[key] = RankingMetrics(
+                without_positive=without_positive,
+                labels=stop - start,
+                inverse_propensities=None if weights is None else weights[start:stop],
+                nam16=nam16 and key not in REFERENCES,
+            )
         thresholds = _with(threshold)
         try:
             self.micro = MicroF1(thresholds)
@@ -56,40 +82,66 @@ class Evaluation(nn.Module):
                 f"model.threshold is {threshold}: give {nearest:g}, or a number that is 0.001 away "
                 "from it"
             ) from error
+        self.per_label = LabelF1(
+            len(labels) if self.scores_unseen else labels.seen,
+            threshold or paper_threshold(labels.seen or len(labels)),
+        )
 
     def update(self, logits: Tensor, documents: RaggedBatch) -> None:
         """Add a batch: logits [B, K] of all labels, or of those seen in training alone."""
-        seen, count = self.seen, self.count
-        self.micro.update(logits, documents.label_ids, documents.label_counts)
-        self._rank("seen", logits[:, :seen], documents, 0, seen)
-        if "seen, by popularity" in self.candidates:
-            popularity = popularity_scores(logits[:, :seen])
-            self._rank("seen, by popularity", popularity, documents, 0, seen)
-        if self.scores_unseen:
-            self._rank("unseen", logits[:, seen:], documents, seen, count)
-            self._rank("all", logits, documents, 0, count)
-            if "unseen, at random" in self.candidates:
-                chance = random_scores(documents, count - seen)
-                self._rank("unseen, at random", chance, documents, seen, count)
-
-    def _rank(
-        self, key: str, scores: Tensor, documents: RaggedBatch, start: int, stop: int
-    ) -> None:
-        if key in self.candidates:
-            positives = select(documents.label_ids, documents.label_counts, start, stop)
-            self.rankings[key].update(scores, *positives)  # type: ignore[operator]
+        label_ids, label_counts = documents.label_ids, documents.label_counts
+        self.micro.update(logits, label_ids, label_counts)
+        self.per_label.update(logits[:, : self.per_label.labels], label_ids, label_counts)
+        for key in self.candidates:
+            if key in self.columns:
+                start, stop = self.columns[key]
+                scores = _scores(key, logits[:, start:stop], documents)
+                positives = select(label_ids, label_counts, start, stop)
+                self.rankings[key].update(scores, *positives)  # type: ignore[operator]
 
     def compute(self) -> dict[str, dict[str, float]]:
-        """Return the ranking metrics by candidate set."""
-        return {
-            key: {name: float(value) for name, value in self.rankings[key].compute().items()}  # type: ignore[operator]
-            for key in self.candidates
-        }
+        """Return the metrics by candidate set: those of `RankingMetrics`, and ``macro_f1``.
+
+        Macro-F1 is the mean of `LabelF1` over the labels of the set that the documents have; it is
+        NaN without a document, else 0 if there is no such label.
+        """
+        f1 = self.per_label.compute()
+        found: dict[str, dict[str, float]] = {}
+        for key in self.candidates:
+            scores = self.rankings[key].compute().items()  # type: ignore[operator]
+            found[key] = {name: float(value) for name, value in scores}
+            if key not in REFERENCES:
+                start, stop = self.columns.get(key, (0, 0))
+                known = f1[start:stop][~f1[start:stop].isnan()]
+                labels = len(known) or found[key]["documents"]
+                found[key]["macro_f1"] = float(known.sum() / labels)
+        return found
 
     def reset(self) -> None:
         """Begin anew."""
-        for metric in (*self.rankings.values(), self.micro):
+        for metric in (*self.rankings.values(), self.micro, self.per_label):
             metric.reset()  # type: ignore[operator]
+
+
+def _columns(labels: LabelSet, scores_unseen: bool) -> dict[str, tuple[int, int]]:
+    """Return the first column of each candidate set, and the one behind its last."""
+    seen, count = labels.seen, len(labels)
+    columns = dict.fromkeys(("seen", REFERENCES[0]), (0, seen))
+    if scores_unseen:
+        columns |= dict.fromkeys(("unseen", REFERENCES[1]), (seen, count)) | {"all": (0, count)}
+    for key, (least, most) in BUCKETS.items() if labels.documents else ():
+        # frequencies fall
+        start = sum(n > most for n in labels.frequencies)
+        stop = sum(n >= least for n in labels.frequencies)
+        if start < stop:
+            columns[key] = start, stop
+    return columns
+
+
+def _scores(key: str, logits: Tensor, documents: RaggedBatch) -> Tensor:
+    if key == "seen, by popularity":
+        return popularity_scores(logits)
+    return random_scores(documents, logits.shape[1]) if key == "unseen, at random" else logits
 
 
 def _with(threshold: float | None) -> tuple[float, ...]:

@@ -1,58 +1,9 @@
 """Exact per-document ranking metrics over large label sets, without sorting the scores."""
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 
-
-class RankingScores(NamedTuple):
-    """The ranking metrics of every document, each [B] float64 in [0, 1], NaN without a positive."""
-
-    ranking_loss: Tensor
-    average_precision: Tensor
-    one_error: Tensor
-
-
-class Ranks(NamedTuple):
-    """Where the positives stand in the ranking of their documents; see `rank_positives`.
-
-    Shapes: ``document`` [P] is the row of each positive; ``scores_not_below`` [P] and
-    ``positives_not_below`` [P] count the columns and the positives of that row scored at least as
-    high, itself included; ``position`` [P] is its 0-based place when ties are broken by the lower
-    column; ``label_counts`` [B] is the number of positives per document; ``columns`` is K.
-    """
-
-    document: Tensor
-    scores_not_below: Tensor
-    positives_not_below: Tensor
-    position: Tensor
-    label_counts: Tensor
-    columns: int
-
-    def metrics(self) -> RankingScores:
-        """Return the three metrics that `ranking_metrics` defines."""
-        negatives = self.columns - self.label_counts
-        errors = self._total(self.scores_not_below - self.positives_not_below)
-        # without a negative nothing can be ranked wrongly: 0, where the division would say 0 / 0
-        ranking_loss = errors / (self.label_counts * negatives.clamp(min=1))
-        # double first: the quotient of integers is float32
-        precision = self.positives_not_below.double() / self.scores_not_below
-        one_error = self._or_nan(1 - self._total(self.position == 0))
-        return RankingScores(ranking_loss, self._total(precision) / self.label_counts, one_error)
-
-    def precision_at(self, k: int) -> Tensor:
-        """Return what `precision_at_k` defines."""
-        if k < 1:
-            raise ValueError(f"k must be at least 1, not {k}")
-        return self._or_nan(self._total(self.position < k) / k)
-
-    def _total(self, values: Tensor) -> Tensor:
-        total = torch.zeros(len(self.label_counts), dtype=torch.float64, device=values.device)
-        return total.index_add_(0, self.document, values.double())
-
-    def _or_nan(self, values: Tensor) -> Tensor:
-        return values.masked_fill(self.label_counts == 0, torch.nan)
+from gile_lightning.metrics.ranks import RankingScores, Ranks
 
 
 def ranking_metrics(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> RankingScores:
@@ -131,7 +82,8 @@ def rank_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> R
     label_ids, label_counts = _checked(scores, label_ids, label_counts)
     (rows, columns), device = scores.shape, scores.device
     if not len(label_ids):
-        return Ranks(label_ids, label_ids, label_ids, label_ids, label_counts, columns)
+        none = label_ids
+        return Ranks(none, none, scores.new_empty(0), none, none, none, label_counts, columns)
     document = torch.arange(rows, device=device).repeat_interleave(
         label_counts, output_size=len(label_ids)
     )
@@ -145,7 +97,8 @@ def rank_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> R
     slot = torch.arange(len(label_ids), device=device)
     slot -= (label_counts.cumsum(0) - label_counts)[document]
     table = scores.new_full((rows, width), torch.inf)
-    table[document, slot] = scores[document, label_ids]
+    of_positives = scores[document, label_ids]
+    table[document, slot] = of_positives
     table = table.sort(dim=1).values
     lowest, table = table[:, :1], table.view(-1)
 
@@ -177,7 +130,14 @@ def rank_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> R
     earlier_ties = place[at] - (ties.cumsum(0) - ties)[level_of_positive]
     position = scores_not_below - ties[level_of_positive] + earlier_ties
     return Ranks(
-        document, scores_not_below, not_below(level_of_positive), position, label_counts, columns
+        document,
+        label_ids,
+        of_positives,
+        scores_not_below,
+        not_below(level_of_positive),
+        position,
+        label_counts,
+        columns,
     )
 
 

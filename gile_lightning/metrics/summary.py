@@ -14,6 +14,7 @@ def average(by_language: Mapping[str, Scores]) -> Scores:
     """Average scores over the languages that have any; documents and labels are added up.
 
     A language without a document for a set of labels has no scores there, and does not count.
+    Scores that another language lacks are left out.
     """
     sets = dict.fromkeys(key for scores in by_language.values() for key in scores)
     return {key: _average([s[key] for s in by_language.values() if key in s]) for key in sets}
@@ -22,8 +23,10 @@ def average(by_language: Mapping[str, Scores]) -> Scores:
 def _average(scores: list[dict[str, float]]) -> dict[str, float]:
     scored = [score for score in scores if score["documents"]] or scores
     averaged = {}
-    for name in scores[0]:
-        values = [score[name] for score in (scores if name in _COUNTS else scored)]
+    for name in scored[0]:
+        values = [score[name] for score in (scores if name in _COUNTS else scored) if name in score]
+        if len(values) < len(scored):
+            continue
         if name in _THRESHOLDS and len(set(values)) > 1:
             continue
         averaged[name] = float(sum(values) if name in _COUNTS else np.mean(values))

@@ -1,13 +1,13 @@
 """Micro-averaged precision, recall and F1 of the labels whose probability exceeds a threshold."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
+from gile_lightning.metrics.predictions import CELLS, candidates, count_above
 from gile_lightning.metrics.ranking import _check_total
 from gile_lightning.metrics.summed import SummedMetric
 
@@ -15,9 +15,6 @@ SELECTION_THRESHOLD = 0.2
 """The threshold at which the authors' released code chooses the epoch, whatever the label set."""
 
 THRESHOLDS = tuple(percent / 100 for percent in range(1, 100))
-
-CELLS = 1024  # a power of two, so that probability * CELLS is exact
-BLOCK = 64  # columns that are left out or looked at together; a multiple of any vector unit
 
 
 def paper_threshold(label_count: int, low_resource: bool = False) -> float:
@@ -114,7 +111,7 @@ def micro_f1(
         >>> [round(score.item(), 4) for score in scores]
         [0.5, 0.5, 0.5]
     """
-    of_positives = _of_positives(probabilities.detach(), label_ids, label_counts)
+    of_positives = scores_of_positives(probabilities.detach(), label_ids, label_counts)
     limit = probabilities.new_tensor(threshold)
     return _scores(
         (of_positives > limit).sum(),
@@ -169,10 +166,10 @@ class MicroF1(SummedMetric):
             ValueError: As in `micro_f1`, or a logit is NaN.
         """
         logits = logits.detach()
-        of_positives = _of_positives(logits, label_ids, label_counts)
+        of_positives = scores_of_positives(logits, label_ids, label_counts)
         limits = self._limits(logits.device)
-        predicted = _count_above(_candidates(logits, self.thresholds[0]), limits)
-        true_positives = _count_above([of_positives], limits)
+        predicted = count_above(candidates(logits, self.thresholds[0]), limits)
+        true_positives = count_above([of_positives], limits)
         positives = torch.full_like(predicted, len(label_ids))
         self.totals = self.totals + torch.stack([true_positives, predicted, positives])
 
@@ -194,7 +191,7 @@ def _scores(true_positives: Tensor, predicted: Tensor, positives: Tensor) -> F1S
     )
 
 
-def _of_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> Tensor:
+def scores_of_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> Tensor:
     """Return the scores of the positives that have a column, in one dimension."""
     if scores.ndim != 2 or not scores.is_floating_point():
         raise ValueError(
@@ -221,50 +218,3 @@ def _of_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> Te
         raise ValueError("a label id is twice among the positives of one document")
     scorable = label_ids < columns
     return scores[document[scorable], label_ids[scorable]]
-
-
-def _candidates(logits: Tensor, threshold: float) -> Iterator[Tensor]:
-    """Yield parts of the logits [B, K], in one dimension, that have all above the threshold.
-
-    A trained model predicts few labels, so that the maxima of short blocks rule out most logits at
-    the cost of one reading.
-    """
-    # lower than need be, whatever the rounding of the sigmoid
-    floor = math.log(threshold * (1 - 1e-4)) - math.log1p(-threshold * (1 - 1e-4))
-    even = logits.shape[1] // BLOCK * BLOCK
-    blocks = logits[:, :even].reshape(len(logits), even // BLOCK, BLOCK)
-    rest = logits[:, even:]
-    highest = blocks.amax(2)  # the maximum propagates NaN
-    if highest.isnan().any() or rest.isnan().any():
-        raise ValueError("logits contain NaN: the model diverged, look at the learning rate")
-    chosen = highest > floor
-    if 4 * chosen.sum() < chosen.numel():
-        values = torch.cat([blocks[chosen].flatten(), rest.flatten()])
-    else:
-        values = logits.flatten()
-    # parts that fit a processor's cache; a GPU would rather have few launches
-    yield from torch.split(values, 2**17 if logits.device.type == "cpu" else 2**24)
-
-
-def _count_above(parts: Iterable[Tensor], limits: Tensor) -> Tensor:
-    """Count the logits, [N] in each part, whose sigmoid in float32 is above each limit [T].
-
-    A binary search among the limits per logit would take five times as long. Here the
-    probabilities are counted by cells of width 1 / CELLS, of which each has one limit at most, and
-    those above the limit of their cell are counted with the next one.
-    """
-    cells_of_limits = (limits * CELLS).long()
-    limit_of_cell = limits.new_full((CELLS + 1,), torch.inf)
-    limit_of_cell[cells_of_limits] = limits
-    counts = torch.zeros(CELLS + 2, dtype=torch.long, device=limits.device)
-    for logits in parts:
-        # Padded, as torch rounds the sigmoids of the last few numbers, which do not fill a vector
-        # unit, in another way: the result would depend on the sizes of batches. Padding is below
-        # all limits.
-        padded = F.pad(logits.float(), (0, -len(logits) % BLOCK), value=-torch.inf)
-        probabilities = padded.sigmoid()
-        cells = (probabilities * CELLS).int()
-        # a comparison in place gives 0 and 1 as floats, which are added faster than booleans
-        cells += probabilities.gt_(limit_of_cell.index_select(0, cells)).int()
-        counts += cells.bincount(minlength=len(counts))
-    return counts.flip(0).cumsum(0).flip(0)[cells_of_limits + 1]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import compress
 from typing import Any
 
-from gile_lightning.metrics.evaluation import MICRO
+from gile_lightning.metrics.evaluation import BUCKETS, MICRO, REFERENCES
 from gile_lightning.metrics.summary import Scores, average
 
 COLUMNS = {
@@ -14,7 +14,10 @@ COLUMNS = {
     "one_error": "one-error",
     "precision_at_1": "P@1",
     "precision_at_5": "P@5",
+    "ndcg_at_5": "nDCG@5",
+    "psp_at_5": "PSP@5",
 }
+LABEL_COLUMNS = {"macro_f1": "macro-F1", "coverage_at_5": "coverage@5"}
 F1_COLUMNS = {
     "documents": "documents",
     "labels": "labels",
@@ -36,9 +39,9 @@ def flatten(
 ) -> dict[str, float]:
     """Key the results as in ``metrics.json``: ``test.seen.ranking_loss``, ...; fractions.
 
-    The reference rankings go below ``reference``, those of one of several languages below its
-    name, and those of its own best epoch below ``own_epoch``. Sets without a document are left
-    out.
+    The reference rankings go below ``reference``, labels of some number of training documents below
+    ``test.frequency_1_to_5`` and its like, the results of one of several languages below its name,
+    and those of its own best epoch below ``own_epoch``. Sets without a document are left out.
     """
     flat = _flatten(results)
     if by_language and len(by_language) > 1:
@@ -56,17 +59,25 @@ def _flatten(results: Scores) -> dict[str, float]:
     for name, scores in results.items():
         if not scores["documents"]:
             continue
-        prefix = f"reference.{name.replace(', ', '.').replace(' ', '_')}"
-        prefix = f"test.{name}" if "," not in name else prefix
+        prefix = f"{'reference' if name in REFERENCES else 'test'}.{_key(name)}"
         for key, value in scores.items():
             flat[f"{prefix}.{key}"] = int(value) if key in _COUNTS else value
     return flat
 
 
-def rows(results: Scores) -> list[list[str]]:
-    """Return the rows of the ranking table, the names first; percentages but for the counts."""
+def _key(name: str) -> str:
+    if name in BUCKETS:
+        name = f"frequency {name.removesuffix(' documents')}"
+    return name.replace(", ", ".").replace(" ", "_")
+
+
+def rows(results: Scores, columns: Mapping[str, str] = COLUMNS) -> list[list[str]]:
+    """Return the rows of the ranking table, the names first; percentages but for the counts.
+
+    A cell is empty where a set has no such score.
+    """
     return [
-        [name, *(_cell(key, scores[key]) for key in COLUMNS)]
+        [name, *(_cell(key, scores[key]) if key in scores else "" for key in columns)]
         for name, scores in results.items()
         if scores["documents"] and name != MICRO
     ]
@@ -93,20 +104,25 @@ def table(
 ) -> str:
     """Lay out the results as text, one row per candidate set, with figures of the run below.
 
-    A second table has micro-F1 at the threshold, and at the one tuned on the validation documents.
+    A second table has the means over labels, a third micro-F1 at the threshold, and at the one
+    tuned on the validation documents.
     """
-    parts = [_lay_out([["labels", *COLUMNS.values()], *rows(results)])]
+    parts = [
+        _lay_out(["labels", *COLUMNS.values()], rows(results)),
+        _lay_out(["mean over labels", *LABEL_COLUMNS.values()], rows(results, LABEL_COLUMNS)),
+    ]
     if by_language:
         f1 = f1_rows(by_language, own_epochs)
-        cells = [["micro-F1", *F1_COLUMNS.values()], *f1]
-        kept = [any(row[i] for row in f1) for i in range(len(cells[0]))]
-        parts.append(_lay_out([list(compress(row, kept)) for row in cells]))
+        parts.append(_lay_out(["micro-F1", *F1_COLUMNS.values()], f1))
     lines = [line for part in parts for line in (*part, "")][:-1]
     lines.append(", ".join(f"{name} {value}" for name, value in figures.items()))
     return "\n".join(lines)
 
 
-def _lay_out(cells: list[list[str]]) -> list[str]:
+def _lay_out(header: list[str], found: list[list[str]]) -> list[str]:
+    """Align the columns, and leave out those that are empty."""
+    kept = [not found or any(row[i] for row in found) for i in range(len(header))]
+    cells = [list(compress(row, kept)) for row in (header, *found)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells

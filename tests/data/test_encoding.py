@@ -134,6 +134,7 @@ def test_seen_labels_by_training_frequency_unseen_ones_behind(run):
     labels = result.language.labels
     assert labels.names == sorted(training, key=lambda n: (-training[n], n)) + sorted(unseen)
     assert labels.frequencies == [training[name] for name in labels.names]
+    assert labels.documents == len(result.train)
     assert labels.texts == [TEXTS[name] for name in labels.names]
     assert result.counts["seen_labels"] == labels.seen == len(training)
     assert result.counts["unseen_labels"] == len(unseen)
@@ -324,7 +325,7 @@ def test_given_splits_are_kept(run):
 
 KNOWN = Language(
     TextEncoder(["wb", "wa", "other", "UNK"], max_document_words=12, max_label_words=5),
-    LabelSet(["label3", "zzz", "label0"], ["text of 3", "text of zzz", "text of 0"], [9, 4, 0]),
+    LabelSet(["label3", "zzz", "label0"], ["text of 3", "text of zzz", "text of 0"], [9, 4, 0], 11),
 )
 
 
@@ -342,6 +343,7 @@ def test_known_vocabulary_and_label_ids_are_kept(run, monkeypatch, size):
     assert labels.names == ["label3", "zzz", "label0", *new]
     assert labels.texts == ["text of 3", "text of zzz", "text of 0", *(TEXTS[n] for n in new)]
     assert labels.frequencies == [9, 4, 0] + [0] * len(new)
+    assert labels.documents == 11  # those that the model was trained on
     word_ids = {"wb": 0, "wa": 1}
     for row, document in zip(result.test, tested, strict=True):
         assert row["words"] == [word_ids.get(w, 3) for w in document.pieces[0].split()[:12]]

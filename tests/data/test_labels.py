@@ -25,11 +25,20 @@ def test_extended_keeps_ids_and_texts():
     assert more.frequencies == [3, 0, 0, 0]
     assert more.seen == labels.seen == 1
     assert len(labels) == 2  # as it was
+    assert LabelSet(["b"], [""], [3], 7).extended(["a"], TEXTS).documents == 7
 
 
 def test_state_rebuilds_an_equal_set():
-    labels = LabelSet.from_counts(Counter(a=1), ["b"], TEXTS)
+    labels = LabelSet.from_counts(Counter(a=1), ["b"], TEXTS, documents=4)
+    assert labels.documents == 4
     assert LabelSet(**labels.state()) == labels
+
+
+def test_state_from_before_documents_were_counted():
+    labels = LabelSet.from_counts(Counter(a=1), ["b"], TEXTS)
+    state = labels.state()
+    assert state.pop("documents") == 0
+    assert LabelSet(**state) == labels
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,20 @@
 """Three documents and five labels, of which two are unseen; the numbers are worked out by hand."""
 
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
 import pytest
 import runs
 import torch
+from sklearn.metrics import f1_score
 
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.errors import InputError
-from gile_lightning.metrics.evaluation import CANDIDATES, Evaluation
+from gile_lightning.metrics.evaluation import BUCKETS, CANDIDATES, REFERENCES, Evaluation
 from gile_lightning.metrics.references import random_scores
 
 LABELS = LabelSet(list("abcde"), list("abcde"), [4, 3, 1, 0, 0])
@@ -21,17 +28,13 @@ LOGITS = torch.tensor(
 POSITIVES = [[1, 4], [3], [1]]
 
 
+KEYS = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
+
+
 def ranking(loss, precision, error, first, five, documents, skipped):
     """Name the scores as `RankingMetrics` does."""
-    return {
-        "ranking_loss": loss,
-        "average_precision": precision,
-        "one_error": error,
-        "precision_at_1": first,
-        "precision_at_5": five,
-        "documents": documents,
-        "skipped": skipped,
-    }
+    scores = dict(zip(KEYS, (loss, precision, error, first, five), strict=True))
+    return {**scores, "documents": documents, "skipped": skipped}
 
 
 # document 0 is ranked rightly, document 2 has one of two negatives on top; by popularity both have
@@ -66,7 +69,8 @@ def micro(evaluation, threshold):
 
 
 def same(actual, expected):
-    assert actual == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    """Compare what is expected; further metrics have tests of their own below."""
+    assert {key: actual[key] for key in expected} == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 @pytest.mark.parametrize("batches", [[(0, 1, 2)], [(0,), (1, 2)], [(2, 0), (1,)]], ids=str)
@@ -80,7 +84,8 @@ def test_every_candidate_set(batches):
     chance = random_scores(batch((0, 1, 2)), 2).numpy()
     targets = runs.positives(POSITIVES, [3, 4])
     # precision at 5 of two labels: one right of five places
-    same(found["unseen, at random"], runs.ranking_scores(chance, targets) | {"precision_at_5": 0.2})
+    expected = runs.ranking_scores(chance, targets)
+    same(found["unseen, at random"], {key: expected[key] for key in KEYS[:4]} | {KEYS[4]: 0.2})
 
 
 def test_some_candidate_sets():
@@ -156,3 +161,189 @@ def test_reset():
     evaluation.update(LOGITS, batch((0, 1, 2)))
     same(evaluation.compute()["all"], ALL)
     same(micro(evaluation, 0.5), {"precision": 3 / 8, "recall": 3 / 4, "f1": 1 / 2})
+
+
+# --- metrics over labels, and sets of labels by training frequency ---
+
+
+LARGE = LabelSet(
+    [f"l{i}" for i in range(60)],
+    ["text"] * 60,
+    [900, 51, 50, 50, *[7] * 5, 6, *[5] * 20, *[1] * 20, *[0] * 10],
+    2000,
+)
+SPANS = {
+    "seen": (0, 50),
+    "unseen": (50, 60),
+    "all": (0, 60),
+    "above 50 documents": (0, 2),
+    "6 to 50 documents": (2, 10),
+    "1 to 5 documents": (10, 50),
+}
+
+
+def many(rows=40):
+    """Logits, and a target matrix that is likelier where they are high; the last label never is."""
+    generator = torch.Generator().manual_seed(2)
+    logits = torch.randn(rows, 60, generator=generator) * 2 - 3
+    target = torch.rand(logits.shape, generator=generator) < (logits - 1).sigmoid()
+    target[5] = False
+    target[:, -1] = False
+    return logits, target
+
+
+def as_batch(target):
+    """Return documents of a word, with these labels."""
+    ones = torch.ones(len(target), dtype=torch.long)
+    return RaggedBatch(target.sum(1), ones, ones, target.nonzero()[:, 1], target.sum(1))
+
+
+def fed(logits, target, sizes, **settings):
+    evaluation = Evaluation(LARGE, True, **settings)
+    for x, y in zip(logits.split(sizes), target.split(sizes), strict=True):
+        evaluation.update(x, as_batch(y))
+    return evaluation
+
+
+def over_labels(logits, target, threshold, start, stop):
+    """Macro F1 by scikit-learn, and coverage and PSP in NumPy, of the labels start..stop-1."""
+    values, truth = logits[:, start:stop].numpy(), target[:, start:stop].numpy()
+    frequencies = np.array(LARGE.frequencies[start:stop])
+    weights = 1 + (np.log(2000) - 1) * 2.5**0.55 * (frequencies + 1.5) ** -0.55
+    labels = truth.any(0).nonzero()[0].tolist()
+    predicted = logits[:, start:stop].sigmoid().numpy() > np.float32(threshold)
+    f1 = f1_score(truth, predicted, labels=labels, average="macro", zero_division=0)
+    order = np.argsort(-values, axis=1, kind="stable")
+    covered = {x for row, top in zip(truth, order[:, :5], strict=True) for x in top if row[x]}
+    weighted = truth * weights
+    gained = np.take_along_axis(weighted, order, 1)[:, :5].sum()
+    attainable = np.sort(weighted, 1)[:, -5:].sum()
+    return {
+        "macro_f1": f1,
+        "coverage_at_5": len(covered) / len(labels),
+        "psp_at_5": gained / attainable,
+    }
+
+
+@pytest.mark.parametrize("sizes", [[40], [7, 0, 33], 1], ids=str)
+def test_sets_by_frequency_and_metrics_over_labels(sizes):
+    logits, target = many()
+    found = fed(logits, target, sizes).compute()
+    assert tuple(found) == CANDIDATES
+    for key, (start, stop) in SPANS.items():
+        truth = target[:, start:stop]
+        expected = runs.ranking_scores(logits[:, start:stop].numpy(), truth.numpy())
+        same(found[key], {name: expected[name] for name in (*KEYS[:4], "documents", "skipped")})
+        # for fewer than 400 labels the paper's threshold is 0.4
+        same(found[key], over_labels(logits, target, 0.4, start, stop))
+
+
+def test_macro_f1_has_the_threshold_of_ones_own():
+    logits, target = many()
+    found = fed(logits, target, 40, threshold=0.15).compute()
+    for key, span in SPANS.items():
+        same(found[key], over_labels(logits, target, 0.15, *span))
+
+
+def test_references_have_no_macro_f1():
+    found = fed(*many(), 40, nam16=True).compute()
+    for key, scores in found.items():
+        assert ("macro_f1" in scores) == (key not in REFERENCES)
+        assert ("nam16_one_error" in scores) == (key not in REFERENCES)
+        assert {"coverage_at_5", "psp_at_1", "psp_at_3", "ndcg_at_5", "recall_at_3"} <= set(scores)
+    # the five commonest labels are all that popularity ranks among the best
+    occurring = many()[1][:, :50].any(0)
+    covered = float(occurring[:5].sum() / occurring.sum())
+    same(found["seen, by popularity"], {"coverage_at_5": pytest.approx(covered)})
+
+
+def test_unknown_number_of_training_documents():
+    """No propensities, and no sets by frequencies that may be made up."""
+    logits, target = many()
+    labels = LabelSet(LARGE.names, LARGE.texts, LARGE.frequencies)
+    evaluation = Evaluation(labels, True)
+    evaluation.update(logits, as_batch(target))
+    found = evaluation.compute()
+    assert not any(name.startswith("psp") for scores in found.values() for name in scores)
+    assert [found[key]["documents"] for key in BUCKETS] == [0, 0, 0]
+    expected = over_labels(logits, target, 0.4, 0, 60)
+    del expected["psp_at_5"]
+    same(found["all"], expected)
+
+
+def test_set_without_a_label():
+    labels = LabelSet(LABELS.names, LABELS.texts, [4, 3, 1, 0, 0], 5)
+    found = evaluated(labels=labels).compute()
+    same(found["1 to 5 documents"], SEEN)
+    for key in ("6 to 50 documents", "above 50 documents"):
+        same(found[key], NOTHING)
+        assert np.isnan([found[key][name] for name in ("macro_f1", "psp_at_5")]).all()
+
+
+def test_validation_has_no_sets_by_frequency():
+    assert not any(key in BUCKETS for key in CANDIDATES[:2])
+
+
+def test_released_has_numbers_for_labels_that_no_document_has():
+    """They go to JSON, which has no NaN."""
+    logits, target = many()
+    target[:, :10] = False
+    found = fed(logits, target, 40, without_positive="released", nam16=True).compute()
+    for key in ("above 50 documents", "6 to 50 documents"):
+        assert found[key]["documents"] == 40
+        assert found[key]["macro_f1"] == found[key]["psp_at_5"] == found[key]["coverage_at_5"] == 0
+    assert np.isfinite([value for scores in found.values() for value in scores.values()]).all()
+
+
+def test_memory_does_not_grow_with_documents():
+    logits, target = many()
+    one, ten = fed(logits, target, 40), fed(logits.repeat(10, 1), target.repeat(10, 1), 20)
+
+    def numbers(evaluation):
+        metrics = [*evaluation.rankings.values(), evaluation.micro, evaluation.per_label]
+        return [state.numel() for metric in metrics for state in metric.metric_state.values()]
+
+    assert numbers(one) == numbers(ten)
+    assert max(numbers(one)) <= 3 * 99
+
+
+WORKER = """
+import json, sys
+import torch
+sys.path.insert(0, sys.argv[1])
+import test_evaluation as test
+
+rank = int(sys.argv[3])
+torch.distributed.init_process_group("gloo", f"file://{sys.argv[2]}", rank=rank, world_size=2)
+logits, target = test.many()
+mine = slice(11) if rank == 0 else slice(11, None)
+found = test.fed(logits[mine], target[mine], 8, nam16=True).compute()
+torch.distributed.destroy_process_group()
+print(json.dumps(found))
+"""
+
+
+def test_two_processes_equal_one(tmp_path):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    folder, store = os.path.dirname(__file__), tmp_path / "store"
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, folder, store, str(rank)],
+            stdout=subprocess.PIPE,
+            env=environment,
+        )
+        for rank in range(2)
+    ]
+    try:
+        outputs = [worker.communicate(timeout=120)[0] for worker in workers]
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+    assert [worker.returncode for worker in workers] == [0, 0]
+    one = fed(*many(), 40, nam16=True).compute()
+    for output in outputs:
+        found = json.loads(output)
+        assert list(found) == list(one)
+        for key, scores in one.items():
+            assert found[key] == pytest.approx(scores, abs=1e-12)

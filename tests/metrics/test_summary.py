@@ -83,6 +83,18 @@ def test_thresholds_are_kept_where_they_are_equal():
     assert found == {"micro": pytest.approx(expected)}
 
 
+def test_scores_that_some_languages_lack():
+    """Propensities need the number of training documents, which old checkpoints do not have."""
+    known = scores(0.5, 0.2, 5, 0) | {"psp_at_5": 0.3}
+    plain = {"english": {"seen": scores(0.7, 0.4, 5, 1)}}
+    for by_language in ({"german": {"seen": known}} | plain, plain | {"german": {"seen": known}}):
+        assert average(by_language) == {"seen": pytest.approx(scores(0.6, 0.3, 10, 1))}
+    # a language without a document does not count
+    nothing = scores(NAN, NAN, 0, 2)
+    found = average({"english": {"seen": nothing}, "german": {"seen": known}})
+    assert found["seen"] == scores(0.5, 0.2, 5, 2) | {"psp_at_5": 0.3}
+
+
 def test_one_language():
     alone = {"seen": scores(0.5, 0.25, 9, 3), "micro": micro(0.4, 0.2, 500, tuned_threshold=0.3)}
     assert average({"english": alone}) == alone

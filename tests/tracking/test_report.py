@@ -2,22 +2,51 @@ import json
 
 import pytest
 
-from gile_lightning.tracking.report import f1_rows, flatten, rows, table
+from gile_lightning.metrics.evaluation import BUCKETS
+from gile_lightning.tracking.report import COLUMNS, f1_rows, flatten, rows, table
 
 NAN = float("nan")
-SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
+SCORES = (
+    "ranking_loss",
+    "average_precision",
+    "one_error",
+    "precision_at_1",
+    "precision_at_5",
+    "ndcg_at_5",
+)
 
 
-def scores(*values, documents=0.0, skipped=0.0):
-    return dict(zip(SCORES, values, strict=True)) | {"documents": documents, "skipped": skipped}
+def scores(*values, documents=0.0, skipped=0.0, **more):
+    named = dict(zip(SCORES, values, strict=True))
+    return named | more | {"documents": documents, "skipped": skipped}
+
+
+def over_labels(psp, coverage, **macro_f1):
+    return {"psp_at_5": psp, "coverage_at_5": coverage, **macro_f1}
 
 
 RESULTS = {
-    "seen": scores(0.125, 0.5, 0.25, 0.75, 0.2, documents=1234.0, skipped=6.0),
-    "seen, by popularity": scores(0.25, 0.1, 0.9, 0.1, 0.05, documents=1234.0, skipped=6.0),
-    "unseen": scores(*[NAN] * 5, skipped=1240.0),
-    "unseen, at random": scores(*[NAN] * 5),
-    "all": scores(0.0, 1.0, 0.0, 1.0, 0.333333, documents=1240.0),
+    "seen": scores(
+        *(0.125, 0.5, 0.25, 0.75, 0.2, 0.6),
+        documents=1234.0,
+        skipped=6.0,
+        **over_labels(0.3, 0.4, macro_f1=0.15),
+    ),
+    "seen, by popularity": scores(
+        *(0.25, 0.1, 0.9, 0.1, 0.05, 0.07), documents=1234.0, skipped=6.0, **over_labels(0.02, 0.01)
+    ),
+    "unseen": scores(*[NAN] * 6, skipped=1240.0, **over_labels(NAN, NAN, macro_f1=NAN)),
+    "unseen, at random": scores(*[NAN] * 6, **over_labels(NAN, NAN)),
+    "all": scores(
+        *(0.0, 1.0, 0.0, 1.0, 0.333333, 1.0), documents=1240.0, **over_labels(1, 0.5, macro_f1=1.0)
+    ),
+    "1 to 5 documents": scores(
+        *(0.5, 0.25, 1.0, 0.0, 0.1, 0.125),
+        documents=17.0,
+        skipped=1223.0,
+        **over_labels(0.25, 0.2, macro_f1=0.0),
+    ),
+    "above 50 documents": scores(*[NAN] * 6, **over_labels(NAN, NAN, macro_f1=NAN)),
 }
 
 
@@ -29,6 +58,7 @@ def test_flat_keys():
             ("test.seen", "seen"),
             ("reference.seen.by_popularity", "seen, by popularity"),
             ("test.all", "all"),
+            ("test.frequency_1_to_5", "1 to 5 documents"),
         )
         for key, value in RESULTS[name].items()
     }
@@ -37,27 +67,68 @@ def test_flat_keys():
     assert flatten({"unseen, at random": RESULTS["all"]}).keys() == {
         f"reference.unseen.at_random.{key}" for key in RESULTS["all"]
     }
+    for bucket, key in zip(BUCKETS, ("1_to_5", "6_to_50", "above_50"), strict=True):
+        assert f"test.frequency_{key}.macro_f1" in flatten({bucket: RESULTS["all"]})
     assert json.loads(json.dumps(flat, allow_nan=False)) == flat
 
 
 def test_rows_are_percentages():
     assert rows(RESULTS) == [
-        ["seen", "1,234", "12.50", "50.00", "25.00", "75.00", "20.00"],
-        ["seen, by popularity", "1,234", "25.00", "10.00", "90.00", "10.00", "5.00"],
-        ["all", "1,240", "0.00", "100.00", "0.00", "100.00", "33.33"],
+        ["seen", "1,234", "12.50", "50.00", "25.00", "75.00", "20.00", "60.00", "30.00"],
+        [
+            "seen, by popularity",
+            "1,234",
+            "25.00",
+            "10.00",
+            "90.00",
+            "10.00",
+            "5.00",
+            "7.00",
+            "2.00",
+        ],
+        ["all", "1,240", "0.00", "100.00", "0.00", "100.00", "33.33", "100.00", "100.00"],
+        ["1 to 5 documents", "17", "50.00", "25.00", "100.00", "0.00", "10.00", "12.50", "25.00"],
     ]
+    assert all(len(row) == 1 + len(COLUMNS) for row in rows(ENGLISH))  # without PSP
 
 
 def test_table():
     lines = table(RESULTS, {"parameters": 12, "seconds": 3.5}).splitlines()
+    head = (
+        "labels               documents  ranking loss  average precision  one-error     P@1    P@5"
+    )
     assert lines == [
-        "labels               documents  ranking loss  average precision  one-error     P@1    P@5",
-        "-----------------------------------------------------------------------------------------",
-        "seen                     1,234         12.50              50.00      25.00   75.00  20.00",
-        "seen, by popularity      1,234         25.00              10.00      90.00   10.00   5.00",
-        "all                      1,240          0.00             100.00       0.00  100.00  33.33",
+        f"{head}  nDCG@5   PSP@5",
+        "-" * 105,
+        "seen                     1,234         12.50              50.00      25.00   75.00  20.00"
+        "   60.00   30.00",
+        "seen, by popularity      1,234         25.00              10.00      90.00   10.00   5.00"
+        "    7.00    2.00",
+        "all                      1,240          0.00             100.00       0.00  100.00  33.33"
+        "  100.00  100.00",
+        "1 to 5 documents            17         50.00              25.00     100.00    0.00  10.00"
+        "   12.50   25.00",
+        "",
+        "mean over labels     macro-F1  coverage@5",
+        "-----------------------------------------",
+        "seen                    15.00       40.00",
+        "seen, by popularity                  1.00",
+        "all                    100.00       50.00",
+        "1 to 5 documents         0.00       20.00",
         "parameters 12, seconds 3.5",
     ]
+
+
+def test_table_without_scores_that_need_the_training_documents():
+    lines = table(GERMAN, {}).splitlines()
+    assert lines[0].endswith("P@5  nDCG@5")
+    assert lines[2].endswith("40.00   50.00")
+
+
+def test_table_without_a_document():
+    lines = table({"seen": RESULTS["unseen"]}, {"epochs": 0}).splitlines()
+    assert lines[0].startswith("labels  documents  ranking loss")
+    assert lines[-1] == "epochs 0"
 
 
 # --- several languages, and F1 ---
@@ -76,18 +147,18 @@ def micro(precision, recall, f1, documents, labels, threshold, *tuned):
 
 
 ENGLISH = {
-    "seen": scores(0.1, 0.5, 0.3, 0.7, 0.2, documents=1200.0),
-    "unseen": scores(*[NAN] * 5, skipped=1200.0),
+    "seen": scores(0.1, 0.5, 0.3, 0.7, 0.2, 0.5, documents=1200.0),
+    "unseen": scores(*[NAN] * 6, skipped=1200.0),
     "micro": micro(0.5, 0.25, 1 / 3, 1200.0, 450, 0.2, 0.31, 0.375),
 }
 GERMAN = {
-    "seen": scores(0.3, 0.7, 0.1, 0.9, 0.4, documents=34.0),
-    "unseen": scores(0.2, 0.6, 0.4, 0.6, 0.2, documents=4.0, skipped=30.0),
+    "seen": scores(0.3, 0.7, 0.1, 0.9, 0.4, 0.5, documents=34.0),
+    "unseen": scores(0.2, 0.6, 0.4, 0.6, 0.2, 0.5, documents=4.0, skipped=30.0),
     "micro": micro(0.75, 0.75, 0.75, 34.0, 40, 0.4, 0.5, 0.8),
 }
 BOTH = {"english": ENGLISH, "german": GERMAN}
 OWN = {"german": {**GERMAN, "micro": micro(1, 1, 1, 34.0, 40, 0.4, 0.62, 1)}}
-COLUMNS = "documents  labels  threshold  precision  recall     F1"
+F1_COLUMNS = "documents  labels  threshold  precision  recall     F1"
 
 
 def untuned(results):
@@ -106,7 +177,7 @@ def test_f1_of_one_language():
     lines = table(GERMAN, {"parameters": 7}, {"german": GERMAN}).splitlines()
     assert lines[-5:] == [
         "",
-        f"micro-F1  {COLUMNS}  tuned threshold     F1",
+        f"micro-F1  {F1_COLUMNS}  tuned threshold     F1",
         "-" * 88,
         "german           34      40       0.40      75.00   75.00  75.00             0.50  80.00",
         "parameters 7",
@@ -116,7 +187,7 @@ def test_f1_of_one_language():
 def test_f1_that_was_not_tuned():
     lines = table(GERMAN, {"parameters": 7}, {"german": untuned(GERMAN)}).splitlines()
     assert lines[-4:-1] == [
-        f"micro-F1  {COLUMNS}",
+        f"micro-F1  {F1_COLUMNS}",
         "-" * 64,
         "german           34      40       0.40      75.00   75.00  75.00",
     ]

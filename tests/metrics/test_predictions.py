@@ -1,0 +1,26 @@
+import torch
+
+from gile_lightning.metrics import MicroF1
+from gile_lightning.metrics.predictions import predictions
+
+
+def test_predictions_keep_the_shape():
+    logits = torch.tensor([[0.0, 1.0, -1.0], [2.0, -2.0, 0.5]])
+    assert predictions(logits, 0.5).tolist() == [[0, 1, 0], [1, 0, 1]]
+    assert predictions(logits.t(), 0.5).tolist() == [[0, 1], [1, 0], [0, 1]]
+    assert predictions(logits[:0], 0.5).shape == (0, 3)
+
+
+def test_limit_in_float32():
+    """A probability equal to the threshold in float32 is not above it."""
+    logits = torch.tensor([[0.0, 1e-9, 1e-6]])
+    assert predictions(logits, 0.5).tolist() == [[0, 0, 1]]
+
+
+def test_low_precision_logit_where_the_floor_is_rounded_to():
+    """0.01 is a logit of -4.5951; the next numbers of bfloat16 are -4.625 and -4.59375."""
+    logits = torch.full((1, 640), -20.0)
+    logits[0, 70] = -4.59375
+    metric = MicroF1()
+    metric.update(logits.bfloat16(), torch.tensor([70]), torch.tensor([1]))
+    assert metric.totals[:, 0].tolist() == [1, 1, 1]
