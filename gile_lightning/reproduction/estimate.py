@@ -1,0 +1,50 @@
+"""How long fits will take."""
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from gile_lightning.reproduction.grid import Fit
+
+
+def estimate(fits: Sequence[Fit], done: Mapping[str, float]) -> tuple[dict[str, float], bool]:
+    """Estimate the seconds of fits from those that are done.
+
+    A fit takes the mean of the fits of its row and block, if any is done, else what its row
+    states, times what the fits of the table took over what their rows state.
+
+    Args:
+        fits: the fits of a table.
+        done: seconds of those that are done, by key.
+
+    Returns:
+        Seconds by key, and whether any of them rests on a fit that is done.
+    """
+    finished = [(fit, done[fit.key]) for fit in fits if fit.key in done]
+    stated = sum(fit.row.seconds for fit, _ in finished)
+    factor = sum(seconds for _, seconds in finished) / stated if stated else 1.0
+    rows: dict[tuple[str, str], list[float]] = {}
+    for fit, seconds in finished:
+        rows.setdefault((fit.block, fit.row.name), []).append(seconds)
+    means = {key: fmean(seconds) for key, seconds in rows.items()}
+    expected = {
+        fit.key: done.get(fit.key, means.get((fit.block, fit.row.name), factor * fit.row.seconds))
+        for fit in fits
+    }
+    return expected, bool(finished)
+
+
+def clock(seconds: float) -> str:
+    """Write a duration as 52 s, 4 min, 3 h 20 min or 2 days 4 h.
+
+    >>> clock(52.4), clock(250), clock(12_000), clock(187_300)
+    ('52 s', '4 min', '3 h 20 min', '2 days 4 h')
+    """
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    hours = round(minutes / 60)
+    return f"{hours // 24} days {hours % 24} h"

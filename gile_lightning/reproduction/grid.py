@@ -1,0 +1,207 @@
+"""Grids of fits: each table of the paper is a YAML file that says what to run and what to show."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import yaml
+
+from gile_lightning.errors import InputError, nearest
+
+SEED = 1234  # of the first fit of a row; the next ones follow
+
+Overrides = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of figures.
+
+    Attributes:
+        heading: its name.
+        key: where the figure stands in a fit's ``metrics.json``; ``RUN:KEY`` in rows of several
+            runs. Both may be patterns with ``*``: the figure is the mean of what they match. A
+            mapping gives a key for each set of runs.
+        mean: the figure is the mean of the columns before this one.
+        percent: the figure is a fraction, shown x100.
+        better: whether a ``higher`` or a ``lower`` figure is better.
+        relative_to: a row; the figure is by how many percent its own is exceeded.
+    """
+
+    heading: str
+    key: str | Mapping[str, str] = ""
+    mean: bool = False
+    percent: bool = True
+    better: str = "higher"
+    relative_to: str | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system.
+
+    Attributes:
+        name: its name, as in the paper.
+        form: the form of its output layer.
+        config: its configuration, if another than the table's.
+        set: its overrides of the configuration.
+        runs: its set of runs, where several fits make a row.
+        paper: the paper's figures in the order of the columns, null where it has none; a mapping
+            where the table has blocks.
+        parameters: the number of parameters that the paper prints; a mapping with blocks.
+        seconds: about what a fit takes on the built-in corpus, on two CPU cores.
+        seeds: the most seeds that make sense: 1 where nothing is drawn.
+        x: where a figure draws the row.
+    """
+
+    name: str
+    form: str = ""
+    config: str | None = None
+    set: Overrides = field(default_factory=dict)
+    runs: str = ""
+    paper: Any = None
+    parameters: Any = None
+    seconds: float = 60.0
+    seeds: int | None = None
+    x: float | None = None
+
+    def printed(self, block: str, columns: int) -> list[float | None]:
+        """Return the paper's figures of a block, None where there are none."""
+        found = self.paper.get(block) if isinstance(self.paper, dict) else self.paper
+        return list(found) if found else [None] * columns
+
+    def printed_parameters(self, block: str) -> str:
+        """Return the number of parameters as the paper prints it, or nothing."""
+        found = self.parameters.get(block) if isinstance(self.parameters, dict) else self.parameters
+        return found or ""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One run of the `fit` command, for one cell or several.
+
+    Attributes:
+        block: part of the table that it belongs to.
+        row: the row.
+        run: which of the row's runs it is.
+        seed: its seed.
+        languages: number of languages of the model.
+        arguments: all arguments but where the run is kept.
+        key: name of its folder: equal fits of several rows and tables share it.
+    """
+
+    block: str
+    row: Row
+    run: str
+    seed: int
+    languages: int
+    arguments: tuple[str, ...]
+    key: str
+
+    def __str__(self) -> str:
+        """Name the fit for messages."""
+        parts = (self.row.name, self.block, self.run, f"seed {self.seed}")
+        return ", ".join(filter(None, parts))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of the paper.
+
+    Attributes:
+        title: what it shows.
+        config: the configuration of its fits, relative to the repository.
+        columns: its columns.
+        rows: its rows.
+        data: the data options that name its corpus.
+        blocks: parts with the same rows; ``$block`` in overrides and keys is the name of the part.
+        set: overrides of every fit.
+        builtin: further overrides on the built-in corpus.
+        runs: sets of runs: overrides by name.
+        notes: lines below the table.
+        figure: what a figure draws: the headings ``score`` and ``speed`` and the row ``baseline``.
+        root: the repository's folder.
+    """
+
+    title: str
+    config: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    data: tuple[str, ...] = ("path",)
+    blocks: tuple[str, ...] = ("",)
+    set: Overrides = field(default_factory=dict)
+    builtin: Overrides = field(default_factory=dict)
+    runs: Mapping[str, Mapping[str, Overrides]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    figure: Mapping[str, str] = field(default_factory=dict)
+    root: Path = Path()
+
+    def fits(
+        self,
+        seeds: int,
+        further: Overrides,
+        rows: Iterable[str] | None = None,
+        blocks: Iterable[str] | None = None,
+    ) -> list[Fit]:
+        """List the fits of the table, seed by seed, so that a first table is there early.
+
+        Args:
+            seeds: number of seeds.
+            further: overrides that come after all others.
+            rows: names of the rows; by default all.
+            blocks: names of the blocks; by default all.
+        """
+        chosen = _chosen("--rows", rows, {row.name: row for row in self.rows})
+        parts = _chosen("--blocks", blocks, {block: block for block in self.blocks})
+        return [
+            self._fit(block, row, run, SEED + seed, further)
+            for seed in range(seeds)
+            for block in parts
+            for row in chosen
+            if seed < (row.seeds or seeds)
+            for run in self.runs.get(row.runs, {"": {}})
+        ]
+
+    def _fit(self, block: str, row: Row, run: str, seed: int, further: Overrides) -> Fit:
+        runs = self.runs.get(row.runs, {"": {}})
+        overrides = filled({**self.set, **row.set, **runs[run]}, block) | dict(further)
+        config = self.root / (row.config or self.config)
+        if not config.is_file():
+            raise InputError(f"{config}: no such file (configuration of {row.name!r})")
+        given = {**overrides, "seed_everything": seed}
+        # in order of the keys a class comes before its arguments, and equal fits look equal
+        flags = [part for key in sorted(given) for part in (f"--{key}", as_text(given[key]))]
+        content = json.dumps([yaml.safe_load(config.read_text(encoding="utf-8")), flags])
+        digest = hashlib.sha256(content.encode()).hexdigest()[:12]
+        languages = len(as_text(overrides.get("data.languages", "")).split(","))
+        arguments = ("--config", str(config), *flags)
+        return Fit(block, row, run, seed, languages, arguments, f"{config.stem}-{digest}")
+
+
+def filled(value: Any, block: str) -> Any:
+    """Put the name of the block in place of ``$block``, in keys and values."""
+    if isinstance(value, str):
+        return Template(value).safe_substitute(block=block)
+    if isinstance(value, Mapping):
+        return {filled(k, block): filled(v, block) for k, v in value.items()}
+    return value
+
+
+def as_text(value: Any) -> str:
+    """Write a value as an argument of the command line."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _chosen(option: str, names: Iterable[str] | None, known: Mapping[str, Any]) -> list[Any]:
+    if names is None:
+        return list(known.values())
+    names = list(names)
+    for name in names:
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise InputError(f"{option}: {name!r} is none of {listed}{nearest(name, known)}")
+    return [part for name, part in known.items() if name in names]

@@ -1,0 +1,68 @@
+"""Reads grids from their YAML files."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gile_lightning.errors import InputError, nearest
+from gile_lightning.reproduction.grid import Column, Grid, Row
+
+
+def grid_folder() -> Path:
+    """Return the folder of the grids: here, or in the repository of this package."""
+    folders = [Path("sweeps/tables"), Path(__file__).parents[2] / "sweeps/tables"]
+    for folder in folders:
+        if folder.is_dir():
+            return folder
+    raise InputError(f"{folders[0]}: no such folder; run this in a checkout of the repository")
+
+
+def read_grid(table: str, folder: Path | None = None) -> Grid:
+    """Read the grid of a table by its number or name."""
+    folder = folder or grid_folder()
+    known = {path.stem.removeprefix("table"): path for path in folder.glob("*.yaml")}
+    if table not in known:
+        listed = ", ".join(sorted(known))
+        raise InputError(f"--table: {table!r} is none of {listed}{nearest(table, known)}")
+    path = known[table]
+    try:
+        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: not readable as YAML: {' '.join(str(error).split())}") from error
+    parts = {
+        "columns": tuple(_make(Column, column, path) for column in given.get("columns", ())),
+        "rows": tuple(_make(Row, row, path) for row in given.get("rows", ())),
+    }
+    lists = {key: tuple(given[key]) for key in ("data", "blocks", "notes") if key in given}
+    grid: Grid = _make(Grid, {**given, **parts, **lists, "root": folder.parents[1]}, path)
+    _check(grid, path)
+    return grid
+
+
+def _make(kind: type[Any], given: Mapping[str, Any], path: Path) -> Any:
+    known = {part.name for part in fields(kind)}
+    for key in given:
+        if key not in known:
+            raise InputError(f"{path}: unknown key {key!r}{nearest(key, known)}")
+    try:
+        return kind(**given)
+    except TypeError as error:
+        raise InputError(f"{path}: {str(error).partition(') ')[2]}") from error
+
+
+def _check(grid: Grid, path: Path) -> None:
+    names = [row.name for row in grid.rows]
+    for row in grid.rows:
+        if names.count(row.name) > 1:
+            raise InputError(f"{path}: two rows are called {row.name!r}")
+        if row.runs and row.runs not in grid.runs:
+            raise InputError(f"{path}: {row.name!r} has runs {row.runs!r}, which is not in 'runs'")
+        for block in grid.blocks:
+            if len(row.printed(block, len(grid.columns))) != len(grid.columns):
+                raise InputError(
+                    f"{path}: {row.name!r} needs {len(grid.columns)} figures in 'paper', one for "
+                    "each column (null where there is none)"
+                )

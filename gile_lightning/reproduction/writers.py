@@ -1,0 +1,166 @@
+"""Writes tables as Markdown, CSV and HTML."""
+
+import csv
+import html
+import io
+import os
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from gile_lightning.reproduction.grid import Grid
+from gile_lightning.reproduction.tables import Cell, Line
+
+BUILTIN = "built-in"
+_BUILTIN_NOTE = (
+    "Data: the built-in corpus of invented texts; the paper's figures are not comparable "
+    "(--data DIR takes real ones)."
+)
+_NOTE = (
+    "Ours: mean ± standard deviation over the seeds that are done. Parameters: mean per language. "
+    "Seconds and training documents per second: mean per fit; fits side by side slow each other."
+)
+_STYLE = """body { font: 14px/1.4 system-ui, sans-serif; margin: 2em }
+table { border-collapse: collapse } th, td { padding: .15em .6em; text-align: right }
+th:first-child, td:first-child { text-align: left } thead th { border-bottom: 2px solid #444 }
+tr.ours td { border-top: 1px solid #ccc } tr.paper td, tr.difference td { color: #777 }
+tr.difference td.better { color: #17733a } tr.difference td.worse { color: #a3261d }"""
+
+
+def markdown(grid: Grid, lines: Sequence[Line], data: str) -> str:
+    """Return the table as aligned Markdown, a part for each block.
+
+    Args:
+        grid: the table.
+        lines: its rows.
+        data: name of the corpus.
+    """
+    parts = [f"# {grid.title}"]
+    for block, group in groupby(lines, key=lambda line: line.block):
+        if block:
+            parts.append(f"## {block}")
+        parts.append(_lay_out([_headings(grid), *(x for _, x in _rows(grid, list(group), data))]))
+    return "\n\n".join([*parts, *notes(grid, data)]) + "\n"
+
+
+def records(grid: Grid, lines: Sequence[Line], data: str) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows with a column for each of ours, deviation, paper's, difference."""
+    kinds = ("", " deviation", " paper", " difference")
+    headings = ["block", "system", "layer", "data", "seeds", "seeds done"]
+    headings += [f"{column.heading}{kind}" for column in grid.columns for kind in kinds]
+    headings += ["parameters", "parameters paper", "seconds", "documents per second"]
+    rows = []
+    for line in lines:
+        row = [line.block, line.row.name, line.row.form, data, str(line.seeds), str(line.done)]
+        for cell in line.cells:
+            ours = cell.state if cell.mean is None else _plain(cell.mean)
+            row += [ours, *map(_plain, (cell.deviation, cell.paper, cell.difference))]
+        row += [_plain(line.parameters), line.row.printed_parameters(line.block)]
+        rows.append([*row, _plain(line.seconds), _plain(line.speed)])
+    return headings, rows
+
+
+def comma_separated(grid: Grid, lines: Sequence[Line], data: str) -> str:
+    """Return the table as CSV, a line per row of the table."""
+    headings, rows = records(grid, lines, data)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([headings, *rows])
+    return text.getvalue()
+
+
+def page(grid: Grid, lines: Sequence[Line], data: str) -> str:
+    """Return the table as an HTML page that needs no other file."""
+    parts = [f"<h1>{html.escape(grid.title)}</h1>"]
+    for block, group in groupby(lines, key=lambda line: line.block):
+        parts.append(f"<h2>{html.escape(block)}</h2>" if block else "")
+        head = "".join(f"<th>{html.escape(x)}</th>" for x in _headings(grid))
+        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>")
+        for (kind, line), cells in _rows(grid, list(group), data):
+            comparable = kind == "difference" and data != BUILTIN
+            marks = _marks(grid, line, len(cells)) if comparable else {}
+            tags = [f"<td{marks.get(i, '')}>{html.escape(x)}</td>" for i, x in enumerate(cells)]
+            parts.append(f'<tr class="{kind}">{"".join(tags)}</tr>')
+        parts.append("</tbody></table>")
+    parts += [f"<p>{html.escape(note)}</p>" for note in notes(grid, data)]
+    head = f'<meta charset="utf-8"><title>{html.escape(grid.title)}</title>'
+    body = "\n".join(filter(None, parts))
+    return (
+        f'<!doctype html>\n<html lang="en"><head>{head}<style>\n{_STYLE}\n</style></head>'
+        f"<body>\n{body}\n</body></html>\n"
+    )
+
+
+def notes(grid: Grid, data: str) -> list[str]:
+    """Return the lines below a table."""
+    return [*([_BUILTIN_NOTE] if data == BUILTIN else []), _NOTE, *grid.notes]
+
+
+def replace(path: Path, content: str | bytes) -> None:
+    """Write a file at once: a reader finds the old one or the new one, both whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_bytes(content.encode() if isinstance(content, str) else content)
+    beside.replace(path)
+
+
+def _lay_out(cells: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    rows = [[row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])] for row in cells]
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [rows[0], rule, *rows[1:]])
+
+
+def _forms(grid: Grid) -> bool:
+    """Whether the rows differ in their output layers."""
+    return any(row.form for row in grid.rows)
+
+
+def _headings(grid: Grid) -> list[str]:
+    first = ["system", *(["layer"] if _forms(grid) else []), "data", "seeds"]
+    figures = [column.heading for column in grid.columns]
+    return [*first, *figures, "parameters", "seconds", "documents/s"]
+
+
+def _rows(grid: Grid, lines: Sequence[Line], data: str) -> list[tuple[tuple[str, Line], list[str]]]:
+    """Return up to three rows of cells for each line: ours, the paper's, the difference."""
+    found = []
+    for line in lines:
+        form = [line.row.form] if _forms(grid) else []
+        first = [line.row.name, *form, data, f"{line.done}/{line.seeds}"]
+        blank = [""] * (len(first) - 1)
+        last = [_number(line.parameters), _number(line.seconds), _number(line.speed)]
+        found.append((("ours", line), [*first, *map(_ours, line.cells), *last]))
+        printed = line.row.printed_parameters(line.block)
+        if printed or any(cell.paper is not None for cell in line.cells):
+            papers = [_number(cell.paper, 2) for cell in line.cells]
+            found.append((("paper", line), ["paper", *blank, *papers, printed, "", ""]))
+        if any(cell.difference is not None for cell in line.cells):
+            signed = [_number(cell.difference, 2, "+") for cell in line.cells]
+            found.append((("difference", line), ["difference", *blank, *signed, "", "", ""]))
+    return found
+
+
+def _marks(grid: Grid, line: Line, cells: int) -> dict[int, str]:
+    """Return the class of the cells whose difference is for the better or for the worse."""
+    first = cells - 3 - len(grid.columns)
+    marks = {}
+    for i, (column, cell) in enumerate(zip(grid.columns, line.cells, strict=True), first):
+        if cell.difference:
+            better = (cell.difference > 0) == (column.better == "higher")
+            marks[i] = f' class="{"better" if better else "worse"}"'
+    return marks
+
+
+def _ours(cell: Cell) -> str:
+    if cell.mean is None:
+        return cell.state
+    deviation = "" if cell.deviation is None else f" ± {cell.deviation:.2f}"
+    return f"{cell.mean:.2f}{deviation}"
+
+
+def _number(value: float | None, digits: int = 0, sign: str = "") -> str:
+    return "" if value is None else f"{value:{sign},.{digits}f}"
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else f"{value:.10g}"

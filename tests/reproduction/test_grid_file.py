@@ -1,0 +1,48 @@
+"""Reading grids: what is wrong with one, and where they are."""
+
+from pathlib import Path
+
+import pytest
+
+from gile_lightning.errors import InputError
+from gile_lightning.reproduction.grid_file import grid_folder, read_grid
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("heading: en", "headin: en", "unknown key 'headin'; did you mean 'heading'?"),
+        ("name: same", "name: HAN", "two rows are called 'HAN'"),
+        ("    runs: mono\n", "    runs: duo\n", "'HAN' has runs 'duo', which is not in 'runs'"),
+        ("[1, 2]", "[1]", "'HAN' needs 2 figures in 'paper'"),
+        ("title: Table", "title: [", "not readable as YAML"),
+        ("title: Table\n", "", "missing 1 required positional argument: 'title'"),
+    ],
+)
+def test_mistakes_in_a_grid_name_the_file(folder, old, new, message):
+    path = folder / "table1.yaml"
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(InputError) as error:
+        read_grid("1", folder)
+    assert str(error.value).startswith(f"{path}: ")
+    assert message in str(error.value)
+
+
+def test_unknown_names(folder):
+    with pytest.raises(InputError, match="--table: '9' is none of 1"):
+        read_grid("9", folder)
+    grid = read_grid("1", folder)
+    with pytest.raises(InputError, match=r"--rows: 'HANN' is none of .* did you mean 'HAN'"):
+        grid.fits(1, {}, ["HANN"])
+    with pytest.raises(InputError, match=r"--blocks: 'generl' .*did you mean 'general'"):
+        grid.fits(1, {}, None, ["generl"])
+    (folder.parent / "base.yaml").unlink()
+    with pytest.raises(InputError, match=r"base.yaml: no such file \(configuration of 'HAN'\)"):
+        grid.fits(1, {})
+
+
+def test_grids_are_looked_for_here_then_beside_the_package(folder, monkeypatch, tmp_path_factory):
+    monkeypatch.chdir(folder.parents[1])
+    assert grid_folder() == Path("sweeps/tables")
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    assert grid_folder() == Path(__file__).parents[2] / "sweeps/tables"

@@ -1,0 +1,158 @@
+"""Fits as processes: resumed, in parallel, stopped, killed. A stand-in takes the place of `fit`."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gile_lightning.errors import InputError
+from gile_lightning.reproduction import runner as module
+from gile_lightning.reproduction.grid import Fit, Row
+from gile_lightning.reproduction.runner import Runner
+
+STAND_IN = str(Path(__file__).with_name("stand_in.py"))
+
+
+def fits(*what):
+    row = Row("HAN", seconds=10)
+    arguments = [("--config", "x.yaml", "--do", word) for word in what]
+    return [Fit("", row, "", i, 1, given, f"fit-{i}") for i, given in enumerate(arguments)]
+
+
+@pytest.fixture(autouse=True)
+def _stand_in(monkeypatch):
+    monkeypatch.setattr(Runner, "program", (STAND_IN,))
+    monkeypatch.setattr(module, "_PAUSE", 0.01)
+
+
+def starts(folder, key="fit-0"):
+    return [line.split() for line in (folder / key / "starts").read_text().splitlines()]
+
+
+def alive(pid):
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_runs_what_is_not_done_and_nothing_twice(tmp_path, capsys):
+    changes = []
+    runner = Runner(tmp_path, jobs=2)
+    wanted = fits("work", "work")
+    runner.run([*wanted, *wanted], lambda: changes.append(1))
+    assert [runner.result(fit.key) for fit in wanted] == [("done", {"seconds": 7.0, "f1": 0.5})] * 2
+    runner.run(wanted, lambda: None)
+    assert [len(starts(tmp_path, fit.key)) for fit in wanted] == [1, 1]
+    assert len(changes) >= 2
+    printed = capsys.readouterr().out
+    assert "0 of 2 fits are done; about 10 s left" in printed  # 2 x 10 s, two at a time
+    assert "[2/2] finished HAN, seed" in printed
+    assert "2 of 2 fits are done" in printed
+
+
+def test_one_that_was_begun_goes_on(tmp_path):
+    runner = Runner(tmp_path, jobs=1)
+    (tmp_path / "fit-0").mkdir()
+    (tmp_path / "fit-0/config.yaml").write_text("")
+    (tmp_path / "fit-0/metrics.json").write_text('{"seconds": 1')  # cut off
+    assert runner.result("fit-0") == ("-", None)
+    runner.run(fits("work", "work"), lambda: None)
+    assert [starts(tmp_path, key)[0][1] for key in ("fit-0", "fit-1")] == ["last", "None"]
+
+
+def test_a_failed_fit_is_reported_and_the_others_go_on(tmp_path, capsys):
+    runner = Runner(tmp_path, jobs=1)
+    runner.run(fits("fail", "work"), lambda: None)
+    assert [runner.result(key)[0] for key in ("fit-0", "fit-1")] == ["failed", "done"]
+    printed = capsys.readouterr().out
+    assert "failed: HAN" in printed
+    assert "(status 3)" in printed
+    assert "| what went wrong" in printed
+
+
+def test_threads_and_devices_are_shared_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_cores", lambda: 5)
+    monkeypatch.setattr(module, "_devices", lambda: ["4", "6"])
+    runner = Runner(tmp_path)
+    assert (runner.jobs, runner.threads) == (2, 2)
+    (tmp_path / "go").write_text("")
+    runner.run(fits("wait", "wait"), lambda: None)
+    found = {(tmp_path / key / "environment").read_text() for key in ("fit-0", "fit-1")}
+    assert found == {"2 4", "2 6"}
+    monkeypatch.setattr(module, "_devices", list)
+    assert (Runner(tmp_path).jobs, Runner(tmp_path).threads) == (5, 1)
+    with pytest.raises(InputError, match="jobs is 0"):
+        Runner(tmp_path, 0)
+
+
+def test_an_interrupt_stops_the_fits(tmp_path):
+    def interrupt():
+        if (tmp_path / "fit-0/starts").is_file() and (tmp_path / "fit-1/metrics.json").is_file():
+            raise KeyboardInterrupt
+
+    runner = Runner(tmp_path, jobs=2)
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(fits("wait", "work", "work", "work", "work", "work"), interrupt)
+    ((pid, _),) = starts(tmp_path)
+    assert not alive(pid)
+    (tmp_path / "go").write_text("")
+    runner.run(fits("wait", "work"), lambda: None)
+    assert starts(tmp_path)[1][1] == "last"
+    assert runner.result("fit-0")[0] == "done"
+
+
+COMMAND = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import test_runner
+test_runner.Runner.program = (test_runner.STAND_IN,)
+runner = test_runner.Runner(test_runner.Path(sys.argv[2]), jobs=1)
+runner.run(test_runner.fits(*sys.argv[3:]), lambda: None)
+"""
+
+
+def other_command(folder, *what):
+    here = str(Path(__file__).parent)
+    return subprocess.Popen([sys.executable, "-c", COMMAND, here, str(folder), *what])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux ends a process with its parent")
+def test_a_killed_command_leaves_no_fit_running(tmp_path):
+    command = other_command(tmp_path, "wait")
+    wait_for((tmp_path / "fit-0/environment").is_file)
+    ((pid, _),) = starts(tmp_path)
+    assert alive(pid)
+    command.send_signal(signal.SIGKILL)
+    command.wait()
+    wait_for(lambda: not alive(pid))
+
+
+def test_two_commands_do_not_run_the_same_fit(tmp_path):
+    command = other_command(tmp_path, "wait", "work")
+    wait_for((tmp_path / "fit-0/environment").is_file)
+    runner = Runner(tmp_path, jobs=2)
+    states = []
+
+    def changed():
+        states.append(runner.result("fit-0")[0])
+        if runner.result("fit-1")[0] == "done":  # the other one is waiting for the first
+            (tmp_path / "go").write_text("")
+
+    runner.run(fits("wait", "work"), changed)
+    assert command.wait() == 0
+    assert len(starts(tmp_path)) == len(starts(tmp_path, "fit-1")) == 1
+    assert "running" in states
+    assert runner.result("fit-0")[0] == "done"

@@ -1,0 +1,231 @@
+"""The `reproduce` command: tables of fits, killed and started again."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import runs
+
+from gile_lightning import reproduce
+from gile_lightning.reproduction.grid_file import read_grid
+from gile_lightning.reproduction.runner import Runner
+
+TIMED = ("seconds", "documents per second")
+SMALL = {
+    "data.cache_dir": None,
+    "data.builtin_documents": 400,
+    "data.min_count": 2,
+    "data.batch_size": 32,
+    "model.encoder.layer.dim": 24,
+    "model.optimizer.lr": 0.01,
+    "trainer.max_epochs": 3,
+    "trainer.accelerator": "cpu",
+    "trainer.logger": "false",
+    "checkpoint_every": 3,
+}
+
+
+def arguments(output, *more, rows="WAN,GILE-WAN"):
+    keys = SMALL | {"data.cache_dir": runs.cache()}
+    rest = [part for key, value in keys.items() for part in (f"--{key}", str(value))]
+    given = ["--table", "2", "--rows", rows, "--seeds", "1", "--jobs", "2", "--output", str(output)]
+    return [*given, *more, "--", *rest]
+
+
+def figures(output):
+    rows = csv.DictReader((output / "table2/table.csv").read_text(encoding="utf-8").splitlines())
+    return [{k: v for k, v in row.items() if k not in TIMED} for row in rows]
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    output = tmp_path_factory.mktemp("unbroken")
+    return output, runs.call(reproduce.main, *arguments(output))
+
+
+def test_the_table_shows_what_the_fits_say(unbroken):
+    output, done = unbroken
+    assert done.status is None, done.printed
+    assert done.result == output / "table2"
+    table = figures(output)
+    assert [row["system"] for row in table] == ["WAN", "GILE-WAN"]
+    for row, fit in zip(table, read_grid("2").fits(1, {}, ["WAN", "GILE-WAN"]), strict=True):
+        (folder,) = [x for x in (output / "fits").glob("*/") if output_layer(x) == row["system"]]
+        metrics = json.loads((folder / "metrics.json").read_text())
+        loss = 100 * metrics["test.seen.ranking_loss"]
+        assert float(row["seen RL"]) == pytest.approx(loss)
+        paper = fit.row.paper[0]
+        assert float(row["seen RL paper"]) == paper
+        assert float(row["seen RL difference"]) == pytest.approx(loss - paper)
+        assert float(row["parameters"]) == metrics["parameters"]
+        assert row["data"] == "built-in"
+    assert table[0]["unseen RL"] == "n/a"  # a linear layer scores no unseen labels
+    for kind in ("md", "html"):
+        assert "not comparable" in (output / f"table2/table.{kind}").read_text(encoding="utf-8")
+    assert "[2/2] finished" in done.printed
+    assert (output / "table2/table.md").read_text(encoding="utf-8") in done.printed
+
+
+def output_layer(folder):
+    return "WAN" if "outputs.Linear" in (folder / "config.yaml").read_text() else "GILE-WAN"
+
+
+def test_a_killed_command_ends_with_the_same_table(unbroken, tmp_path):
+    args = arguments(tmp_path)
+    command = [sys.executable, "-m", "gile_lightning.reproduce", *args]
+    killed = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 300
+    while not list(tmp_path.glob("fits/*/checkpoints/last.ckpt")):
+        assert killed.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    killed.send_signal(signal.SIGKILL)
+    assert killed.communicate()[0]
+    assert len(list(tmp_path.glob("fits/*/metrics.json"))) < 2
+    assert figures(tmp_path)[0]["seen RL"] in ("-", "running")  # a table all the same
+
+    done = runs.call(reproduce.main, *args)
+    assert done.status is None, done.printed
+    logs = [path.read_text() for path in tmp_path.glob("fits/*.log")]
+    assert any("--ckpt_path last" in log for log in logs)
+    assert figures(tmp_path) == figures(unbroken[0])
+    for folder in tmp_path.glob("fits/*/"):
+        metrics, same = (
+            json.loads((path / "fits" / folder.name / "metrics.json").read_text())
+            for path in (tmp_path, unbroken[0])
+        )
+        assert runs.reproducible(metrics) == runs.reproducible(same)
+
+
+def test_what_is_done_is_not_run_again(unbroken, monkeypatch):
+    output, before = unbroken
+    monkeypatch.setattr(Runner, "program", ("-c", "raise SystemExit(1)"))
+    table = figures(output)
+    done = runs.call(reproduce.main, *arguments(output))
+    assert done.status is None
+    assert "2 of 2 fits are done" in done.printed
+    assert figures(output) == table
+    assert before.printed.split("# Table")[1] == done.printed.split("# Table")[1]
+
+
+def test_the_table_is_logged(unbroken, monkeypatch):
+    logged = []
+
+    class Logger:
+        def __init__(self, directory, name):
+            logged.append((directory, name))
+
+        def log_results(self, *given):
+            logged.append(given)
+
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setattr("gile_lightning.tracking.wandb_logger.RunLogger", Logger)
+    output, _ = unbroken
+    runs.call(reproduce.main, *arguments(output))
+    assert logged[0] == (output / "table2", "table2")
+    _, headings, rows = logged[1]
+    with (output / "table2/table.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [headings, *rows]
+
+
+def test_a_dry_run_lists_the_fits_and_their_time(unbroken, tmp_path):
+    printed = runs.call(reproduce.main, *arguments(tmp_path, "--dry_run")).printed
+    assert printed.count("new ") == 2
+    assert "--model.output gile_lightning.outputs.Linear" in printed
+    assert "2 fits, 2 at a time" in printed
+    assert "on the built-in corpus, on two CPU cores" in printed
+    assert not (tmp_path / "fits").exists()
+    output, _ = unbroken
+    printed = runs.call(reproduce.main, *arguments(output, "--dry_run")).printed
+    assert printed.count("done ") == 2
+    assert "0 s to go (from the fits that are done)" in printed
+
+
+def test_failed_fits_end_in_status_1(tmp_path, monkeypatch):
+    monkeypatch.setattr(Runner, "program", ("-c", "raise SystemExit('no memory')"))
+    done = runs.call(reproduce.main, *arguments(tmp_path, "--format", "csv"))
+    assert done.status == 1
+    assert "| no memory" in done.printed
+    assert [row["seen RL"] for row in figures(tmp_path)] == ["failed", "failed"]
+    assert [path.name for path in (tmp_path / "table2").iterdir()] == ["table.csv"]
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_the_fits_and_says_how_to_go_on(tmp_path, number, status, monkeypatch):
+    wait = "import time; open('started', 'w').write(str(__import__('os').getpid())); time.sleep(99)"
+    code = (
+        "import gile_lightning.reproduction.runner as r, gile_lightning.reproduce as c, sys;"
+        f"r.Runner.program = ('-c', {wait!r}); c.main(sys.argv[1:])"
+    )
+    args = arguments(tmp_path / "out", rows="WAN")
+    root = Path(__file__).parents[1]
+    command = subprocess.Popen(
+        [sys.executable, "-c", code, *args],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
+    deadline = time.monotonic() + 200
+    while not (tmp_path / "started").is_file() or not (tmp_path / "started").read_text():
+        assert command.poll() is None, command.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    command.send_signal(number)
+    printed, _ = command.communicate()
+    assert command.returncode == status
+    assert "stopped; start the same command again to go on" in printed
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "started").read_text()), 0)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--table", "9"], "--table: '9' is none of 2, 3, 4, 5, 6, 7, figure"),
+        (["--table", "2", "--rows", "GILE-WANN"], "did you mean 'GILE-WAN'?"),
+        (["--table", "7", "--blocks", "germn"], "did you mean 'german'?"),
+        (["--table", "2", "--data", "nowhere"], "nowhere: no such folder (--data)"),
+        (["--table", "2", "--data", ".", "--word_vectors", "."], "need only --data"),
+        (["--table", "3", "--data", "."], "--word_vectors DIR is needed too"),
+        (["--table", "3", "--word_vectors", "."], "--data DIR is needed too"),
+        (["--table", "2", "--format", "pdf"], "--format: 'pdf' is none of md, csv, html, png, svg"),
+        (["--table", "2", "--seeds", "0"], "seeds is 0"),
+        (["--table", "2", "--sed", "1"], "unknown key 'sed'; did you mean 'seeds'?"),
+        (["--table", "2", "--", "--trainer.max_epochs"], "expected --KEY VALUE pairs after --"),
+        (["--table", "2", "--", "--output", "x"], "--output is not for single fits"),
+    ],
+)
+def test_mistakes_are_told_before_the_first_fit(args, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = runs.call(reproduce.main, *args)
+    assert done.status == 2
+    assert message in done.errors
+    assert not list(tmp_path.iterdir())
+
+
+def test_data_of_your_own(tmp_path):
+    for name in ("dw", "vectors"):
+        (tmp_path / name).mkdir()
+    name, overrides = reproduce.corpus(
+        read_grid("figure"), str(tmp_path / "dw"), str(tmp_path / "vectors")
+    )
+    assert name == "dw"
+    assert overrides == {
+        "data.path": str(tmp_path / "dw"),
+        "data.word_vectors": str(tmp_path / "vectors"),
+    }
+    name, overrides = reproduce.corpus(read_grid("figure"), None, None)
+    assert (name, overrides) == ("built-in", {"data.builtin_paper_labels": True})
+
+
+def test_further_overrides():
+    given = ["--a.b", "1", "--c=x=y", "--d", "-1"]
+    assert reproduce.further(given) == {"a.b": "1", "c": "x=y", "d": "-1"}
