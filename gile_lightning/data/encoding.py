@@ -31,7 +31,7 @@ from gile_lightning.data.shards import (
     write_raw,
     write_table,
 )
-from gile_lightning.data.text import UNKNOWN, TextEncoder, build_vocabulary
+from gile_lightning.data.text import UNKNOWN, TextEncoder, build_vocabulary, tokenize
 from gile_lightning.errors import InputError
 
 
@@ -41,6 +41,8 @@ class EncodingSettings:
 
     Attributes:
         min_count: training occurrences that a word of the vocabulary needs.
+        label_words: the words of all label texts belong to the vocabulary, however rare they are in
+            training documents.
         max_document_words: words kept per document.
         max_label_words: words kept per label description.
         max_sentences: sentences kept per document; None for all.
@@ -54,6 +56,7 @@ class EncodingSettings:
     """
 
     min_count: int = 5
+    label_words: bool = False
     max_document_words: int = 300
     max_label_words: int = 50
     max_sentences: int | None = None
@@ -234,6 +237,9 @@ def _count(
     training = {n: int(c) for n, c in zip(names, labels["train"], strict=True) if c}
     others = [n for s in SPLITS[1:] for n, c in zip(names, labels[s], strict=True) if c]
     if text is None:
+        if settings.label_words:
+            for word in {word for label in label_texts.values() for word in tokenize(label)}:
+                words[word] = max(words[word], settings.min_count)
         text = settings.text(_vocabulary(words, settings.min_count, skipped))
     documents = sum(int((shard.splits == SPLITS.index("train")).sum()) for shard in raw)
     return Language(text, LabelSet.from_counts(Counter(training), others, label_texts, documents))

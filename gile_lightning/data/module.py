@@ -56,6 +56,8 @@ class DocumentDataModule(TextDataModule):
         batch_size: documents per training step and process (paper: 64).
         eval_batch_size: documents scored at a time.
         min_count: training occurrences that a word of the vocabulary needs.
+        label_words: the words of all label texts belong to the vocabulary, however rare they are in
+            training documents; for what compares words one by one.
         max_document_words: words kept per document (paper: 300).
         max_label_words: words kept per label description (paper: 50).
         max_sentences: sentences kept per document; null for all.
@@ -84,6 +86,7 @@ class DocumentDataModule(TextDataModule):
         batch_size: int = 64,
         eval_batch_size: int = 256,
         min_count: int = 5,
+        label_words: bool = False,
         max_document_words: int = 300,
         max_label_words: int = 50,
         max_sentences: int | None = None,
@@ -117,6 +120,7 @@ class DocumentDataModule(TextDataModule):
         self.eval_batch_size = eval_batch_size
         self.settings = EncodingSettings(
             min_count,
+            label_words,
             max_document_words,
             max_label_words,
             max_sentences,

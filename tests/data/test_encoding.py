@@ -106,6 +106,21 @@ def test_vocabulary_is_of_the_training_documents(run):
     assert result.skipped["words rarer than min_count = 3"]["count"] == len(counts) - len(kept)
 
 
+def test_words_of_all_label_texts_if_wanted(run):
+    documents = [
+        Document("", str(i), [text], ["known"], split)
+        for i, (text, split) in enumerate(
+            [("cell cell rare", "train"), ("cell", "validation"), ("cell", "test")]
+        )
+    ]
+    texts = {"known": "a cell", "nowhere": "a rare word"}
+    settings = EncodingSettings(min_count=2, label_words=True)
+    result = run(documents, texts, settings=settings)
+    # all as if they had come twice, so in alphabetical order
+    assert result.language.text.vocabulary == ["a", "cell", "rare", "word", "UNK"]
+    assert result.train[0]["words"] == [1, 1, 2]
+
+
 def test_word_frequent_only_in_test_or_validation_is_unknown(run):
     documents = [
         Document("", str(i), [text], ["label0"], split)

@@ -110,7 +110,10 @@ def test_fit_offline(tracked, read, tmp_path):
     assert wandb.run is None  # finished
     path, config, summary = read(tmp_path / "run")
     assert config["data"]["init_args"]["builtin_documents"] == runs.DOCUMENTS
-    assert config["model"]["init_args"]["output"]["init_args"]["joint_dim"] == runs.MODEL["output.joint_dim"]
+    assert (
+        config["model"]["init_args"]["output"]["init_args"]["joint_dim"]
+        == runs.MODEL["output.joint_dim"]
+    )
     assert config["corpus"]["documents"]["test"] == done.result["test.all.documents"]
     for key, value in done.result.items():
         assert summary[key] == pytest.approx(value), key

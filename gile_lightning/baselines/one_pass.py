@@ -1,0 +1,61 @@
+"""Systems that look at the training documents once and need no gradient."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+from gile_lightning.base import Classifier
+from gile_lightning.data.base import TextDataModule
+from gile_lightning.data.ragged import RaggedBatch
+from gile_lightning.errors import InputError
+
+
+class OnePass(Classifier):
+    """Fitted to all training documents at the end of the first epoch, which is the last.
+
+    Args:
+        kwargs: see `Classifier`.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.automatic_optimization = False
+
+    @abstractmethod
+    def fit(self, name: str, documents: Iterator[RaggedBatch]) -> None:
+        """Fit one language to its training documents."""
+
+    def setup(self, stage: str) -> None:
+        """Build what there is to build.
+
+        Raises:
+            InputError: training on more than one process.
+        """
+        if stage == "fit" and self.trainer.world_size > 1:
+            raise InputError(
+                f"{type(self).__name__} is trained on one process: set trainer.devices to 1 "
+                f"(trainer.num_nodes too), not {self.trainer.world_size} in all"
+            )
+        super().setup(stage)
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        """Make an optimizer of nothing, by whose steps Lightning counts batches."""
+        return torch.optim.SGD([nn.Parameter(torch.zeros(0))], lr=0.0)
+
+    def on_train_start(self) -> None:
+        """Stop at once where a resumed run has been fitted."""
+        if self.current_epoch:
+            self.trainer.should_stop = True
+
+    def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
+        """Fit at the last batch of the epoch; the others are for the count of documents."""
+        self.optimizers().step()  # type: ignore[union-attr]
+        if batch_idx + 1 < self.trainer.num_training_batches:
+            return
+        data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
+        for name in self.languages:
+            self.fit(name, data.training_documents(name))
+        self.trainer.should_stop = True
