@@ -1,0 +1,175 @@
+"""Training steps of AiTextML and WSABIE+, beside the same steps taken one at a time.
+
+Words of documents and descriptions are drawn by Zipf's law, and so are the labels. The plain loop
+is NumPy on one document, positive and word position after the other.
+
+python tests/benchmarks/aitextml.py [--batch_size 256] [--batches 3] [--rounds 5] [--threads 2]
+                                    [--json FILE]
+"""
+
+import argparse
+import json
+import math
+import statistics
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from gile_lightning.baselines import AiTextML
+from gile_lightning.data.labels import LabelSet
+from gile_lightning.data.language import Language
+from gile_lightning.data.ragged import RaggedBatch
+from gile_lightning.data.text import TextEncoder
+
+WORDS, LABELS, DOCUMENTS = 50_000, 10_000, 20_000
+DOCUMENT_WORDS, LABEL_WORDS, POSITIVES = 200, 35, 12
+OCCURRENCES = 10_000_000  # of all words, which decide how many are left out
+LOSSES = {
+    "AiTextML": {"label_weight": 1 / 3},
+    "WSABIE+": {"label_weight": 0.0, "document_weight": 2 / 3},
+}
+
+
+def zipf(shape: tuple[int, ...], count: int, source: np.random.Generator) -> np.ndarray:
+    shares = np.cumsum(1 / np.arange(1, count + 1))
+    return np.searchsorted(shares / shares[-1], source.random(shape)).clip(max=count - 1)
+
+
+def batches(count: int, size: int, source: np.random.Generator) -> list[RaggedBatch]:
+    found = []
+    for _ in range(count):
+        words = zipf((size, DOCUMENT_WORDS), WORDS, source).astype(np.int32)
+        labels = [set(zipf((4 * POSITIVES,), LABELS, source).tolist()) for _ in range(size)]
+        labels = torch.tensor([list(own)[:POSITIVES] for own in labels])
+        ones = torch.ones(size, dtype=torch.long)
+        rows = torch.from_numpy(source.choice(DOCUMENTS, size, replace=False))
+        flat = torch.from_numpy(words).flatten()
+        counts = POSITIVES * ones
+        found.append(RaggedBatch(flat, DOCUMENT_WORDS * ones, ones, labels.flatten(), counts, rows))
+    return found
+
+
+def build(**settings: float) -> AiTextML:
+    torch.manual_seed(0)
+    source = np.random.default_rng(1)
+    model = AiTextML(**settings)
+    names = [f"label {i}" for i in range(LABELS)]
+    labels = LabelSet(names, names, [1] * LABELS)
+    # the descriptions are given as word ids below
+    language = Language(TextEncoder([*map(str, range(WORDS - 1)), "UNK"]), labels)
+    model.build({"text": language}, {"documents": {"text": DOCUMENTS}})
+    shares = 1 / np.arange(1, WORDS + 1)
+    counts = np.ceil(OCCURRENCES * shares / shares.sum())
+    model.of("text").words.counts.copy_(torch.from_numpy(counts).long())
+    texts = torch.from_numpy(zipf((LABELS * LABEL_WORDS,), WORDS, source).astype(np.int32))
+    model._label_words = {"text": (texts, torch.full((LABELS,), LABEL_WORDS))}
+    return model
+
+
+class Loop:
+    """The same steps for one document at a time, as in the authors' description."""
+
+    def __init__(self, model: AiTextML) -> None:
+        self.model, vectors = model, model.of("text")
+        self.documents, self.labels, self.mapping = (
+            part.numpy().copy() for part in (vectors.documents, vectors.labels, vectors.mapping)
+        )
+        self.inputs = vectors.words.inputs.numpy().copy()
+        self.outputs = vectors.words.outputs.numpy().copy()
+        self.keep = vectors.words.keep_probabilities().numpy()
+        self.noise = vectors.words.noise().numpy()
+        self.texts = model._label_words["text"][0].numpy().reshape(LABELS, LABEL_WORDS)
+        self.source = np.random.default_rng(2)
+
+    def train(self, row: int, words: np.ndarray, positives: np.ndarray) -> None:
+        violations = list(self.warp(row, positives))
+        self.read(self.documents, row, words, self.model.document_rate)
+        if self.model.label_rate:
+            for label in (label for pair in violations for label in pair):
+                self.read(self.labels, label, self.texts[label], self.model.label_rate)
+
+    def warp(self, row: int, positives: np.ndarray):
+        own, others = set(positives.tolist()), LABELS - len(positives)
+        for p in self.source.permutation(positives).tolist():
+            x = self.documents[row].copy()
+            hidden = self.mapping @ x
+            bound = self.labels[p] @ hidden - self.model.margin
+            for q in range(1, others + 1):
+                label = int(self.source.integers(LABELS))
+                if label in own or self.labels[label] @ hidden <= bound:
+                    continue
+                weight = sum(1 / i for i in range(1, others // q + 1)) / len(positives)
+                step = self.model.warp_rate * weight
+                difference = self.labels[label] - self.labels[p]
+                self.add(self.labels, p, step * hidden)
+                self.add(self.labels, label, -step * hidden)
+                self.add(self.documents, row, -step * (self.mapping.T @ difference))
+                self.mapping -= step * np.outer(difference, x)
+                yield p, label
+                break
+
+    def read(self, vectors: np.ndarray, row: int, text: np.ndarray, lr: float) -> None:
+        words = text[self.source.random(len(text)) < self.keep[text]].tolist()
+        for t, target in enumerate(words):
+            near = words[max(0, t - 2) : t] + words[t + 1 : t + 3]
+            hidden = (vectors[row] + self.inputs[near].sum(0)) / (1 + len(near))
+            drawn = np.searchsorted(self.noise, self.source.random(5), side="right").tolist()
+            predicted = [target, *(word for word in drawn if word != target)]
+            errors = -1 / (1 + np.exp(-self.outputs[predicted] @ hidden))
+            errors[0] += 1
+            gradient = (lr * errors) @ self.outputs[predicted] / (1 + len(near))
+            for word, error in zip(predicted, errors, strict=True):
+                self.add(self.outputs, word, lr * error * hidden)
+            for word in near:
+                self.add(self.inputs, word, gradient)
+            self.add(vectors, row, gradient)
+
+    def add(self, table: np.ndarray, row: int, change: np.ndarray) -> None:
+        table[row] += change
+        norm = math.sqrt(table[row] @ table[row])
+        if norm > 1:
+            table[row] /= norm
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--batch_size", type=int, default=256)
+    parser.add_argument("--batches", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    results = {}
+    for name, weights in LOSSES.items():
+        model = build(**weights)
+        given = batches(args.batches, args.batch_size, np.random.default_rng(3))
+        generator = torch.Generator().manual_seed(0)
+        loop = Loop(model)
+        rates, plain = [], []
+        for _ in range(args.rounds):
+            start = time.perf_counter()
+            with torch.no_grad():
+                for batch in given:
+                    model._train("text", batch, generator)
+            rates.append(args.batch_size * args.batches / (time.perf_counter() - start))
+            first = given[0]
+            start = time.perf_counter()
+            for i in range(8):
+                words = first.words[DOCUMENT_WORDS * i : DOCUMENT_WORDS * (i + 1)].numpy()
+                labels = first.label_ids[POSITIVES * i : POSITIVES * (i + 1)].numpy()
+                loop.train(int(first.rows[i]), words, labels)
+            plain.append(8 / (time.perf_counter() - start))
+        here, there = statistics.median(rates), statistics.median(plain)
+        results[name] = {"documents_per_second": here, "one_at_a_time": there}
+        print(
+            f"{name:8}: {here:7,.0f} documents/s, one at a time {there:5.1f}; {here / there:.0f}x"
+        )
+    if args.json:
+        args.json.write_text(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()
