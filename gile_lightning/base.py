@@ -41,6 +41,9 @@ class Classifier(lightning.LightningModule, ABC):
     from the data. It says how labels are prepared (`project`) and documents scored against them
     (`score`); metrics, checkpoints and the commands need no more.
 
+    Attributes:
+        single_process: whether training on several processes is refused.
+
     Args:
         threshold: of the probability, for precision, recall and F1; null for the paper's rule,
             0.4 for a language with fewer than 400 labels, else 0.2 (its low-resource figures
@@ -50,6 +53,8 @@ class Classifier(lightning.LightningModule, ABC):
         nam16: also test with the ranking metrics as the scripts of Nam et al. (2016) have them.
         seed: of what training draws.
     """
+
+    single_process = False
 
     def __init__(
         self,
@@ -139,7 +144,10 @@ class Classifier(lightning.LightningModule, ABC):
         Raises:
             InputError: the system cannot be trained further.
         """
-        raise InputError(f"{type(self).__name__} cannot be trained further (--start_from)")
+        raise InputError(
+            f"{type(self).__name__} cannot be trained further: leave --start_from out, or "
+            "choose the system of that run (--model)"
+        )
 
     def check(self, names: Iterable[str] = ("text",)) -> None:
         """Try the settings, without memory: before hours of encoding, not after them.

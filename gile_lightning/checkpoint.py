@@ -93,9 +93,9 @@ def load_classifier(checkpoint: dict[str, Any]) -> Classifier:
             "(and --labels), or train them further (fit --start_from)"
         )
     try:
-        _check_parts(checkpoint[STATE]["parts"])
+        check_parts(checkpoint[STATE]["parts"])
         classifier: Classifier = instantiate(_system(checkpoint), checkpoint[STATE]["parts"])
-    except (ArgumentError, ImportError, AttributeError) as error:
+    except (ArgumentError, ImportError, AttributeError, ValueError) as error:
         raise InputError(
             f"the checkpoint names a part that is not to be had here: {error}"
         ) from error
@@ -116,23 +116,30 @@ def _import(path: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _check_parts(part: Any, key: str = "") -> None:
+def _estimators() -> tuple[type, ...]:
+    """Return scikit-learn's base class, which takes a second to import."""
+    from sklearn.base import BaseEstimator
+
+    return (BaseEstimator,)
+
+
+def check_parts(part: Any, key: str = "") -> None:
     """Refuse what building the model would call, unless it is a model's part.
 
     A checkpoint of unknown origin may name any function or class by its import path.
     """
     if isinstance(part, list):
         for value in part:
-            _check_parts(value, key)
+            check_parts(value, key)
     elif isinstance(part, dict) and "class_path" in part:
         kind = _import(part["class_path"])
-        estimator = str(getattr(kind, "__module__", "")).startswith("sklearn.")
-        if not (isinstance(kind, type) and (estimator or issubclass(kind, _PARTS))):
+        kinds = (*_PARTS, *_estimators()) if key == "estimator" else _PARTS
+        if not (isinstance(kind, type) and issubclass(kind, kinds)):
             raise InputError(f"the checkpoint names {part['class_path']!r}, no part of a model")
-        _check_parts(part.get("init_args"), key)
+        check_parts(part.get("init_args"), key)
     elif isinstance(part, dict):
         for name, value in part.items():
-            _check_parts(value, name)
+            check_parts(value, name)
     elif isinstance(part, str) and key not in ("loss", "vectors") and _PATH.fullmatch(part):
         raise InputError(f"the checkpoint names the function {part!r} as a part of the model")
 
@@ -144,7 +151,7 @@ def restore(classifier: Classifier, checkpoint: dict[str, Any]) -> None:
         InputError: the model's parts are not those of the checkpoint.
     """
     state = checkpoint[STATE]
-    _check_parts(classifier.parts)  # evaluate makes them from the stored configuration
+    check_parts(classifier.parts)  # evaluate makes them from the stored configuration
     classifier.config = state["config"]
     classifier.build(languages_of(checkpoint), state)
     classifier.thresholds = state.get("thresholds", {})
@@ -159,7 +166,7 @@ def start_from(classifier: Classifier, data: TextDataModule, checkpoint: dict[st
     Raises:
         InputError: the data have a language that the checkpoint does not know.
     """
-    _check_parts(classifier.parts)
+    check_parts(classifier.parts)
     classifier.start_from(checkpoint)
     languages = languages_of(checkpoint)
     if len(languages) == len(checkpoint[STATE]["languages"]):

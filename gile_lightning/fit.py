@@ -11,7 +11,7 @@ from typing import Any
 
 import wandb
 
-from gile_lightning.checkpoint import BEST, read_checkpoint, start_from
+from gile_lightning.checkpoint import BEST, check_parts, read_checkpoint, start_from
 from gile_lightning.cli import CONFIG, GileCLI, best_of, option, stored_configuration
 from gile_lightning.console import count_parameters, say
 from gile_lightning.errors import InputError
@@ -58,6 +58,12 @@ def fit(cli: GileCLI) -> dict[str, Any]:
         )
     model.config = cli.resolved()
     model.check(data.names)
+    check_parts(model.parts)  # now, not when the checkpoint is read
+    if model.single_process and trainer.world_size > 1:
+        raise InputError(
+            f"{type(model).__name__} is trained by one process, not {trainer.world_size}: set "
+            "trainer.devices and trainer.num_nodes to 1"
+        )
     announce(data)
     # on every process, one of which encodes: the others wait for its lock as long as it takes,
     # where Lightning's own call has them wait for a message that times out

@@ -37,6 +37,7 @@ _NO_SUBCLASS = re.compile(
 class ErrorFirst(ArgumentParser):
     """A parser that says what is wrong first, and how to get help last."""
 
+    options = "[--config FILE] [--KEY VALUE ...]"
     more_help = ""
     _reading = ""  # the configuration file at hand
 
@@ -53,7 +54,7 @@ class ErrorFirst(ArgumentParser):
             super().error(message, ex)
         program = self.prog.replace(" [options]", "")
         sys.stderr.write(f"error: {self._reading}{self.explain(message)}\n")
-        sys.stderr.write(f"usage: {program} [--config FILE] [--KEY VALUE ...]\n")
+        sys.stderr.write(f"usage: {program} {self.options}\n")
         sys.stderr.write(f"       {program} --help lists every key{self.more_help}\n")
         sys.exit(2)
 
@@ -122,6 +123,8 @@ def _wrong_value(message: str) -> str:
     if match := _NO_PATH.search(problem):
         name = match.group(1)
         remedy = nearest(name, _parts()) or "; give an import path"
+        if key == "model":
+            remedy = "; give an import path, such as gile_lightning.baselines.Popularity"
         return f"{key}: there is no {name!r}{remedy}"
     return ""
 

@@ -23,7 +23,9 @@ DESCRIPTION = (
     "Run a table of the paper, row by row and seed by seed, and print it beside the published "
     "figures. Without --data it runs on the built-in corpus, whose figures say nothing about the "
     "paper's. Whatever is done is not repeated: start the same command again to go on after a "
-    "crash. What follows a lone -- is given to every fit, such as -- --trainer.max_epochs 3"
+    "crash. A fit is known by its arguments: where the files below --data have changed, choose "
+    "another --output. What follows a lone -- is given to every fit of the rows (--rows), such as "
+    "-- --trainer.max_epochs 3"
 )
 _FORMATS: dict[str, Callable[..., str]] = {
     "md": writers.markdown,
@@ -31,7 +33,7 @@ _FORMATS: dict[str, Callable[..., str]] = {
     "html": writers.page,
 }
 _PICTURES = ("png", "svg")
-_OURS = ("config", "output", "ckpt_path", "seed_everything")
+_OURS = ("config", "output", "ckpt_path", "seed_everything", "data.path", "data.word_vectors")
 
 
 @command
@@ -101,7 +103,9 @@ def further(args: list[str]) -> dict[str, str]:
             raise InputError(f"{key}: expected --KEY VALUE pairs after --")
         key = key.removeprefix("--")
         if key in _OURS:
-            raise InputError(f"--{key} is not for single fits; see --help for --output and --seeds")
+            raise InputError(
+                f"--{key} is not for single fits; see --help for --data, --output and --seeds"
+            )
         found[key] = value if equals else rest.pop(0)
     return found
 
@@ -160,6 +164,7 @@ def _parser() -> ErrorFirst:
     parser = ErrorFirst(
         prog="python -m gile_lightning.reproduce", description=DESCRIPTION, allow_abbrev=False
     )
+    parser.options = "--table NUMBER [--KEY VALUE ...] [-- --KEY VALUE ...]"
     add = parser.add_argument
     add("--table", required=True, help="2, 3, 4, 5, 6, 7 or figure (sweeps/tables/).")
     add("--rows", help="Names of rows, with commas between them; by default all.")

@@ -152,6 +152,18 @@ def test_another_seed_is_another_run(run, tmp_path):
     assert other["test.seen.ranking_loss"] != run.metrics["test.seen.ranking_loss"]
 
 
+@pytest.mark.parametrize("system", ["AiTextML", "OneVersusRest", "Popularity", "TfidfCosine"])
+def test_several_processes_are_refused_before_encoding(system, tmp_path):
+    options = ("--model", f"gile_lightning.baselines.{system}", "--trainer.devices", 2)
+    options += ("--trainer.strategy", "ddp", "--trainer.accelerator", "cpu")
+    options += ("--data.cache_dir", tmp_path / "cache")
+    config = ("--config", runs.CONFIG.parent / "bioasq.yaml")
+    done = runs.call(fit.main, *config, *options, "--output", tmp_path / "run")
+    assert done.status == 2
+    assert f"{system} is trained by one process, not 2: set trainer.devices" in done.errors
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_output_that_was_used_is_refused(run):
     before = (run.output / "metrics.json").read_bytes()
     error = refused(*runs.arguments(run.output))

@@ -57,6 +57,7 @@ class AiTextML(Classifier):
         kwargs: see `Classifier`.
     """
 
+    single_process = True  # several would each change vectors of their own
     epochs: Tensor
 
     def __init__(
@@ -135,15 +136,6 @@ class AiTextML(Classifier):
         self.build(data.languages, {"documents": documents})
         for name, count in counts.items():
             self.of(name).words.counts.copy_(count)
-
-    def setup(self, stage: str) -> None:
-        """Refuse to train on several processes, which would each change vectors of their own."""
-        if stage == "fit" and self.trainer.world_size > 1:
-            raise InputError(
-                f"{type(self).__name__} is trained by one process: set trainer.devices to 1 (the "
-                "others' threads are used as it is)"
-            )
-        super().setup(stage)
 
     def sizes(self, name: str) -> dict[str, int]:
         """Count the elements of the vectors."""

@@ -1,8 +1,9 @@
 """Bags of words: sparse counts of the words of texts, and their TF-IDF weights."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 from torch import Tensor, nn
@@ -64,9 +65,13 @@ class TfIdf(nn.Module):
         self.sublinear_tf = sublinear_tf
         self.idf = nn.Parameter(torch.ones(words), requires_grad=False)
 
-    def fit(self, counts: csr_array) -> None:
-        """Take the document frequencies of the training documents' word counts [n, V - 1]."""
-        idf: NDArray[np.float64] = TfidfTransformer().fit(counts).idf_ - 1
+    def fit(self, counts: Iterable[csr_array]) -> None:
+        """Take the document frequencies of the training documents' word counts [n, V - 1] each."""
+        documents, frequencies = 0, np.zeros(len(self.idf))
+        for some in counts:
+            documents += some.shape[0]
+            frequencies += np.diff(some.tocsc().indptr)
+        idf = np.log((1 + documents) / (1 + frequencies))
         self.idf.copy_(torch.from_numpy(idf))
 
     def forward(self, counts: csr_array) -> csr_array:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from gile_lightning.base import NEW
@@ -49,7 +49,7 @@ class TfidfCosine(OnePass):
     def fit(self, name: str, documents: Iterator[RaggedBatch]) -> None:
         """Count the documents that have each word."""
         words = len(self.languages[name].text.vocabulary) - 1
-        self.weighting(name).fit(vstack([word_counts(batch.texts, words) for batch in documents]))
+        self.weighting(name).fit(word_counts(batch.texts, words) for batch in documents)
 
     def scores_unseen(self, name: str) -> bool:
         """Return True: a label is its text."""

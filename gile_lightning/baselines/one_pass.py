@@ -10,7 +10,6 @@ from torch import nn
 from gile_lightning.base import Classifier
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.ragged import RaggedBatch
-from gile_lightning.errors import InputError
 
 
 class OnePass(Classifier):
@@ -20,6 +19,8 @@ class OnePass(Classifier):
         kwargs: see `Classifier`.
     """
 
+    single_process = True
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.automatic_optimization = False
@@ -27,19 +28,6 @@ class OnePass(Classifier):
     @abstractmethod
     def fit(self, name: str, documents: Iterator[RaggedBatch]) -> None:
         """Fit one language to its training documents."""
-
-    def setup(self, stage: str) -> None:
-        """Build what there is to build.
-
-        Raises:
-            InputError: training on more than one process.
-        """
-        if stage == "fit" and self.trainer.world_size > 1:
-            raise InputError(
-                f"{type(self).__name__} is trained on one process: set trainer.devices to 1 "
-                f"(trainer.num_nodes too), not {self.trainer.world_size} in all"
-            )
-        super().setup(stage)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Make an optimizer of nothing, by whose steps Lightning counts batches."""
@@ -53,7 +41,7 @@ class OnePass(Classifier):
     def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
         """Fit at the last batch of the epoch; the others are for the count of documents."""
         self.optimizers().step()  # type: ignore[union-attr]
-        if batch_idx + 1 < self.trainer.num_training_batches:
+        if self.current_epoch or batch_idx + 1 < self.trainer.num_training_batches:
             return
         data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
         for name in self.languages:

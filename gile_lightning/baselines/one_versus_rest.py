@@ -129,7 +129,15 @@ class OneVersusRest(OnePass):
         words = vstack(counts, format="csr")
         table.choose(words)
         features, labels = table.features(words), vstack(targets, format="csc")
-        table.linear.set(*fit_labels(self.estimator(), features, labels, self.prune, self.n_jobs))
+        try:
+            fitted = fit_labels(self.estimator(), features, labels, self.prune, self.n_jobs)
+        except MemoryError as error:
+            raise InputError(
+                f"{type(self.estimator()).__name__} does not fit into memory with "
+                f"{features.shape[0]:,} documents and {features.shape[1]:,} words: use fewer words "
+                "(model.top, data.min_count) or another model.estimator"
+            ) from error
+        table.linear.set(*fitted)
 
     def scores_unseen(self, name: str) -> bool:
         """Return False: a label without a training document has no classifier."""
@@ -190,7 +198,7 @@ class Table(nn.Module):
         most = np.argsort(-counts.sum(axis=0), kind="stable")[: len(self.words)]
         self.words.copy_(torch.from_numpy(np.sort(most)))
         if self.tfidf is not None:
-            self.tfidf.fit(counts[:, self.words.cpu().numpy()])
+            self.tfidf.fit([counts[:, self.words.cpu().numpy()]])
 
     def features(self, counts: csr_array) -> csr_array:
         """Weight word counts [B, vocabulary]: features [B, F]."""

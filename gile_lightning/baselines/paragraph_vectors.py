@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from gile_lightning.data.ragged import segment_ids, segment_starts
 from gile_lightning.errors import InputError, positive
 from gile_lightning.losses.rows import add_to_rows
-from gile_lightning.metrics.references import _mix
+from gile_lightning.metrics.references import mix
 
 _POWER = 0.75  # of the counts, in the distribution of the negatives (Mikolov et al., 2013)
 _BITS = 53  # of a double's mantissa
@@ -161,7 +161,7 @@ class ParagraphVectors(nn.Module):
         hash of the text's words, so a text has the same vector in whatever batch it comes.
         """
         owners = segment_ids(lengths)
-        keys = torch.zeros_like(lengths).index_add_(0, owners, _mix(words.long() + 1))
+        keys = torch.zeros_like(lengths).index_add_(0, owners, mix(words.long() + 1))
         start = hashed(keys, -1, torch.zeros_like(keys), self.inputs.shape[1])
         vectors: Tensor = torch.special.ndtri(start).to(self.inputs.dtype).mul_(scale)
         ids = torch.arange(len(lengths), device=words.device)
@@ -240,5 +240,5 @@ def hashed(keys: Tensor, iteration: int, places: Tensor, count: int) -> Tensor:
     """
     columns = torch.arange(count, device=keys.device)
     cells = (((iteration << 32) + places) * count).unsqueeze(1) + columns
-    mixed = _mix(keys.unsqueeze(1) + _mix(cells))
+    mixed = mix(keys.unsqueeze(1) + mix(cells))
     return ((mixed & ((1 << _BITS) - 1)).double() + 0.5) / (1 << _BITS)

@@ -22,7 +22,7 @@ class LabelSet:
     names: list[str]
     texts: list[str]
     frequencies: list[int]
-    documents: int = 0
+    documents: int = field(default=0, compare=False)  # checkpoints may lack it
     ids: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -66,7 +66,7 @@ class RankingMetrics(SummedMetric):
         means = [*RankingScores._fields, *(f"{x}_at_{k}" for x in kinds for k in self.cutoffs)]
         nam16_means = Nam16Scores._fields if nam16 else ()
         quotients = self.cutoffs if inverse_propensities is not None else ()
-        # One state, the two counts, then the sums of the metrics: one message between processes.
+        # The two counts, then the sums of the metrics: one message between processes for all.
         self.parts = [2, len(means), len(nam16_means), len(quotients), len(quotients)]
         self.names = (*means, *nam16_means, *(f"psp_at_{k}" for k in quotients))
         self.add_state(

@@ -34,6 +34,8 @@ class Evaluation(nn.Module):
     The sets are the seen, the unseen and all labels, and those of some numbers of training
     documents, which need ``labels.documents``. So does propensity-scored precision. The reference
     rankings have neither macro-F1 nor Nam et al.'s metrics, as their scores are on no scale.
+    Macro-F1 is left out where only seen labels are ranked, as in validation. The numbers are those
+    of all training documents, also where a model is trained on a part of them.
 
     Args:
         labels: the candidates; those seen in training come first, by falling frequency.
@@ -86,12 +88,14 @@ class Evaluation(nn.Module):
             len(labels) if self.scores_unseen else labels.seen,
             threshold or paper_threshold(labels.seen or len(labels)),
         )
+        self.macro = any(key not in CANDIDATES[:2] for key in candidates)  # not in validation
 
     def update(self, logits: Tensor, documents: RaggedBatch) -> None:
         """Add a batch: logits [B, K] of all labels, or of those seen in training alone."""
         label_ids, label_counts = documents.label_ids, documents.label_counts
         self.micro.update(logits, label_ids, label_counts)
-        self.per_label.update(logits[:, : self.per_label.labels], label_ids, label_counts)
+        if self.macro:
+            self.per_label.update(logits[:, : self.per_label.labels], label_ids, label_counts)
         for key in self.candidates:
             if key in self.columns:
                 start, stop = self.columns[key]
@@ -110,7 +114,7 @@ class Evaluation(nn.Module):
         for key in self.candidates:
             scores = self.rankings[key].compute().items()  # type: ignore[operator]
             found[key] = {name: float(value) for name, value in scores}
-            if key not in REFERENCES:
+            if self.macro and key not in REFERENCES:
                 start, stop = self.columns.get(key, (0, 0))
                 known = f1[start:stop][~f1[start:stop].isnan()]
                 labels = len(known) or found[key]["documents"]

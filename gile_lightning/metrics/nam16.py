@@ -30,8 +30,9 @@ def nam16_metrics(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> Na
       the denominator: a perfect ranking of 3 positives gets 2.
     * one-error: 1 unless some r_p is 0: also where a negative ties with the best positive.
 
-    The zero makes them depend on the scale of the scores: pass inner products or logits, not
-    probabilities. The scripts leave out documents without a positive.
+    The zero makes them depend on where the scores have theirs: they are for inner products, such as
+    those of AiTextML. Logits of probabilities below one half are negative: such positives are
+    ranked behind themselves. The scripts leave out documents without a positive.
 
     Arguments and errors are those of `ranking_metrics`.
 

@@ -22,13 +22,13 @@ def random_scores(documents: RaggedBatch, labels: int) -> Tensor:
     """
     words, counts = documents.words.long(), documents.document_lengths
     sentences = torch.zeros(len(documents.sentence_lengths), dtype=torch.long, device=words.device)
-    sentences.index_add_(0, segment_ids(documents.sentence_lengths), _mix(words + 1))
+    sentences.index_add_(0, segment_ids(documents.sentence_lengths), mix(words + 1))
     key = torch.zeros_like(counts).index_add_(0, segment_ids(counts), sentences)
-    hashed = _mix(key.unsqueeze(-1) + _mix(torch.arange(labels, device=words.device)))
+    hashed = mix(key.unsqueeze(-1) + mix(torch.arange(labels, device=words.device)))
     return (hashed & (2**53 - 1)).double() / 2**53
 
 
-def _mix(values: Tensor) -> Tensor:
+def mix(values: Tensor) -> Tensor:
     """Scramble 64-bit integers (multiply and shift, as in splitmix64); overflow wraps."""
     for shift, factor in ((30, -0x40A7B892E31B1A47), (27, -0x6B2FB644ECCEEE15)):
         values = (values ^ (values >> shift)) * factor

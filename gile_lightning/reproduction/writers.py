@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from gile_lightning.reproduction.grid import Grid
+from gile_lightning.reproduction.runner import FAILED
 from gile_lightning.reproduction.tables import Cell, Line
 
 BUILTIN = "built-in"
@@ -155,7 +156,8 @@ def _ours(cell: Cell) -> str:
     if cell.mean is None:
         return cell.state
     deviation = "" if cell.deviation is None else f" ± {cell.deviation:.2f}"
-    return f"{cell.mean:.2f}{deviation}"
+    missing = " (a seed failed)" if cell.state == FAILED else ""
+    return f"{cell.mean:.2f}{deviation}{missing}"
 
 
 def _number(value: float | None, digits: int = 0, sign: str = "") -> str:

@@ -230,14 +230,6 @@ def test_a_run_that_goes_on_ends_as_one_that_was_not_broken(tmp_path):
     assert torch.equal(*scores)
 
 
-def test_several_processes(monkeypatch):
-    model = built()
-    model.trainer = trainer()
-    monkeypatch.setattr(lightning.Trainer, "world_size", 2)
-    with pytest.raises(InputError, match=r"trained by one process: set trainer.devices to 1"):
-        model.setup("fit")
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -53,7 +53,7 @@ def test_tfidf_is_that_of_scikit_learn_less_one(sublinear):
     expected = oracle.transform(DOCUMENTS).toarray()
     tfidf = TfIdf(len(VOCABULARY), sublinear)
     counts = word_counts(encoded(), len(VOCABULARY))
-    tfidf.fit(counts)
+    tfidf.fit([counts[:1], counts[1:]])
     assert tfidf(counts).toarray() == pytest.approx(expected, abs=1e-6)
     others = ["never mice", "the the liver"]
     found = tfidf(word_counts(encoded(others), len(VOCABULARY))).toarray()
@@ -62,7 +62,7 @@ def test_tfidf_is_that_of_scikit_learn_less_one(sublinear):
 
 def test_tfidf_by_hand():
     tfidf = TfIdf(2)
-    tfidf.fit(word_counts(Texts.from_flat(*_flat([[0, 0, 1], [0], [2]])), 2))
+    tfidf.fit([word_counts(Texts.from_flat(*_flat([[0, 0, 1], [0], [2]])), 2)])
     # of three documents two have word 0 and one has word 1
     idf = np.array([np.log(4 / 3), np.log(4 / 2)])
     assert tfidf.idf.numpy() == pytest.approx(idf, abs=1e-6)

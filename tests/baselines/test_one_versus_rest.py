@@ -1,6 +1,5 @@
 import itertools
 import json
-from types import SimpleNamespace
 
 import baseline_runs
 import dw_runs
@@ -15,7 +14,6 @@ import gile_lightning
 from gile_lightning import evaluate, fit, predict
 from gile_lightning.baselines import OneVersusRest
 from gile_lightning.data import BioASQ
-from gile_lightning.errors import InputError
 
 RIDGE = {"class_path": "sklearn.linear_model.Ridge", "init_args": {"alpha": 0.5}}
 LOGISTIC = "sklearn.linear_model.LogisticRegression"
@@ -176,13 +174,6 @@ def refused(*more):
 )  # fmt: skip
 def test_what_cannot_be_is_refused(options, message):
     assert message in refused(*options)
-
-
-def test_several_processes_are_refused():
-    model = OneVersusRest()
-    model.trainer = SimpleNamespace(world_size=2)
-    with pytest.raises(InputError, match=r"OneVersusRest .* set trainer\.devices to 1"):
-        model.setup("fit")
 
 
 def test_one_that_draws_is_seeded():
