@@ -41,6 +41,9 @@ def main(args: list[str] | None = None) -> Path:
     """Run the command; returns the folder of the table. Status 1 if a fit has failed."""
     args = list(sys.argv[1:] if args is None else args)
     end = args.index("--") if "--" in args else len(args)
+    for key in (arg.partition("=")[0] for arg in args[:end] if arg.startswith("--")):
+        if "." in key:
+            raise InputError(f"{key}: keys of the fits go behind a lone --, as in -- {key} VALUE")
     options = _parser().parse_args(args[:end])
     grid = read_grid(options.table)
     formats = _formats(options.format)
@@ -85,6 +88,7 @@ def corpus(grid: Grid, data: str | None, word_vectors: str | None) -> tuple[str,
             raise InputError(f"{option}: not for this table, whose data need only --data")
         if value is not None and not Path(value).exists():
             raise InputError(f"{value}: no such folder ({option})")
+    for key, (option, value) in given.items():
         if value is None and key in grid.data and (data or word_vectors):
             raise InputError(f"{option} DIR is needed too: the data of this table are two folders")
     if data is None:
@@ -104,7 +108,8 @@ def further(args: list[str]) -> dict[str, str]:
         key = key.removeprefix("--")
         if key in _OURS:
             raise InputError(
-                f"--{key} is not for single fits; see --help for --data, --output and --seeds"
+                f"--{key} is not for single fits: give --data, --word_vectors, --output or "
+                "--seeds before --"
             )
         found[key] = value if equals else rest.pop(0)
     return found

@@ -229,3 +229,15 @@ def test_data_of_your_own(tmp_path):
 def test_further_overrides():
     given = ["--a.b", "1", "--c=x=y", "--d", "-1"]
     assert reproduce.further(given) == {"a.b": "1", "c": "x=y", "d": "-1"}
+
+
+def test_keys_of_fits_before_the_dashes_are_refused():
+    done = runs.call(reproduce.main, "--table", "2", "--data.builtin_documents", "300")
+    assert done.status == 2
+    assert "--data.builtin_documents: keys of the fits go behind a lone --" in done.errors
+
+
+def test_word_vectors_for_a_table_without_any(tmp_path):
+    done = runs.call(reproduce.main, "--table", "2", "--word_vectors", tmp_path)
+    assert done.status == 2
+    assert "--word_vectors: not for this table, whose data need only --data" in done.errors

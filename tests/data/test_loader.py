@@ -29,7 +29,9 @@ DATASETS = {n: make_dataset(n) for n in (1, 2, 3, 5, 9, 12, 13, 25, 50)}
 
 def documents_of(batch):
     """The rows of a batch, cut out of the flat values in plain Python."""
-    values = {name: iter(part.tolist()) for name, part in batch["english"]._asdict().items()}
+    parts = batch["english"]._asdict()
+    assert len(parts.pop("rows")) == len(parts["label_counts"])
+    values = {name: iter(part.tolist()) for name, part in parts.items()}
     rows = []
     for sentences, labels in zip(values["document_lengths"], values["label_counts"], strict=True):
         lengths = list(islice(values["sentence_lengths"], sentences))
