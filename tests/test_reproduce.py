@@ -160,7 +160,8 @@ def test_failed_fits_end_in_status_1(tmp_path, monkeypatch):
 def test_a_signal_stops_the_fits_and_says_how_to_go_on(tmp_path, number, status, monkeypatch):
     wait = "import time; open('started', 'w').write(str(__import__('os').getpid())); time.sleep(99)"
     code = (
-        "import gile_lightning.reproduction.runner as r, gile_lightning.reproduce as c, sys, signal;"
+        "import gile_lightning.reproduction.runner as r, signal, sys;"
+        "import gile_lightning.reproduce as c;"
         # a shell's background jobs, and what they start, ignore Ctrl-C
         "signal.signal(signal.SIGINT, signal.default_int_handler);"
         f"r.Runner.program = ('-c', {wait!r}); c.main(sys.argv[1:])"
