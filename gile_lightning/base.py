@@ -24,6 +24,9 @@ STATE = "gile_lightning"  # the key of our own part of a checkpoint
 
 NEW: Mapping[str, Any] = {}  # the state of a model that is not from a checkpoint
 
+SCORES = 2**26  # of documents and labels at a time: 256 MB in float32, whatever the label set
+RANKED = 2**22  # of these, ranked at a time: the metrics take some 30 bytes for each
+
 LOGGED = (
     "ranking_loss",
     "average_precision",
@@ -255,13 +258,18 @@ class Classifier(lightning.LightningModule, ABC):
 
     def _evaluate(self, batch: dict[str, RaggedBatch]) -> None:
         for name, documents in batch.items():
-            logits = self.score(name, documents.texts, self._projected[name])
-            if logits.isnan().any():
-                raise InputError(
-                    "the model's scores are not numbers: training diverged; lower the learning "
-                    "rate (model.optimizer) and start again"
-                )
-            self.evaluation(name).update(logits, documents)
+            labels = len(self.languages[name].labels)
+            for part in documents.split(max(1, SCORES // labels)):
+                logits = self.score(name, part.texts, self._projected[name])
+                if logits.isnan().any():
+                    raise InputError(
+                        "the model's scores are not numbers: training diverged; lower the "
+                        "learning rate (model.optimizer) and start again"
+                    )
+                size = max(1, RANKED // labels)
+                rows = torch.split(logits, size)
+                for scores, some in zip(rows, part.split(size), strict=True):
+                    self.evaluation(name).update(scores, some)
 
     def on_validation_epoch_end(self) -> None:
         """Log the scores of the labels seen in training, averaged over languages."""

@@ -17,7 +17,9 @@ from gile_lightning.encoders import WAN, Encoder, Mean, WordEmbedding
 from gile_lightning.encoders.encoder import Sharing
 from gile_lightning.errors import InputError
 from gile_lightning.losses import binary_cross_entropy
+from gile_lightning.optimizers import clip_gradients, has_sparse, refusal
 from gile_lightning.outputs import GILE, OutputLayer
+from gile_lightning.projected import ProjectedLabels
 from gile_lightning.sampling import LabelSampler, UniformLabels
 from gile_lightning.scorer import LabelTexts, Scorer, build_scorers, project_all
 
@@ -95,10 +97,17 @@ class TextClassifier(Classifier):
         with torch.device("meta"):
             languages = dict.fromkeys(names, nothing())
             scorers = build_scorers(self.given, languages, self.given["sharing"])
-        vectors = getattr(next(iter(scorers.values())).embedding, "vectors", None)
+        embedding = next(iter(scorers.values())).embedding
+        vectors = getattr(embedding, "vectors", None)
         if vectors is not None and not Path(vectors).is_file():
             raise InputError(f"{vectors}: no such file (model.embedding.vectors)")
         self._optimizer([nn.Parameter(torch.zeros(1))])
+        if getattr(embedding, "sparse", False) and (reason := refusal(self.given["optimizer"])):
+            raise InputError(
+                f"model.optimizer cannot take the sparse gradient of the embedding ({reason}): set "
+                "--model.optimizer gile_lightning.optimizers.LazyAdam, or --model.embedding.sparse "
+                "false"
+            )
 
     def own_state(self) -> dict[str, Any]:
         """Return the size of the matched joint space, which depends on all languages trained."""
@@ -209,6 +218,20 @@ class TextClassifier(Classifier):
             raise InputError(f"model.optimizer: {error}") from error
         return optimizer
 
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip gradients; Lightning calls it with the trainer's settings."""
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        if gradient_clip_val and has_sparse(parameters):
+            by_value = gradient_clip_algorithm == "value"
+            clip_gradients(parameters, gradient_clip_val, "value" if by_value else "norm")
+        else:
+            self.clip_gradients(optimizer, gradient_clip_val, gradient_clip_algorithm)
+
     def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> Tensor:
         """Return the loss of one batch per language, as `language_loss` puts them together."""
         losses = []
@@ -243,16 +266,15 @@ class TextClassifier(Classifier):
         """Name the output layer."""
         return f"a model with the output layer {type(self.scorer(name).output).__name__}"
 
-    def project(self, name: str, labels: LabelSet) -> Tensor:
+    def project(self, name: str, labels: LabelSet) -> ProjectedLabels:
         """Project the label texts: [K, d_j] for GILE."""
         own = self.languages[name].labels
         texts = self.texts(name) if labels is own else self._encoded(name, labels)
         return project_all(self.scorer(name), texts, own.seen)
 
-    def score(self, name: str, documents: Texts, projected: Tensor) -> Tensor:
+    def score(self, name: str, documents: Texts, projected: ProjectedLabels) -> Tensor:
         """Score documents against projected labels: logits [B, K]."""
-        scorer = self.scorer(name)
-        return scorer.output.score(scorer.encode_documents(documents), projected)
+        return projected.score(self.scorer(name).encode_documents(documents))
 
     def _encoded(self, name: str, labels: LabelSet) -> LabelTexts:
         flat = self.languages[name].text.labels(labels.texts)

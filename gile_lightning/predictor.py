@@ -9,12 +9,13 @@ import torch
 import yaml
 from torch import Tensor
 
-from gile_lightning.base import Classifier
+from gile_lightning.base import SCORES, Classifier
 from gile_lightning.checkpoint import load_classifier, read_checkpoint
 from gile_lightning.data.corpus import read_labels
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts
 from gile_lightning.errors import InputError, nearest, positive
+from gile_lightning.projected import ProjectedLabels
 
 Prediction = list[dict[str, Any]]
 Text = str | Sequence[str]  # a document, as one text or in pieces such as title and text
@@ -185,25 +186,26 @@ class Predictor:
 
     def label_vectors(self) -> Any:
         """Return the current labels as the model prepares them: [K, d_j] for GILE."""
-        return self._projected
+        projected = self._projected
+        return projected.all() if isinstance(projected, ProjectedLabels) else projected
 
     @torch.inference_mode()
     def _label(
         self, texts: Sequence[Text], top_k: int | None, threshold: float | None
     ) -> Iterator[Prediction]:
-        documents = self._encode(texts)
-        logits = self._score(documents)
-        count = min(top_k or logits.shape[1], logits.shape[1])
-        best, ids = logits.topk(count, sorted=True)  # of logits: probabilities near 1 are equal
         limit = -1.0 if threshold is None else threshold
-        wordless = documents.document_lengths.eq(0).tolist()
-        scored = zip(wordless, best.sigmoid().tolist(), ids.tolist(), strict=True)
-        for empty, row, labels in scored:
-            yield [
-                {"name": self.label_names[label], "score": score}
-                for score, label in zip(row, labels, strict=True)
-                if score > limit and not empty
-            ]
+        for documents in self._encode(texts).split(max(1, SCORES // len(self.label_names))):
+            logits = self._score(documents)
+            count = min(top_k or logits.shape[1], logits.shape[1])
+            # of logits: probabilities near 1 are equal
+            best, ids = logits.topk(count, sorted=True)
+            scores = best.sigmoid()
+            kept = scores.double() > limit
+            kept &= documents.document_lengths.gt(0).unsqueeze(1)
+            counts = kept.sum(1).tolist()
+            for count, row, labels in zip(counts, scores, ids, strict=True):
+                found = zip(row[:count].tolist(), labels[:count].tolist(), strict=True)
+                yield [{"name": self.label_names[i], "score": score} for score, i in found]
 
     @torch.no_grad()
     def _project(self, labels: LabelSet) -> Any:

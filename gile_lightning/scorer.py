@@ -7,11 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from gile_lightning.data.language import Language
-from gile_lightning.data.ragged import Texts, segment_starts, take_segments
+from gile_lightning.data.ragged import Texts, distinct, segment_starts, take_segments
 from gile_lightning.encoders.encoder import Encoder, Sharing
 from gile_lightning.outputs import OutputLayer, matched_dim
-
-_LABEL_SLAB = 8_192  # label texts encoded at a time outside training
+from gile_lightning.projected import SLAB, ProjectedLabels
 
 
 class Scorer(nn.Module):
@@ -55,21 +54,47 @@ class Scorer(nn.Module):
             self.label_encoder.share(other.label_encoder, parts)
         self.output.share(other.output)
 
-    def encode_documents(self, texts: Texts) -> Tensor:
-        """Encode documents as vectors [B, d_h]."""
-        vectors: Tensor = self.document_norm(self.encoder.encode(self.embedding, texts))
+    @property
+    def word_vectors(self) -> Tensor:
+        """The vectors of all words [V, d]."""
+        vectors: Tensor = self.embedding.weight  # type: ignore[assignment]
         return vectors
 
-    def encode_labels(self, texts: Texts) -> Tensor:
-        """Encode label texts as vectors [K, d]."""
-        vectors: Tensor = self.label_norm(self.label_encoder.encode(self.embedding, texts))
+    def encode_documents(self, texts: Texts, table: Tensor | None = None) -> Tensor:
+        """Encode documents as vectors [B, d_h]; their words are rows of the table, if given."""
+        table = self.word_vectors if table is None else table
+        vectors: Tensor = self.document_norm(self.encoder.encode(table, texts))
+        return vectors
+
+    def encode_labels(self, texts: Texts, table: Tensor | None = None) -> Tensor:
+        """Encode label texts as vectors [K, d]; their words are rows of the table, if given."""
+        table = self.word_vectors if table is None else table
+        vectors: Tensor = self.label_norm(self.label_encoder.encode(table, texts))
         return vectors
 
     def forward(self, documents: Texts, labels: Texts | Tensor) -> Tensor:
-        """Score documents against labels, given as texts or as ids [K]: logits [B, K]."""
-        vectors = labels if isinstance(labels, Tensor) else self.encode_labels(labels)
-        logits: Tensor = self.output(self.encode_documents(documents), vectors)
+        """Score documents against labels, given as texts or as ids [K]: logits [B, K].
+
+        Where word vectors are trained, those of the words at hand are taken from the embedding
+        once, and their gradients are put together before they go back to it.
+        """
+        table = None
+        if self.word_vectors.requires_grad and torch.is_grad_enabled():
+            if isinstance(labels, Tensor):
+                table, (documents,) = self._words_of(documents)
+            else:
+                table, (documents, labels) = self._words_of(documents, labels)
+        vectors = labels if isinstance(labels, Tensor) else self.encode_labels(labels, table)
+        logits: Tensor = self.output(self.encode_documents(documents, table), vectors)
         return logits
+
+    def _words_of(self, *texts: Texts) -> tuple[Tensor, list[Texts]]:
+        """Return the vectors of the distinct words of texts, and the texts as rows of these."""
+        words = torch.cat([part.words for part in texts])
+        known, rows = distinct(words, len(self.word_vectors))
+        places = torch.split(rows, [len(part.words) for part in texts])
+        table: Tensor = self.embedding(known)
+        return table, [part._replace(words=p) for part, p in zip(texts, places, strict=True)]
 
 
 def build_scorers(
@@ -137,16 +162,15 @@ class LabelTexts(nn.Module):
 
 
 @torch.no_grad()
-def project_all(scorer: Scorer, labels: LabelTexts, seen: int) -> Tensor:
-    """Project labels for scoring, once for all batches: [K, d_j] for GILE.
+def project_all(scorer: Scorer, labels: LabelTexts, seen: int) -> ProjectedLabels:
+    """Prepare labels for scoring, once for all batches.
 
     These are all the labels, or only those seen in training where the output layer knows no
     others.
     """
     device = labels.words.device
     if not scorer.output.scores_unseen:
-        return scorer.output.project_labels(torch.arange(seen, device=device))
-    slabs = torch.split(torch.arange(len(labels), device=device), _LABEL_SLAB)
-    return torch.cat(
-        [scorer.output.project_labels(scorer.encode_labels(labels.take(ids))) for ids in slabs]
-    )
+        return ProjectedLabels(scorer.output, iter([torch.arange(seen, device=device)]), seen)
+    slabs = torch.split(torch.arange(len(labels), device=device), SLAB)
+    vectors = (scorer.encode_labels(labels.take(ids)) for ids in slabs)
+    return ProjectedLabels(scorer.output, vectors, len(labels))

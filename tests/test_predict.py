@@ -180,7 +180,9 @@ def test_json_lines(call):
     assert [line["id"] for line in written] == [1, "a", 77, 0, 5]
     assert all(line["labels"] == written[0]["labels"] for line in written)
     plain, _ = call([f"{title} {abstract}"])
-    assert plain[0]["labels"] == written[0]["labels"]
+    # the last digit depends on what else is in the batch
+    scores = {label["name"]: label["score"] for label in written[0]["labels"]}
+    assert {label["name"]: label["score"] for label in plain[0]["labels"]} == pytest.approx(scores)
 
 
 def test_plain_text_that_looks_like_json(call):

@@ -6,6 +6,7 @@ import runs
 import torch
 
 import gile_lightning
+from gile_lightning import predictor as predictor_module
 from gile_lightning.classifier import TextClassifier
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
@@ -31,6 +32,18 @@ def test_prediction(predictor):
         order = row.argsort(descending=True)[:3].tolist()
         assert [label["name"] for label in found] == [names[i] for i in order]
         assert [label["score"] for label in found] == row[order].sigmoid().tolist()
+
+
+def names(predictions):
+    return [[label["name"] for label in found] for found in predictions]
+
+
+@pytest.mark.parametrize("scores", [1, 300])
+def test_slabs_of_documents_change_nothing(predictor, monkeypatch, scores):
+    texts = [*TEXTS, "", *TEXTS]
+    whole = predictor.predict(texts, top_k=4)
+    monkeypatch.setattr(predictor_module, "SCORES", scores)  # one document at a time, or two
+    assert names(predictor.predict(texts, top_k=4)) == names(whole)
 
 
 def test_label_vectors_are_what_documents_are_scored_against(predictor):

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from gile_lightning import projected as projected_module
 from gile_lightning import scorer as scorer_module
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
@@ -57,18 +58,58 @@ def test_vectors_are_normed_encodings(monkeypatch):
     scorer = make(GILE, norm=Times)  # documents times 2, labels times 3
     documents, labels = texts(DOCUMENTS), texts(LABELS)
     embed = scorer.embedding
-    equal(scorer.encode_documents(documents), 2 * scorer.encoder.encode(embed, documents))
-    equal(scorer.encode_labels(labels), 3 * scorer.label_encoder.encode(embed, labels))
+    equal(scorer.encode_documents(documents), 2 * scorer.encoder.encode(embed.weight, documents))
+    equal(scorer.encode_labels(labels), 3 * scorer.label_encoder.encode(embed.weight, labels))
     equal(
         scorer(documents, labels),
         scorer.output(scorer.encode_documents(documents), scorer.encode_labels(labels)),
     )
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("output", [GILE, Linear])
+def test_training_takes_every_word_once_and_changes_nothing(output, sparse):
+    """The compact table of a batch's words gives the loss and gradients of the whole embedding."""
+    scorer = make(output)
+    documents, labels = texts(DOCUMENTS), texts(LABELS)
+    given = labels if output is GILE else torch.tensor([2, 0])
+    vectors = scorer.encode_labels(labels) if output is GILE else given
+    scorer.output(scorer.encode_documents(documents), vectors).pow(2).sum().backward()
+    expected = {name: p.grad for name, p in scorer.named_parameters()}
+    scorer.zero_grad()
+    scorer.embedding.sparse = sparse
+    scorer(documents, given).pow(2).sum().backward()
+    found = {name: p.grad for name, p in scorer.named_parameters()}
+    assert found["embedding.weight"].is_sparse == sparse
+    if sparse:
+        rows = found["embedding.weight"]._indices()[0].tolist()
+        assert rows == sorted(set(rows))  # distinct, so that no optimizer has to sort them
+        found["embedding.weight"] = found["embedding.weight"].to_dense()
+    for name, gradient in expected.items():
+        if gradient is not None:
+            torch.testing.assert_close(found[name], gradient, rtol=1e-10, atol=1e-12)
+
+
+def test_labels_too_many_to_keep_their_projections(monkeypatch):
+    scorer = make(GILE)
+    labels, documents = LabelTexts(texts(LABELS)), texts(DOCUMENTS)
+    kept = project_all(scorer, labels, SEEN)
+    assert kept.projected
+    monkeypatch.setattr(projected_module, "KEPT", 500 * len(LABELS) - 1)
+    monkeypatch.setattr(projected_module, "SLAB", 2)
+    vectors = project_all(scorer, labels, SEEN)
+    assert not vectors.projected
+    assert len(vectors) == len(kept) == len(LABELS)
+    equal(vectors.all(), kept.all())
+    queries = scorer.encode_documents(documents)
+    equal(vectors.score(queries), kept.score(queries))
+    assert [len(slab) for slab in vectors.slabs()] == [2, 2, 1]
+
+
 def test_projected_labels_give_the_scores_of_their_texts():
     scorer = make(GILE)
     labels = LabelTexts(texts(LABELS))
-    projected = project_all(scorer, labels, SEEN)
+    projected = project_all(scorer, labels, SEEN).all()
     assert projected.shape == (len(LABELS), 500)  # the unseen ones, too
     assert not projected.requires_grad
     logits = scorer.output.score(scorer.encode_documents(texts(DOCUMENTS)), projected)
@@ -81,14 +122,14 @@ def test_projected_labels_give_the_scores_of_their_texts():
 def test_projecting_in_slabs(monkeypatch, slab):
     scorer = make(GILE)
     labels = LabelTexts(texts(LABELS))
-    whole = project_all(scorer, labels, SEEN)
+    whole = project_all(scorer, labels, SEEN).all()
     sizes = []
     encode = Mean.encode
-    monkeypatch.setattr(scorer_module, "_LABEL_SLAB", slab)
+    monkeypatch.setattr(scorer_module, "SLAB", slab)
     monkeypatch.setattr(
         Mean, "encode", lambda self, *args: sizes.append(len(args[1][2])) or encode(self, *args)
     )
-    equal(project_all(scorer, labels, SEEN), whole)
+    equal(project_all(scorer, labels, SEEN).all(), whole)
     assert sum(sizes) == len(LABELS)
     assert max(sizes) == min(slab, len(LABELS))
 
@@ -100,7 +141,7 @@ def test_linear_gets_ids():
     everything = vectors @ linear.weight.T + linear.bias
     ids = torch.tensor([2, 0])
     equal(scorer(texts(DOCUMENTS), ids), everything[:, ids])
-    projected = project_all(scorer, LabelTexts(texts(LABELS)), SEEN)
+    projected = project_all(scorer, LabelTexts(texts(LABELS)), SEEN).all()
     equal(scorer.output.score(vectors, projected), everything)  # the seen ones only
 
 
@@ -127,7 +168,7 @@ def test_projecting_no_labels():
     none = torch.zeros(0, dtype=torch.long)
     nothing = LabelTexts(Texts(none.int(), none, none))
     assert len(nothing) == 0
-    projected = project_all(scorer, nothing, 0)
+    projected = project_all(scorer, nothing, 0).all()
     assert projected.shape == (0, 500)
     vectors = scorer.encode_documents(texts(DOCUMENTS))
     assert scorer.output.score(vectors, projected).shape == (len(DOCUMENTS), 0)

@@ -1,5 +1,6 @@
 """Ragged batches: flat values and lengths, never padding."""
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,15 @@ class Texts(NamedTuple):
         parts = (words, sentence_lengths, document_lengths)
         return cls(*(torch.from_numpy(part) for part in parts))
 
+    def split(self, size: int) -> "Iterator[Texts]":
+        """Yield the documents in parts of ``size``; the last may be smaller."""
+        if len(self.document_lengths) <= size:
+            yield self
+            return
+        documents = torch.split(self.document_lengths, size)
+        sentences = _split(self.sentence_lengths, documents)
+        yield from map(Texts, _split(self.words, sentences), sentences, documents)
+
 
 class RaggedBatch(NamedTuple):
     """Documents with their labels.
@@ -57,6 +67,24 @@ class RaggedBatch(NamedTuple):
     def texts(self) -> Texts:
         """The documents without their labels."""
         return Texts(self.words, self.sentence_lengths, self.document_lengths)
+
+    def split(self, size: int) -> "Iterator[RaggedBatch]":
+        """Yield the documents in parts of ``size``; the last may be smaller."""
+        if len(self.label_counts) <= size:
+            yield self
+            return
+        counts = torch.split(self.label_counts, size)
+        label_ids = _split(self.label_ids, counts)
+        rows = [None] * len(counts) if self.rows is None else torch.split(self.rows, size)
+        for texts, ids, some, of_rows in zip(
+            self.texts.split(size), label_ids, counts, rows, strict=True
+        ):
+            yield RaggedBatch(*texts, ids, some, of_rows)
+
+
+def _split(values: Tensor, lengths: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Cut flat values into the parts whose segments have these lengths."""
+    return torch.split(values, [int(part.sum()) for part in lengths])
 
 
 def batch_from_arrow(table: pa.Table) -> RaggedBatch:
@@ -89,6 +117,20 @@ def segment_starts(lengths: Tensor) -> Tensor:
 def segment_ids(lengths: Tensor) -> Tensor:
     """Return for every element of the flat values which segment it belongs to."""
     return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
+
+
+def distinct(ids: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """Return the distinct values [U] of ids [N] below ``size``, sorted, and every id's place there.
+
+    What `torch.unique` does, by marking instead of sorting: two to three times as fast for a
+    batch of words and a vocabulary of half a million.
+    """
+    ids = ids.long()
+    marks = torch.zeros(size, dtype=torch.bool, device=ids.device)
+    values = marks.index_fill_(0, ids, True).nonzero().squeeze(1)
+    places = torch.empty_like(marks, dtype=torch.long)
+    places[values] = torch.arange(len(values), device=ids.device)
+    return values, places.index_select(0, ids)
 
 
 def take_segments(values: Tensor, starts: Tensor, lengths: Tensor, ids: Tensor) -> Tensor:

@@ -23,6 +23,9 @@ class WordEmbedding(nn.Embedding):
             word2vec text formats); words that it lacks keep their random vectors.
         trainable: whether training changes the vectors. Vectors that stay as they are do not
             count as parameters.
+        sparse: whether the gradient holds only the rows of the words in a batch, for an optimizer
+            that changes only these, such as `LazyAdam`. A dense gradient of a large vocabulary
+            costs more time than all the rest of a training step.
     """
 
     def __init__(
@@ -31,9 +34,10 @@ class WordEmbedding(nn.Embedding):
         dim: int = 100,
         vectors: Path | None = None,
         trainable: bool = True,
+        sparse: bool = False,
     ) -> None:
         positive(dim=dim)
-        super().__init__(len(words), dim)
+        super().__init__(len(words), dim, sparse=sparse)
         self.vectors = vectors
         self.found: int | None = None
         if not trainable:

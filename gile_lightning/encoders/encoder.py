@@ -3,10 +3,11 @@
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.data.ragged import Texts
+from gile_lightning.data.ragged import Texts, distinct
 from gile_lightning.errors import InputError
 
 Sharing = Literal["none", "encoders", "attention", "both"]
@@ -44,9 +45,9 @@ class Encoder(nn.Module, ABC):
     def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
         """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, output_dim]."""
 
-    def encode(self, embedding: nn.Module, texts: Texts) -> Tensor:
-        """Encode word ids: look their vectors up in ``embedding``, then call `forward`."""
-        words = embedding(texts.words)
+    def encode(self, table: Tensor, texts: Texts) -> Tensor:
+        """Encode word ids: look their vectors up in a table [V, d], then call `forward`."""
+        words = F.embedding(texts.words, table)
         vectors: Tensor = self(words, texts.sentence_lengths, texts.document_lengths)
         return vectors
 
@@ -91,6 +92,30 @@ def _outline(encoder: Encoder, names: tuple[str, ...]) -> dict[str, str]:
             sizes = {key: str(list(value.shape)) for key, value in module.named_parameters()}
             outline |= {f"{name}.{key}": size for key, size in sizes.items()}
     return outline
+
+
+def word_states(
+    layer: nn.Module, table: Tensor, words: Tensor, lengths: Tensor
+) -> tuple[Tensor, Tensor | None]:
+    """Return the states that a layer makes of words, for a pooling.
+
+    A pointwise layer makes the same state of a word wherever it stands, so it is run once for
+    each distinct word: a third to a half of the words of a batch.
+
+    Args:
+        layer: see `layers`.
+        table: the word vectors [V, d].
+        words: word ids [N].
+        lengths: of the segments of words [S].
+
+    Returns:
+        The states [N, n] and None, or those of the distinct words [U, n] and which of them stands
+        at each place [N].
+    """
+    if not getattr(layer, "pointwise", False):
+        return layer(F.embedding(words, table), lengths), None
+    known, ids = distinct(words, len(table))
+    return layer(table.index_select(0, known), torch.ones_like(known)), ids
 
 
 def document_words(sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from gile_lightning.encoders.encoder import Encoder, document_words
+from gile_lightning.data.ragged import Texts
+from gile_lightning.encoders.encoder import Encoder, document_words, word_states
 from gile_lightning.encoders.layers import Dense
 from gile_lightning.encoders.pooling import AttentionPooling, AveragePooling
 
@@ -40,12 +41,27 @@ class HAN(Encoder):
 
     def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
         """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, output_dim]."""
-        has_words = sentence_lengths > 0
-        lengths = sentence_lengths[has_words]
-        counts = document_words(has_words.long(), document_lengths)
-        sentences = self.word_pooling(self.word_layer(words, lengths), lengths)
+        lengths, counts = _without_empty(sentence_lengths, document_lengths)
+        return self._documents(self.word_layer(words, lengths), None, lengths, counts)
+
+    def encode(self, table: Tensor, texts: Texts) -> Tensor:
+        """Encode word ids, whose vectors are in a table [V, d]."""
+        lengths, counts = _without_empty(texts.sentence_lengths, texts.document_lengths)
+        states, ids = word_states(self.word_layer, table, texts.words, lengths)
+        return self._documents(states, ids, lengths, counts)
+
+    def _documents(
+        self, states: Tensor, ids: Tensor | None, lengths: Tensor, counts: Tensor
+    ) -> Tensor:
+        sentences = self.word_pooling(states, lengths, ids)
         documents: Tensor = self.sentence_pooling(self.sentence_layer(sentences, counts), counts)
         return documents
+
+
+def _without_empty(sentence_lengths: Tensor, document_lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Leave out sentences without a word."""
+    has_words = sentence_lengths > 0
+    return sentence_lengths[has_words], document_words(has_words.long(), document_lengths)
 
 
 class HNN(HAN):

@@ -1,6 +1,7 @@
 """Layers that turn word vectors, or sentence vectors, into hidden states.
 
 A layer maps flat vectors [N, input_dim] of segments of the given lengths [S] to [N, output_dim].
+One that is `pointwise` looks at every vector by itself.
 """
 
 import torch
@@ -19,6 +20,8 @@ class Dense(nn.Module):
         input_dim: size of the word vectors.
         dim: size of the states (paper: 100).
     """
+
+    pointwise = True
 
     def __init__(self, input_dim: int, dim: int = 100) -> None:
         positive(dim=dim)

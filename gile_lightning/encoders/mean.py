@@ -1,9 +1,8 @@
 """The mean of the word vectors."""
 
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from gile_lightning.data.ragged import Texts, segment_starts
+from gile_lightning.data.ragged import Texts
 from gile_lightning.encoders.encoder import Encoder, document_words
 from gile_lightning.encoders.pooling import segment_mean
 
@@ -26,8 +25,7 @@ class Mean(Encoder):
         lengths = document_words(sentence_lengths, document_lengths)
         return segment_mean(words, lengths)
 
-    def encode(self, embedding: nn.Module, texts: Texts) -> Tensor:
+    def encode(self, table: Tensor, texts: Texts) -> Tensor:
         """Encode word ids without writing a vector per word out: five times as fast."""
         lengths = document_words(texts.sentence_lengths, texts.document_lengths)
-        table: Tensor = embedding.weight  # type: ignore[assignment]
-        return F.embedding_bag(texts.words, table, segment_starts(lengths), mode="mean")
+        return segment_mean(table, lengths, texts.words)

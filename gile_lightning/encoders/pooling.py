@@ -22,50 +22,124 @@ def segment_softmax(scores: Tensor, lengths: Tensor, ids: Tensor | None = None) 
     return exponentials / totals[ids]
 
 
-def segment_sum(values: Tensor, lengths: Tensor, weights: Tensor | None = None) -> Tensor:
-    """Sum flat vectors [N, d], times weights [N] if given, within each segment: [S, d].
+def segment_sum(
+    values: Tensor, lengths: Tensor, weights: Tensor | None = None, ids: Tensor | None = None
+) -> Tensor:
+    """Sum flat vectors, times weights [N] if given, within each segment: [S, d].
 
-    An empty segment gives zeros. An embedding bag over the identity does this without writing
-    the weighted vectors out.
+    An empty segment gives zeros. An embedding bag does this without writing the weighted vectors
+    out.
+
+    Args:
+        values: the vectors [N, d], or distinct ones [U, d] if there are ids.
+        lengths: of the segments [S]; they add up to N.
+        weights: factors [N].
+        ids: which of the distinct vectors stands at each place [N].
     """
-    rows = torch.arange(len(values), device=values.device)
-    return F.embedding_bag(
-        rows, values, segment_starts(lengths), mode="sum", per_sample_weights=weights
-    )
+    if ids is None:
+        ids = torch.arange(len(values), device=values.device)
+        return F.embedding_bag(
+            ids, values, segment_starts(lengths), mode="sum", per_sample_weights=weights
+        )
+    summed: Tensor = Sum.apply(values, lengths, weights, ids)  # type: ignore[no-untyped-call]
+    return summed
 
 
-def segment_mean(values: Tensor, lengths: Tensor) -> Tensor:
-    """Average flat vectors [N, d] within each segment: [S, d], zeros for an empty one."""
-    return segment_sum(values, lengths) / lengths.clamp(min=1).unsqueeze(-1)
+def segment_mean(values: Tensor, lengths: Tensor, ids: Tensor | None = None) -> Tensor:
+    """Average flat vectors within each segment, as `segment_sum`: zeros for an empty one."""
+    return segment_sum(values, lengths, ids=ids) / lengths.clamp(min=1).unsqueeze(-1)
 
 
-class Attend(torch.autograd.Function):
-    """Sum of flat states [N, d], weighted by the softmax of scores [N], in each segment: [S, d].
+class Sum(torch.autograd.Function):
+    """Sum of vectors from a table [U, d] in each segment: [S, d]; see `segment_sum`.
 
-    The same as `segment_sum` with weights of `segment_softmax`. The gradients are written out
-    because autograd takes longer for them: with g the gradient of a segment's sum, that of its
-    state h_t is a_t g and that of its score a_t (h_t · g - Σ_j a_j h_j · g).
+    The gradient of the table is such a sum too, of the segments' gradients over the places where
+    a vector stands. Autograd adds up place by place, which takes four times as long.
     """
 
     @staticmethod
-    def forward(ctx: Any, states: Tensor, scores: Tensor, lengths: Tensor) -> Tensor:
-        """Pool states [N, d] with scores [N] of segments of the given lengths [S] to [S, d]."""
-        ids = segment_ids(lengths)
-        weights = segment_softmax(scores, lengths, ids)
-        pooled = segment_sum(states, lengths, weights)
-        ctx.save_for_backward(states, weights, ids, pooled)
+    def forward(
+        ctx: Any, table: Tensor, lengths: Tensor, weights: Tensor | None, ids: Tensor
+    ) -> Tensor:
+        """Sum vectors ``ids`` [N] of a table [U, d], times weights [N], by segments [S]."""
+        ctx.save_for_backward(table, lengths, weights, ids)
+        return F.embedding_bag(
+            ids, table, segment_starts(lengths), mode="sum", per_sample_weights=weights
+        )
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None, Tensor | None, None]:
+        """Return the gradients of the table [U, d] and the weights [N]."""
+        table, lengths, weights, ids = ctx.saved_tensors
+        segments = segment_ids(lengths)
+        of_table = of_weights = None
+        if ctx.needs_input_grad[0]:
+            of_table = sum_by_id(gradient, segments, ids, len(table), weights)
+        if ctx.needs_input_grad[2]:
+            of_places = gradient.index_select(0, segments)
+            of_weights = torch.linalg.vecdot(table.index_select(0, ids), of_places)
+        return of_table, None, of_weights, None
+
+
+def sum_by_id(
+    values: Tensor, sources: Tensor, ids: Tensor, size: int, weights: Tensor | None = None
+) -> Tensor:
+    """Sum ``values[sources]`` [N, d], times weights [N], over the places with the same id.
+
+    Args:
+        values: vectors [S, d].
+        sources: which of them stands at each place [N].
+        ids: the ids of the places [N].
+        size: U, above all ids.
+        weights: factors [N].
+
+    Returns:
+        The sums by id [U, d].
+    """
+    order = ids.int().argsort()
+    starts = segment_starts(ids.bincount(minlength=size))
+    weights = None if weights is None else weights[order]
+    return F.embedding_bag(sources[order], values, starts, mode="sum", per_sample_weights=weights)
+
+
+class Attend(torch.autograd.Function):
+    """Sum of states, weighted by the softmax of their scores, in each segment: [S, d].
+
+    The same as `segment_sum` with weights of `segment_softmax`. The gradients are written out
+    because autograd takes longer for them: with g the gradient of a segment's sum, that of its
+    state h_t is a_t g and that of its score a_t (h_t · g - Σ_j a_j h_j · g). With ids, state and
+    score of a word are found once however often it stands in the batch, and their gradients are
+    sums over these places.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, states: Tensor, scores: Tensor, lengths: Tensor, ids: Tensor | None
+    ) -> Tensor:
+        """Pool states with scores, [N, d] and [N] or [U, d] and [U] with ids [N], to [S, d]."""
+        segments = segment_ids(lengths)
+        of_places = scores if ids is None else scores.index_select(0, ids)
+        weights = segment_softmax(of_places, lengths, segments)
+        pooled = segment_sum(states, lengths, weights, ids)
+        ctx.save_for_backward(states, weights, segments, pooled, ids)
         return pooled
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
-        """Return the gradients of the states [N, d] and scores [N]."""
-        states, weights, ids, pooled = ctx.saved_tensors
-        of_words = gradient.index_select(0, ids)
-        along = torch.linalg.vecdot(states, of_words)  # h_t · g
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        """Return the gradients of the states and scores."""
+        states, weights, segments, pooled, ids = ctx.saved_tensors
+        of_words = gradient.index_select(0, segments)
+        at_places = states if ids is None else states.index_select(0, ids)
+        along = torch.linalg.vecdot(at_places, of_words)  # h_t · g
         mean = torch.linalg.vecdot(pooled, gradient)  # Σ_j a_j h_j · g
-        of_scores = weights * (along - mean.index_select(0, ids))
-        return of_words.mul_(weights.unsqueeze(-1)), of_scores, None
+        of_scores = weights * (along - mean.index_select(0, segments))
+        if ids is None:
+            return of_words.mul_(weights.unsqueeze(-1)), of_scores, None, None
+        of_states = sum_by_id(gradient, segments, ids, len(states), weights)
+        summed = of_scores.new_zeros(len(states)).index_add_(0, ids, of_scores)
+        return of_states, summed, None, None
 
 
 class AttentionPooling(nn.Module):
@@ -92,9 +166,10 @@ class AttentionPooling(nn.Module):
         """Return the attention weights [N]; those of a segment sum to 1."""
         return segment_softmax(self.scores(states), lengths)
 
-    def forward(self, states: Tensor, lengths: Tensor) -> Tensor:
-        """Pool states [N, dim] of segments of the given lengths [S] to [S, dim]."""
-        pooled: Tensor = Attend.apply(states, self.scores(states), lengths)  # type: ignore[no-untyped-call]
+    def forward(self, states: Tensor, lengths: Tensor, ids: Tensor | None = None) -> Tensor:
+        """Pool states of segments of the given lengths [S] to [S, dim]; see `segment_sum`."""
+        scores = self.scores(states)
+        pooled: Tensor = Attend.apply(states, scores, lengths, ids)  # type: ignore[no-untyped-call]
         return pooled
 
 
@@ -109,9 +184,9 @@ class SumPooling(AttentionPooling):
         super().__init__(dim)
         self.requires_grad_(False)
 
-    def forward(self, states: Tensor, lengths: Tensor) -> Tensor:
-        """Pool states [N, dim] of segments of the given lengths [S] to [S, dim]."""
-        return segment_sum(states, lengths)
+    def forward(self, states: Tensor, lengths: Tensor, ids: Tensor | None = None) -> Tensor:
+        """Pool states of segments of the given lengths [S] to [S, dim]; see `segment_sum`."""
+        return segment_sum(states, lengths, ids=ids)
 
 
 class AveragePooling(nn.Module):
@@ -124,6 +199,6 @@ class AveragePooling(nn.Module):
     def __init__(self, dim: int) -> None:
         super().__init__()
 
-    def forward(self, states: Tensor, lengths: Tensor) -> Tensor:
-        """Pool states [N, dim] of segments of the given lengths [S] to [S, dim]."""
-        return segment_mean(states, lengths)
+    def forward(self, states: Tensor, lengths: Tensor, ids: Tensor | None = None) -> Tensor:
+        """Pool states of segments of the given lengths [S] to [S, dim]; see `segment_sum`."""
+        return segment_mean(states, lengths, ids)

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from gile_lightning.encoders.encoder import Encoder, document_words
+from gile_lightning.data.ragged import Texts
+from gile_lightning.encoders.encoder import Encoder, document_words, word_states
 from gile_lightning.encoders.layers import Dense
 from gile_lightning.encoders.pooling import AttentionPooling
 
@@ -41,4 +42,11 @@ class WAN(Encoder):
         """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, output_dim]."""
         lengths = document_words(sentence_lengths, document_lengths)
         pooled: Tensor = self.pooling(self.layer(words, lengths), lengths)
+        return pooled
+
+    def encode(self, table: Tensor, texts: Texts) -> Tensor:
+        """Encode word ids, whose vectors are in a table [V, d]."""
+        lengths = document_words(texts.sentence_lengths, texts.document_lengths)
+        states, ids = word_states(self.layer, table, texts.words, lengths)
+        pooled: Tensor = self.pooling(states, lengths, ids)
         return pooled

@@ -7,6 +7,7 @@ from gile_lightning.data.ragged import (
     RaggedBatch,
     Texts,
     batch_from_arrow,
+    distinct,
     segment_ids,
     segment_starts,
     take_segments,
@@ -86,3 +87,25 @@ def test_take_segments(ids):
         VALUES, segment_starts(LENGTHS), LENGTHS, torch.tensor(ids, dtype=torch.long)
     )
     assert taken.tolist() == [value for i in ids for value in SEGMENTS[i]]
+
+
+def test_distinct_ids():
+    ids = torch.tensor([7, 2, 2, 9, 7], dtype=torch.int32)
+    values, places = distinct(ids, 10)
+    assert values.tolist() == [2, 7, 9]
+    assert places.tolist() == [1, 0, 0, 2, 1]
+    assert [part.tolist() for part in distinct(ids[:0], 10)] == [[], []]
+
+
+@pytest.mark.parametrize("rows", [None, torch.tensor([8, 6, 7])])
+def test_split(rows):
+    batch = batch_from_arrow(table())._replace(rows=rows)
+    parts = list(batch.split(2))
+    first = [[5, 6, 7, 8], [2, 1, 1], [2, 1], [0, 3, 1], [1, 2]]
+    second = [[9, 10], [2], [1], [], [0]]
+    if rows is not None:
+        first, second = [*first, [8, 6]], [*second, [7]]
+    assert [as_lists(part) for part in parts] == [first, second]
+    assert [as_lists(part) for part in batch.texts.split(2)] == [first[:3], second[:3]]
+    assert list(batch.split(3)) == [batch]
+    assert [len(part.label_counts) for part in batch.split(1)] == [1, 1, 1]

@@ -69,7 +69,7 @@ def make(name):
 @pytest.fixture
 def encode(name):
     encoder, embedding = make(name)
-    return lambda documents: encoder.encode(embedding, texts(documents))
+    return lambda documents: encoder.encode(embedding.weight, texts(documents))
 
 
 def equal(actual, expected):
@@ -143,7 +143,7 @@ def test_empty_document_is_zeros(encode, empty, position):
 @pytest.mark.parametrize("empty", EMPTY.values(), ids=EMPTY.keys())
 def test_batch_without_a_word(name, empty):
     encoder, embedding = make(name)
-    vectors = encoder.encode(embedding, texts([empty, empty]))
+    vectors = encoder.encode(embedding.weight, texts([empty, empty]))
     assert torch.equal(vectors, torch.zeros(2, encoder.output_dim, dtype=torch.double))
     vectors.sum().backward()
     gradients = [p.grad for p in [*encoder.parameters(), *embedding.parameters()]]
@@ -153,7 +153,7 @@ def test_batch_without_a_word(name, empty):
 @every_encoder
 def test_every_trainable_parameter_gets_a_gradient(name):
     encoder, embedding = make(name)
-    encoder.encode(embedding, texts(DOCUMENTS)).square().sum().backward()
+    encoder.encode(embedding.weight, texts(DOCUMENTS)).square().sum().backward()
     assert embedding.weight.grad.any(dim=1).all()  # DOCUMENTS has all eight words
     for parameter_name, parameter in encoder.named_parameters():
         if parameter.requires_grad:
@@ -196,7 +196,28 @@ def test_encode_and_forward_have_the_same_gradient(name):
             words = embedding(batch.words)
             vectors = encoder(words, batch.sentence_lengths, batch.document_lengths)
         else:
-            vectors = encoder.encode(embedding, batch)
+            vectors = encoder.encode(embedding.weight, batch)
         vectors.square().sum().backward()
         gradients.append(embedding.weight.grad)
     equal(*gradients)
+
+
+@every_encoder
+def test_ids_and_vectors_give_the_same(name):
+    """States of distinct words are made once; values and gradients are those of every place."""
+    encoder, embedding = make(name)
+    documents = texts([[[1, 2, 1], [3, 1]], [[2, 2, 2, 7]], [[5], [1, 5]]])
+    results = []
+    for by_id in (True, False):
+        encoder.zero_grad()
+        embedding.zero_grad()
+        if by_id:
+            vectors = encoder.encode(embedding.weight, documents)
+        else:
+            vectors = encoder(embedding(documents.words), *documents[1:])
+        vectors.pow(2).sum().backward()
+        parameters = [p for n, p in encoder.named_parameters() if NO_GRADIENT not in n]
+        results.append([vectors, embedding.weight.grad, *(p.grad for p in parameters)])
+    for by_id, by_vector in zip(*results, strict=True):
+        if by_vector is not None:
+            torch.testing.assert_close(by_id, by_vector, rtol=1e-10, atol=1e-12)

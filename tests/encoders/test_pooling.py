@@ -3,6 +3,7 @@ import torch
 
 from gile_lightning.encoders.pooling import (
     AttentionPooling,
+    AveragePooling,
     SumPooling,
     segment_softmax,
     segment_sum,
@@ -102,3 +103,29 @@ def test_sum_pooling_has_the_parameters_of_attention_but_trains_none():
     shapes = {name: value.shape for name, value in AttentionPooling(3).state_dict().items()}
     assert {name: value.shape for name, value in pooling.state_dict().items()} == shapes
     assert not any(p.requires_grad for p in pooling.parameters())
+
+
+@every_length
+def test_distinct_vectors_and_ids_give_the_sums_of_their_places(sizes):
+    table, lengths = random(4, 3).requires_grad_(), lengths_of(sizes)
+    ids = torch.randint(4, (sum(sizes),), generator=torch.Generator().manual_seed(1))
+    weights = random(sum(sizes)).requires_grad_()
+    for factors in (None, weights):
+        expected = segment_sum(table[ids], lengths, factors)
+        actual = segment_sum(table, lengths, factors, ids)
+        torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-14)
+    assert torch.autograd.gradcheck(lambda t: segment_sum(t, lengths, None, ids), table)
+    both = (table, weights)
+    assert torch.autograd.gradcheck(lambda t, w: segment_sum(t, lengths, w, ids), both)
+
+
+@every_length
+@pytest.mark.parametrize("kind", [AttentionPooling, SumPooling, AveragePooling])
+def test_pooling_of_distinct_states(kind, sizes):
+    torch.manual_seed(2)
+    pooling, lengths = kind(3).double(), lengths_of(sizes)
+    table = random(4, 3).requires_grad_()
+    ids = torch.randint(4, (sum(sizes),), generator=torch.Generator().manual_seed(1))
+    expected = pooling(table[ids], lengths)
+    torch.testing.assert_close(pooling(table, lengths, ids), expected, rtol=1e-12, atol=1e-14)
+    assert torch.autograd.gradcheck(lambda t: pooling(t, lengths, ids), table)
