@@ -25,7 +25,7 @@ STATE = "gile_lightning"  # the key of our own part of a checkpoint
 NEW: Mapping[str, Any] = {}  # the state of a model that is not from a checkpoint
 
 SCORES = 2**26  # of documents and labels at a time: 256 MB in float32, whatever the label set
-RANKED = 2**22  # of these, ranked at a time: the metrics take some 30 bytes for each
+RANKED = 2**22  # of these, ranked at a time: the metrics take several times the memory
 
 LOGGED = (
     "ranking_loss",

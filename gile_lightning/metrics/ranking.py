@@ -1,9 +1,10 @@
-"""Exact per-document ranking metrics over large label sets, without sorting the scores."""
+"""Exact per-document ranking metrics over large label sets."""
 
 import torch
 from torch import Tensor
 
 from gile_lightning.metrics.ranks import RankingScores, Ranks
+from gile_lightning.metrics.sorting import sort_rows, ties_before
 
 
 def ranking_metrics(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> RankingScores:
@@ -20,8 +21,8 @@ def ranking_metrics(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> 
     section 4.1). Ties count as in scikit-learn: `label_ranking_loss` and
     `label_ranking_average_precision_score` give the same numbers row by row.
 
-    Scores are compared in their own precision. The working memory is 30 bytes per score, twice that
-    if most are tied, so pass large matrices in batches, of 128 documents for example.
+    Scores are compared in their own precision. The working memory is twice that of the scores, so
+    pass large matrices in batches, of 128 documents for example.
 
     Args:
         scores: [B, K] floating point, higher is better; infinities are allowed.
@@ -72,13 +73,10 @@ def rank_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> R
 
     Arguments and errors are those of `ranking_metrics`.
 
-    Only the order relative to the positives matters, so only they are sorted. Every score that is
-    not below the lowest positive of its row finds its *level* by binary search: how many positives
-    it is not below. Counts per level then give the ranks. For a trained model few scores are left
-    to search; for an untrained one the search, log2 of the number of positives, is still shorter
-    than a sort.
+    The scores of a row are sorted, without their columns, and the positives are looked up there by
+    binary search. Columns matter only where a positive is tied with another label.
     """
-    scores = scores.detach().contiguous()
+    scores = scores.detach()
     label_ids, label_counts = _checked(scores, label_ids, label_counts)
     (rows, columns), device = scores.shape, scores.device
     if not len(label_ids):
@@ -87,54 +85,32 @@ def rank_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> R
     document = torch.arange(rows, device=device).repeat_interleave(
         label_counts, output_size=len(label_ids)
     )
-    cell_of_positive = document * columns + label_ids
-    if (cell_of_positive.sort().values.diff() == 0).any():
+    if ((document * columns + label_ids).sort().values.diff() == 0).any():
         raise ValueError("a label id is twice among the positives of one document")
-
-    # The positives' scores, ascending in every row. The width is a power of two above the largest
-    # count, and the padding sorts last, so the search needs no bounds.
-    width = 1 << int(label_counts.max()).bit_length()
     slot = torch.arange(len(label_ids), device=device)
     slot -= (label_counts.cumsum(0) - label_counts)[document]
-    table = scores.new_full((rows, width), torch.inf)
     of_positives = scores[document, label_ids]
-    table[document, slot] = of_positives
-    table = table.sort(dim=1).values
-    lowest, table = table[:, :1], table.view(-1)
+    # the positives in rows; the padding is above any score, so it changes no count
+    positives = scores.new_full((rows, int(label_counts.max())), torch.inf)
+    positives[document, slot] = of_positives
 
-    cell = (scores >= lowest).view(-1).nonzero().squeeze(1)
-    value = scores.view(-1)[cell]
-    # half the memory traffic wherever 32 bits are enough
-    index_type = torch.int32 if len(table) < 2**31 else torch.int64
-    level = (cell // columns * width).to(index_type)  # the row's first entry of the table
-    step = width // 2
-    while step:
-        level.add_(table[step - 1 :].index_select(0, level) <= value, alpha=step)
-        step //= 2
-
-    # The cells tied with a positive, the positives among them, in the order of rows and columns.
-    tied = (table.index_select(0, level - 1) == value).nonzero().squeeze(1)
-    tied_level = level[tied]
-    at = torch.searchsorted(cell[tied], cell_of_positive)
-    level_of_positive = tied_level[at].long()
-
-    def not_below(levels: Tensor) -> Tensor:
-        count = levels.bincount(minlength=len(table)).view(rows, width)
-        return count.flip(1).cumsum(1).flip(1).view(-1)[level_of_positive]
-
-    scores_not_below = not_below(level)
-    # Ordered by level, and by column within one, a tied cell has its earlier ties right before it.
-    ties = tied_level.bincount(minlength=len(table))
-    order = tied_level.sort(stable=True).indices
-    place = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device=device))
-    earlier_ties = place[at] - (ties.cumsum(0) - ties)[level_of_positive]
-    position = scores_not_below - ties[level_of_positive] + earlier_ties
+    ascending = sort_rows(scores)
+    positives = positives.to(ascending.dtype)
+    lower, lower_or_tied = (
+        torch.searchsorted(ascending, positives, right=right)[document, slot]
+        for right in (False, True)
+    )
+    lower_positives = torch.searchsorted(positives.sort(dim=1).values, positives)
+    positives_not_below = label_counts[document] - lower_positives[document, slot]
+    position = columns - lower_or_tied
+    tied = (lower_or_tied - lower > 1).nonzero().squeeze(1)
+    position[tied] += ties_before(scores, document[tied], label_ids[tied])
     return Ranks(
         document,
         label_ids,
         of_positives,
-        scores_not_below,
-        not_below(level_of_positive),
+        columns - lower,
+        positives_not_below,
         position,
         label_counts,
         columns,

@@ -1,0 +1,47 @@
+"""Sorted rows of scores, and ties in them: the parts of ranking that take time."""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+_COMPARED = 2**22  # scores compared at a time on a GPU
+
+
+def sort_rows(scores: Tensor) -> Tensor:
+    """Sort every row of scores [B, K], ascending.
+
+    On a CPU by NumPy, whose sort of plain numbers is vectorised: 20 times as fast as PyTorch's.
+    Half precision, which it does not know or sorts slowly, becomes float32, which changes neither
+    order nor ties.
+    """
+    if scores.device.type != "cpu":
+        return scores.sort(dim=1).values
+    if scores.dtype != torch.double:
+        scores = scores.float()
+    ascending = np.array(scores.numpy(), order="C")
+    parts = np.array_split(ascending, torch.get_num_threads())
+    if len(parts) == 1:
+        ascending.sort(axis=1)
+    else:
+        with ThreadPoolExecutor(len(parts)) as threads:
+            list(threads.map(partial(np.ndarray.sort, axis=1), parts))
+    return torch.from_numpy(ascending)
+
+
+def ties_before(scores: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """Count, for cells (row, column) [T] of scores [B, K], the equal scores left of them."""
+    if scores.device.type == "cpu":
+        values = (scores if scores.dtype == torch.double else scores.float()).numpy()
+        cells = zip(rows.tolist(), columns.tolist(), strict=True)
+        found = [int(np.count_nonzero(values[i, :j] == values[i, j])) for i, j in cells]
+        return torch.tensor(found, dtype=torch.long)
+    place = torch.arange(scores.shape[1], device=scores.device)
+    size = max(1, _COMPARED // len(place))
+    counts = [rows[:0]]
+    for row, column in zip(torch.split(rows, size), torch.split(columns, size), strict=True):
+        equal = scores[row] == scores[row, column].unsqueeze(1)
+        counts.append((equal & (place < column.unsqueeze(1))).sum(1))
+    return torch.cat(counts)

@@ -1,0 +1,168 @@
+"""Scoring documents against all labels and ranking them, beside scikit-learn and torchmetrics.
+
+GILE-WAN at the paper's scale: label texts are projected once, documents are encoded and scored,
+then ranked by the three ranking metrics, which must equal scikit-learn's, with ties. Its untrained
+scores are raised for the documents' labels, by a normally distributed amount, so that these stand
+where a trained model puts them: average precision about a quarter.
+
+python tests/benchmarks/evaluation.py [--documents 512] [--rounds 3] [--threads 2] [--json FILE]
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import torch
+from measuring import by_turns, machine, peak_memory, table, write
+from sklearn.metrics import label_ranking_average_precision_score, label_ranking_loss
+from torch import Tensor
+from torchmetrics.functional.classification import (
+    multilabel_ranking_average_precision,
+    multilabel_ranking_loss,
+)
+from training import labels_of
+from workload import NAME, Workload
+
+from gile_lightning.base import RANKED, SCORES
+from gile_lightning.data.ragged import RaggedBatch
+from gile_lightning.metrics import ranking_metrics
+
+MILLION = 1_000_000
+
+
+def scores_like_a_trained_models(workload: Workload, batch: RaggedBatch) -> Tensor:
+    """Random scores with the documents' labels raised; a tenth of the scores are tied."""
+    generator = torch.Generator().manual_seed(0)
+    shape = len(batch.label_counts), workload.labels
+    scores = torch.randn(shape, generator=generator)
+    targets = labels_of(batch, workload.labels)
+    scores += targets * (2.5 + 1.5 * torch.randn(shape, generator=generator))
+    return torch.where(torch.rand(shape, generator=generator) < 0.1, scores.round(), scores)
+
+
+def ranked(scores: Tensor, batch: RaggedBatch) -> list[float]:
+    """The means of the three ranking metrics, ours."""
+    size = max(1, RANKED // scores.shape[1])
+    parts = zip(scores.split(size), batch.split(size), strict=True)
+    found = [ranking_metrics(some, part.label_ids, part.label_counts) for some, part in parts]
+    return [float(torch.cat(values).mean()) for values in zip(*found, strict=True)]
+
+
+def scikit_learn(scores: np.ndarray, targets: np.ndarray) -> list[float]:
+    """The same by scikit-learn; it has no one-error."""
+    return [
+        float(label_ranking_loss(targets, scores)),
+        float(label_ranking_average_precision_score(targets, scores)),
+        float(1 - targets[np.arange(len(targets)), scores.argmax(1)].mean()),
+    ]
+
+
+def torchmetrics(scores: Tensor, targets: Tensor) -> list[float]:
+    """Ranking loss and average precision by torchmetrics, of scores it takes as they are."""
+    ranking = (multilabel_ranking_loss, multilabel_ranking_average_precision)
+    return [
+        float(metric(scores, targets, scores.shape[1], validate_args=False)) for metric in ranking
+    ]
+
+
+def metrics(documents: int, rounds: int) -> list[dict[str, object]]:
+    """Documents/s of the metrics alone, on the same scores."""
+    workload = Workload(batch_size=documents)
+    (batch,) = workload.batches(1)
+    scores = scores_like_a_trained_models(workload, batch)
+    targets = labels_of(batch, workload.labels)
+    dense = targets.numpy().astype(bool)
+    ours, reference = ranked(scores, batch), scikit_learn(scores.numpy(), dense)
+    np.testing.assert_allclose(ours, reference, rtol=0, atol=1e-12)
+    few = slice(0, max(1, documents // 8))  # torchmetrics loops over documents in Python
+    probabilities, some = scores[few].sigmoid(), targets[few].long()
+    programs = {
+        "scikit-learn": lambda _: scikit_learn(scores.numpy(), dense),
+        "torchmetrics, two of the three": lambda _: torchmetrics(probabilities, some),
+        "ours": lambda _: ranked(scores, batch),
+    }
+    sizes = {"torchmetrics, two of the three": len(some)}
+    seconds = by_turns(programs, rounds, 1)
+    speeds = {name: sizes.get(name, documents) / taken for name, taken in seconds.items()}
+    return [
+        {
+            "ranking metrics, 26,104 labels": name,
+            "documents/s": speed,
+            "x scikit-learn": speed / speeds["scikit-learn"],
+            "average precision": ours[1],
+        }
+        for name, speed in speeds.items()
+    ]
+
+
+def whole(labels: int, documents: int, rounds: int) -> dict[str, object]:
+    """Documents/s and memory of encoding, scoring, ranking, and of the five best labels."""
+    workload = Workload(labels=labels, batch_size=documents)
+    (batch,) = workload.batches(1)
+    model = workload.model().eval()
+    names = model.languages[NAME].labels
+    projections: list[object] = []
+
+    @torch.inference_mode()
+    def project() -> None:
+        projections[:] = [model.project(NAME, names)]
+
+    @torch.inference_mode()
+    def evaluate() -> None:
+        for part in batch.split(max(1, SCORES // labels)):
+            ranked(model.score(NAME, part.texts, projections[0]), part)
+
+    @torch.inference_mode()
+    def predict() -> None:
+        for part in batch.texts.split(max(1, SCORES // labels)):
+            model.score(NAME, part, projections[0]).topk(5)
+
+    def everything() -> None:
+        project()
+        evaluate()
+        predict()
+
+    memory = peak_memory(everything)
+    programs = {
+        name: lambda _, f=f: f() for name, f in (("p", project), ("e", evaluate), ("t", predict))
+    }
+    seconds = by_turns(programs, rounds, 1)
+    return {
+        "labels": labels,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "labels projected/s": labels / seconds["p"],
+        "documents ranked/s": documents / seconds["e"],
+        "documents labelled/s": documents / seconds["t"],
+        "peak MiB beyond the model": memory,
+    }
+
+
+def measure(rounds: int = 3, documents: int = 512) -> dict[str, list[dict[str, object]]]:
+    """Return the tables of the metrics alone and of whole evaluations."""
+    return {
+        "metrics": metrics(documents, rounds),
+        "evaluation": [
+            whole(26_104, documents, rounds),
+            whole(MILLION, min(documents, 64), rounds),
+        ],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=512)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(0)
+    results = {"machine": machine(), **measure(args.rounds, args.documents)}
+    print(results["machine"])
+    for key in ("metrics", "evaluation"):
+        print(table(results[key]), end="\n\n")
+    write(results, args.json)
+
+
+if __name__ == "__main__":
+    main()
