@@ -76,6 +76,8 @@ class DW(Multilingual):
         builtin_paper_labels: give the invented corpus as many labels as the paper's.
         cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning.
         seed: of the order of the training documents.
+        num_proc: processes that split texts into words when a corpus is encoded, beside the one
+            that reads; 1 for none, 0 for one per core. The result is the same.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class DW(Multilingual):
         builtin_paper_labels: bool = False,
         cache_dir: Path | None = None,
         seed: int = 1234,
+        num_proc: int = 1,
     ) -> None:
         positive(
             builtin_documents=builtin_documents,
@@ -141,6 +144,7 @@ class DW(Multilingual):
                 "split_seed": split_seed,
                 "cache_dir": cache_dir,
                 "seed": seed,
+                "num_proc": num_proc,
             }
             if released is not None:
                 parts[language] = ReleasedArticles(str(released), **options)

@@ -23,6 +23,7 @@ from gile_lightning.data.loader import RaggedLoader
 from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.data.report import Skipped, describe
 from gile_lightning.data.shards import SPLITS, Document
+from gile_lightning.data.splitting import processes
 from gile_lightning.data.text import UNKNOWN, TextEncoder, unambiguous
 from gile_lightning.data.word_vectors import WordVectors, find_word_vectors, read_word_vectors
 from gile_lightning.errors import InputError, positive
@@ -78,6 +79,8 @@ class DocumentDataModule(TextDataModule):
         train_share: share of the training documents that is used. Smaller shares are subsets of
             larger ones; the label set stays that of all training documents.
         seed: of the order of the training documents.
+        num_proc: processes that split texts into words when a corpus is encoded, beside the one
+            that reads; 1 for none, 0 for one per core. The result is the same.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class DocumentDataModule(TextDataModule):
         samples_per_epoch: int | None = None,
         train_share: float = 1.0,
         seed: int = 1234,
+        num_proc: int = 1,
     ) -> None:
         super().__init__()
         positive(
@@ -138,6 +142,8 @@ class DocumentDataModule(TextDataModule):
         self.repeat: int | None = None  # documents per epoch, where another language has more
         self.train_share = train_share
         self.seed = seed
+        self.num_proc = num_proc
+        processes(num_proc)  # which refuses a wrong number
         self.known: Language | None = None
         self.text: TextEncoder | None = None
         self._vector_words: list[str] | None = None
@@ -259,6 +265,7 @@ class DocumentDataModule(TextDataModule):
                 self.known,
                 self.total(),
                 text,
+                self.num_proc,
             )
             meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources()}
             (partial / "meta.json").write_text(json.dumps(meta, indent=1, default=str))
