@@ -7,7 +7,7 @@ next one.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -71,7 +71,7 @@ def _serialized(table: pa.Table) -> tuple[bytes, list[int]]:
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_stream(sink, _SCHEMA, options=options) as writer:
-        ends = [sink.tell()]
+        ends = [_SCHEMA.serialize().size]  # which the stream begins with
         for start in range(0, table.num_rows, BLOCK):
             block = table.slice(start, BLOCK).combine_chunks()
             writer.write_batch(block.to_batches()[0])
@@ -119,7 +119,7 @@ class Blocks(Rows):
         """
         return self._by_window(generator.integers(len(self), size=size), generator)
 
-    def tables(self, batches: Iterable[NDArray[np.int64]]) -> Iterator[pa.Table]:
+    def tables(self, batches: Iterable[NDArray[np.int64]]) -> Generator[pa.Table, None, None]:
         """Gather one batch after the other from the window held; a thread fetches the next."""
         windows = _windows(self._stored(rows) for rows in batches)
         starts = np.zeros(len(self.places), dtype=np.int64)  # of the blocks held, in the table

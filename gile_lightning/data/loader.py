@@ -1,6 +1,7 @@
 """Batches of an epoch, equal in number on every process, resumable at any batch."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -106,16 +107,17 @@ class RaggedLoader:
         order = self.order()
         self._start = 0
         places = (self.indices(order, step) for step in range(start, steps))
-        for step, table in enumerate(self.rows.tables(places), start):
-            # before the yield: after the last one nothing is ever run
-            if step + 1 == steps:
-                self.epoch = epoch + 1
-                self._next = (epoch + 1, 0)
-            else:
-                self._next = (epoch, step + 1)
-            batch = batch_from_arrow(table)
-            rows = torch.from_numpy(self.indices(order, step))
-            yield {self.language: batch._replace(rows=rows)}
+        with closing(self.rows.tables(places)) as tables:
+            for step, table in enumerate(tables, start):
+                # before the yield: after the last one nothing is ever run
+                if step + 1 == steps:
+                    self.epoch = epoch + 1
+                    self._next = (epoch + 1, 0)
+                else:
+                    self._next = (epoch, step + 1)
+                batch = batch_from_arrow(table)
+                rows = torch.from_numpy(self.indices(order, step))
+                yield {self.language: batch._replace(rows=rows)}
 
     @property
     def sampler(self) -> "RaggedLoader":

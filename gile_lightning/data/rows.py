@@ -1,7 +1,7 @@
 """Where a loader's documents lie: in which random order they are visited, and how they are read."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ class Rows(ABC):
         """Return ``size`` documents drawn with replacement."""
 
     @abstractmethod
-    def tables(self, batches: Iterable[NDArray[np.int64]]) -> Iterator[pa.Table]:
+    def tables(self, batches: Iterable[NDArray[np.int64]]) -> Generator[pa.Table, None, None]:
         """Read one batch after the other, each with the columns `COLUMNS`."""
 
 
@@ -52,7 +52,7 @@ class MappedRows(Rows):
         """Return ``size`` documents drawn with replacement."""
         return generator.integers(len(self), size=size)
 
-    def tables(self, batches: Iterable[NDArray[np.int64]]) -> Iterator[pa.Table]:
+    def tables(self, batches: Iterable[NDArray[np.int64]]) -> Generator[pa.Table, None, None]:
         """Gather one batch after the other."""
         for rows in batches:
             yield self.dataset[rows]
