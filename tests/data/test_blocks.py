@@ -4,6 +4,7 @@ import json
 import threading
 from collections import Counter
 from itertools import chain, islice
+from typing import ClassVar
 
 import fsspec
 import numpy as np
@@ -22,9 +23,9 @@ class Watched(MemoryFileSystem):
     """Files in memory; remembers which ranges were read, and by which thread."""
 
     protocol = "watched"
-    store: dict = {}  # noqa: RUF012
-    pseudo_dirs = [""]  # noqa: RUF012
-    ranges: list = []  # noqa: RUF012
+    store: ClassVar = {}
+    pseudo_dirs: ClassVar = [""]
+    ranges: ClassVar = []
     broken = False
 
     def cat_ranges(self, paths, starts, ends, **options):
