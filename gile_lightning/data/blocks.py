@@ -34,9 +34,8 @@ def move_to(remote: Folder, folder: Path, meta: dict[str, Any]) -> None:
     """Move an encoded corpus to a remote folder; its shards become blocks.
 
     Every block has `BLOCK` documents but the last one of a split. What comes last is `META`, with
-    ``meta`` and the blocks' places by split; until then there is a file `INCOMPLETE`.
+    ``meta`` and the blocks' places by split, and a file `INCOMPLETE` is removed.
     """
-    remote.write(INCOMPLETE, b"")
     places = {split: _move_split(split, remote, folder) for split in SPLITS}
     for file in sorted(folder.iterdir()):
         remote.copy(file)
@@ -63,7 +62,7 @@ def _move_split(split: str, remote: Folder, folder: Path) -> dict[str, Any]:
         places += [(file.name, start, stop) for start, stop in pairwise(ends)]
         rest = rest.slice(size)
         file.unlink()
-    return {"documents": documents, "places": places} if files else {}
+    return {"documents": documents, "size": BLOCK, "places": places} if files else {}
 
 
 def _serialized(table: pa.Table) -> tuple[bytes, list[int]]:
@@ -85,7 +84,8 @@ class Blocks(Rows):
     Args:
         remote: the folder.
         places: where each block is.
-        documents: how many documents there are in all.
+        size: documents of every block but the last.
+        documents: how many there are in all.
         chosen: those that are used, in rising order; by default all.
     """
 
@@ -93,11 +93,13 @@ class Blocks(Rows):
         self,
         remote: Folder,
         places: Sequence[Place],
+        size: int,
         documents: int,
         chosen: NDArray[np.int64] | None = None,
     ) -> None:
         self.remote = remote
         self.places = places
+        self.size = size
         self.documents = documents
         self.chosen = chosen
 
@@ -106,7 +108,8 @@ class Blocks(Rows):
 
     def select(self, rows: NDArray[np.int64]) -> "Blocks":
         """Return some of the documents, in the order of the blocks."""
-        return Blocks(self.remote, self.places, self.documents, np.sort(self._stored(rows)))
+        chosen = np.sort(self._stored(rows))
+        return Blocks(self.remote, self.places, self.size, self.documents, chosen)
 
     def permutation(self, generator: np.random.Generator) -> NDArray[np.int64]:
         """Return every document once: windows in random order, random within."""
@@ -121,7 +124,7 @@ class Blocks(Rows):
 
     def tables(self, batches: Iterable[NDArray[np.int64]]) -> Generator[pa.Table, None, None]:
         """Gather one batch after the other from the window held; a thread fetches the next."""
-        windows = _windows(self._stored(rows) for rows in batches)
+        windows = _windows((self._stored(rows) for rows in batches), self.size)
         starts = np.zeros(len(self.places), dtype=np.int64)  # of the blocks held, in the table
         held: dict[int, pa.Table] = {}
         with ThreadPoolExecutor(1, "blocks") as thread:
@@ -137,7 +140,7 @@ class Blocks(Rows):
                 for block, end in zip(held, accumulate(map(len, held.values())), strict=True):
                     starts[block] = end - len(held[block])
                 for rows in gathered:
-                    yield table.take(pa.array(starts[rows // BLOCK] + rows % BLOCK))
+                    yield table.take(pa.array(starts[rows // self.size] + rows % self.size))
 
     def _stored(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         return rows if self.chosen is None else self.chosen[rows]
@@ -147,7 +150,7 @@ class Blocks(Rows):
     ) -> NDArray[np.int64]:
         windows = generator.permutation(len(self.places)) // WINDOW
         rows = generator.permutation(rows)
-        return rows[np.argsort(windows[self._stored(rows) // BLOCK], kind="stable")]
+        return rows[np.argsort(windows[self._stored(rows) // self.size], kind="stable")]
 
     def _fetch(self, blocks: Iterable[int]) -> dict[int, pa.Table]:
         numbers = sorted(blocks)
@@ -157,9 +160,9 @@ class Blocks(Rows):
 
 
 def _windows(
-    batches: Iterable[NDArray[np.int64]],
+    batches: Iterable[NDArray[np.int64]], size: int
 ) -> Iterator[tuple[list[NDArray[np.int64]], set[int]]]:
-    """Cut batches of documents into runs; yield each with the blocks that it needs.
+    """Cut batches of documents into runs; yield each with the blocks (of ``size``) it needs.
 
     A run needs `WINDOW` blocks beside those that the run before it needs too (or one batch more).
     """
@@ -167,7 +170,7 @@ def _windows(
     needed: set[int] = set()
     before: set[int] = set()
     for rows in batches:
-        blocks = set(np.unique(rows // BLOCK).tolist())
+        blocks = set(np.unique(rows // size).tolist())
         if run and len((needed | blocks) - before) > WINDOW:
             yield run, needed
             run, before, needed = [], needed, set()

@@ -1,7 +1,7 @@
 """A folder here or on a remote file system: any that `fsspec` knows, such as ``s3://``."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -102,8 +102,8 @@ class Folder:
             self.files.put_file(str(file), self.path(file.name))
 
     def remove(self, name: str) -> None:
-        """Remove a file."""
-        with self._explained():
+        """Remove a file, if it is there."""
+        with self._explained(), suppress(FileNotFoundError):
             self.files.rm_file(self.path(name))
 
     @contextmanager

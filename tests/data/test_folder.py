@@ -30,7 +30,8 @@ def test_files_are_read_as_they_were_written(url, tmp_path):
     folder.copy(local)
     with folder.open("vectors.npy") as file:
         assert np.load(file).tolist() == [0, 1, 2, 3]
-    folder.remove("a")
+    for _ in range(2):  # another process may have removed it
+        folder.remove("a")
     assert folder.read("a") is None
 
 
