@@ -9,7 +9,7 @@ from filelock import FileLock
 
 from gile_lightning.data.corpus import Columns, Corpus
 from gile_lightning.data.lines import Record
-from gile_lightning.data.module import DocumentDataModule, default_cache
+from gile_lightning.data.module import DocumentDataModule, local_cache
 from gile_lightning.data.multilingual import Multilingual
 from gile_lightning.data.released_articles import ReleasedArticles
 from gile_lightning.data.report import Skipped
@@ -74,8 +74,11 @@ class DW(Multilingual):
         max_broken_lines: lines that are not JSON objects are skipped and counted up to this many.
         builtin_documents: documents per language of the invented corpus.
         builtin_paper_labels: give the invented corpus as many labels as the paper's.
-        cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning.
+        cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning. A URL
+            that fsspec knows (s3://bucket/folder) keeps them there and streams them from there.
         seed: of the order of the training documents.
+        num_proc: processes that split texts into words when a corpus is encoded, beside the one
+            that reads; 1 for none, 0 for one per core. The result is the same.
     """
 
     def __init__(
@@ -99,8 +102,9 @@ class DW(Multilingual):
         max_broken_lines: int = 100,
         builtin_documents: int = 1_500,
         builtin_paper_labels: bool = False,
-        cache_dir: Path | None = None,
+        cache_dir: str | Path | None = None,
         seed: int = 1234,
+        num_proc: int = 1,
     ) -> None:
         positive(
             builtin_documents=builtin_documents,
@@ -112,7 +116,7 @@ class DW(Multilingual):
         self.path = path
         self.builtin_documents = builtin_documents
         self.builtin_paper_labels = builtin_paper_labels
-        cache = Path(cache_dir).expanduser() if cache_dir else default_cache()
+        cache = local_cache(cache_dir)
         kind = "paper-labels-" if builtin_paper_labels else ""
         self.directory = cache / f"builtin-news-{news.VERSION}-{kind}{builtin_documents}"
         if path is None:
@@ -141,6 +145,7 @@ class DW(Multilingual):
                 "split_seed": split_seed,
                 "cache_dir": cache_dir,
                 "seed": seed,
+                "num_proc": num_proc,
             }
             if released is not None:
                 parts[language] = ReleasedArticles(str(released), **options)

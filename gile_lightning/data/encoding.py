@@ -7,8 +7,10 @@ once, and only the shard at hand and the vocabulary are in memory.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ from gile_lightning.data.shards import (
     write_raw,
     write_table,
 )
+from gile_lightning.data.splitting import SplitTexts, processes, split_texts
 from gile_lightning.data.text import UNKNOWN, TextEncoder, build_vocabulary, tokenize
 from gile_lightning.errors import InputError
 
@@ -82,6 +85,7 @@ def encode(
     known: Language | None = None,
     total: int | None = None,
     text: TextEncoder | None = None,
+    num_proc: int = 1,
 ) -> dict[str, Any]:
     """Encode a corpus into ``directory``: ``<split>-<n>.arrow`` files and ``language.json``.
 
@@ -96,6 +100,8 @@ def encode(
         total: number of documents, if known, for the progress bar.
         text: a text encoder whose vocabulary is given, such as that of word vectors; by default
             the vocabulary is made of the training documents.
+        num_proc: processes that split texts into words beside this one, which reads; 1 for none,
+            0 for one per core. The result is the same.
 
     Returns:
         The counts: documents per split, seen and unseen labels, words.
@@ -109,7 +115,7 @@ def encode(
         label_texts = _with_words(label_texts, text, skipped)
     names = list(label_texts)
     splitter = text or settings.text([UNKNOWN])
-    raw = list(_read(documents, names, directory, splitter, skipped, total))
+    raw = list(_read(documents, names, directory, splitter, skipped, total, num_proc))
     if not raw:
         raise InputError("no document has a described label; are these the labels of this corpus?")
     splits = np.concatenate([shard.splits for shard in raw])
@@ -119,7 +125,7 @@ def encode(
         skipped.add("training documents (a trained model is scored)", "", int((splits != 2).sum()))
     for split in written:
         if not (splits == SPLITS.index(split)).any():
-            reasons = ", ".join(f"{n:,} {reason}" for reason, n in skipped.counts.items())
+            reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(skipped.counts.items()))
             raise InputError(f"no {split} document is left; left out: {reasons or 'nothing'}")
     start = 0
     placed = []
@@ -155,30 +161,55 @@ def _read(
     text: TextEncoder,
     skipped: Skipped,
     total: int | None,
+    num_proc: int,
 ) -> Iterator[RawShard]:
     label_ids = {name: i for i, name in enumerate(names)}
     known_ids = KnownIds()
     shard = Shard()
     number = 0
-    for document in tqdm(documents, "encoding", total, unit=" documents", smoothing=0.05):
-        if document.id in known_ids:
-            skipped.add("documents with an id that came before", document.where)
-            continue
-        unknown = [name for name in document.labels if name not in label_ids]
-        skipped.add("label assignments without a description", document.where, len(unknown))
-        labels = list(dict.fromkeys(label_ids[x] for x in document.labels if x in label_ids))
-        if not labels:
-            skipped.add("documents without a described label", document.where)
-        elif not shard.add(document, labels, text):
-            skipped.add("documents without a word", document.where)
-        else:
-            known_ids.add(document.id)
-        if len(shard.ids) == SHARD:
-            yield write_raw(shard, directory, number)
-            shard = Shard()
-            number += 1
+    shown = tqdm(documents, "encoding", total, unit=" documents", smoothing=0.05)
+    with closing(_split(shown, text, processes(num_proc))) as stream:
+        for document, add in stream:
+            if document.id in known_ids:
+                skipped.add("documents with an id that came before", document.where)
+                continue
+            unknown = [name for name in document.labels if name not in label_ids]
+            skipped.add("label assignments without a description", document.where, len(unknown))
+            labels = list(dict.fromkeys(label_ids[x] for x in document.labels if x in label_ids))
+            if not labels:
+                skipped.add("documents without a described label", document.where)
+            elif not add(shard, labels):
+                skipped.add("documents without a word", document.where)
+            else:
+                known_ids.add(document.id)
+            if len(shard.ids) == SHARD:
+                yield write_raw(shard, directory, number)
+                shard = Shard()
+                number += 1
     if shard.ids:
         yield write_raw(shard, directory, number)
+
+
+def _split(
+    documents: Iterable[Document], text: TextEncoder, num_proc: int
+) -> Generator[tuple[Document, Callable[[Shard, list[int]], bool]], None, None]:
+    """Yield every document with the function that adds it to a shard, given its labels."""
+    if num_proc == 1:
+        for document in documents:
+            yield document, partial(_add, text, document)
+        return
+    for document, split, number in split_texts(documents, text, num_proc):
+        yield document, partial(_add_split, split, number, document)
+
+
+def _add(text: TextEncoder, document: Document, shard: Shard, labels: list[int]) -> bool:
+    return shard.add(document, labels, text)
+
+
+def _add_split(
+    split: SplitTexts, number: int, document: Document, shard: Shard, labels: list[int]
+) -> bool:
+    return shard.add_ids(document, labels, *split.document(number, shard))
 
 
 def _draw(splits: NDArray[np.int8], settings: EncodingSettings, known: bool) -> None:

@@ -1,6 +1,7 @@
 """Batches of an epoch, equal in number on every process, resumable at any batch."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,15 @@ from datasets import Dataset
 from numpy.typing import NDArray
 
 from gile_lightning.data.ragged import RaggedBatch, batch_from_arrow
+from gile_lightning.data.rows import MappedRows, Rows
 from gile_lightning.errors import InputError, positive
-
-COLUMNS = ["words", "sentence_lengths", "labels"]
 
 
 class RaggedLoader:
-    """Iterates over a dataset in ragged batches, one Arrow gather each.
+    """Iterates over encoded documents in ragged batches, one Arrow gather each.
 
     An epoch visits every document exactly once over all processes. Its order is a permutation
-    drawn from (seed, epoch) if ``shuffle``, else that of the dataset. The order is cut into
+    drawn from (seed, epoch) if ``shuffle``, else that of the documents. The order is cut into
     global batches whose sizes differ by one document at most, and each of these into one batch
     per process, so every process takes the same number of steps and no document is doubled or
     dropped. The position is part of the state, so a restored loader goes on at the next batch.
@@ -27,7 +27,7 @@ class RaggedLoader:
     or ``repeat`` documents from as many passes as that takes, each in an order of its own.
 
     Args:
-        dataset: encoded documents.
+        documents: encoded documents: a dataset, or `Rows` that lie elsewhere.
         language: the key of the batches, `{language: RaggedBatch}`.
         batch_size: documents per batch and process; the last ones may have one less.
         shuffle: permute the documents, anew in each epoch.
@@ -42,7 +42,7 @@ class RaggedLoader:
 
     def __init__(
         self,
-        dataset: Dataset,
+        documents: Dataset | Rows,
         language: str,
         batch_size: int,
         *,
@@ -54,7 +54,7 @@ class RaggedLoader:
         world_size: int = 1,
     ) -> None:
         positive(batch_size=batch_size)
-        self.dataset = dataset.select_columns(COLUMNS).with_format("arrow")
+        self.rows = documents if isinstance(documents, Rows) else MappedRows(documents)
         self.language = language
         self.batch_size = batch_size
         self.shuffle = shuffle
@@ -75,7 +75,7 @@ class RaggedLoader:
     @property
     def documents(self) -> int:
         """Documents per epoch, over all processes."""
-        return self.samples or self.repeat or len(self.dataset)
+        return self.samples or self.repeat or len(self.rows)
 
     def __len__(self) -> int:
         """Batches per epoch and process."""
@@ -86,14 +86,13 @@ class RaggedLoader:
 
     def order(self) -> NDArray[np.int64]:
         """Return the documents of the current epoch, in order, for all processes."""
-        documents = len(self.dataset)
         if not self.shuffle:
-            return np.arange(documents)
+            return np.arange(len(self.rows))
         generator = np.random.default_rng((self.seed, self.epoch))
         if self.samples:
-            return generator.integers(documents, size=self.samples)
-        passes = -(-self.documents // documents)
-        orders = [generator.permutation(documents) for _ in range(passes)]
+            return self.rows.draws(generator, self.samples)
+        passes = -(-self.documents // len(self.rows))
+        orders = [self.rows.permutation(generator) for _ in range(passes)]
         return np.concatenate(orders)[: self.documents]
 
     def indices(self, order: NDArray[np.int64], batch: int) -> NDArray[np.int64]:
@@ -107,16 +106,18 @@ class RaggedLoader:
         epoch, start, steps = self.epoch, self._start, len(self)
         order = self.order()
         self._start = 0
-        for step in range(start, steps):
-            # before the yield: after the last one nothing is ever run
-            if step + 1 == steps:
-                self.epoch = epoch + 1
-                self._next = (epoch + 1, 0)
-            else:
-                self._next = (epoch, step + 1)
-            rows = self.indices(order, step)
-            batch = batch_from_arrow(self.dataset[rows])
-            yield {self.language: batch._replace(rows=torch.from_numpy(rows))}
+        places = (self.indices(order, step) for step in range(start, steps))
+        with closing(self.rows.tables(places)) as tables:
+            for step, table in enumerate(tables, start):
+                # before the yield: after the last one nothing is ever run
+                if step + 1 == steps:
+                    self.epoch = epoch + 1
+                    self._next = (epoch + 1, 0)
+                else:
+                    self._next = (epoch, step + 1)
+                batch = batch_from_arrow(table)
+                rows = torch.from_numpy(self.indices(order, step))
+                yield {self.language: batch._replace(rows=rows)}
 
     @property
     def sampler(self) -> "RaggedLoader":

@@ -17,12 +17,15 @@ from filelock import FileLock
 from torch import Tensor
 
 from gile_lightning.data.base import TextDataModule
+from gile_lightning.data.blocks import INCOMPLETE, META, Blocks, move_to
 from gile_lightning.data.encoding import EncodingSettings, encode
+from gile_lightning.data.folder import Folder, check_protocol, is_url
 from gile_lightning.data.language import Language
 from gile_lightning.data.loader import RaggedLoader
 from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.data.report import Skipped, describe
 from gile_lightning.data.shards import SPLITS, Document
+from gile_lightning.data.splitting import processes
 from gile_lightning.data.text import UNKNOWN, TextEncoder, unambiguous
 from gile_lightning.data.word_vectors import WordVectors, find_word_vectors, read_word_vectors
 from gile_lightning.errors import InputError, positive
@@ -44,6 +47,13 @@ def default_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "gile_lightning"
 
 
+def local_cache(cache_dir: str | Path | None) -> Path:
+    """Return the folder of a cache, for what cannot lie elsewhere: the default one for a URL."""
+    if not cache_dir or is_url(cache_dir):
+        return default_cache()
+    return Path(cache_dir).expanduser()
+
+
 class DocumentDataModule(TextDataModule):
     """Documents of one language with described labels, as encoded Arrow shards in a cache.
 
@@ -51,6 +61,9 @@ class DocumentDataModule(TextDataModule):
     what identifies them (`sources`); everything else is here. The cache is keyed by a fingerprint
     of the sources and the settings, so a second run starts at once and a changed file or setting
     is encoded anew. Encoding that was interrupted starts afresh.
+
+    The cache may be on a remote file system. Documents are then encoded in the local one and moved
+    there; training and scoring stream them from there in blocks (`Blocks`).
 
     Args:
         batch_size: documents per training step and process (paper: 64).
@@ -71,13 +84,16 @@ class DocumentDataModule(TextDataModule):
         test_size: documents drawn for testing where the corpus has no split and no year. Scoring
             a trained model draws the same ones; a number as large as the corpus takes all.
         split_seed: seeds these draws.
-        cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning.
+        cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning. A URL
+            that fsspec knows (s3://bucket/folder) keeps them there and streams them from there.
         language: the name of the corpus' language.
         samples_per_epoch: training documents drawn with replacement in an epoch (paper, DW:
             25,000); null for a pass over the data.
         train_share: share of the training documents that is used. Smaller shares are subsets of
             larger ones; the label set stays that of all training documents.
         seed: of the order of the training documents.
+        num_proc: processes that split texts into words when a corpus is encoded, beside the one
+            that reads; 1 for none, 0 for one per core. The result is the same.
     """
 
     def __init__(
@@ -96,11 +112,12 @@ class DocumentDataModule(TextDataModule):
         validation_size: float = 0.1,
         test_size: float = 0.1,
         split_seed: int = 1234,
-        cache_dir: Path | None = None,
+        cache_dir: str | Path | None = None,
         language: str = "english",
         samples_per_epoch: int | None = None,
         train_share: float = 1.0,
         seed: int = 1234,
+        num_proc: int = 1,
     ) -> None:
         super().__init__()
         positive(
@@ -132,19 +149,24 @@ class DocumentDataModule(TextDataModule):
         )
         self.settings.text([UNKNOWN])  # which refuses wrong settings
         self.word_vectors = word_vectors
-        self.cache_dir = Path(cache_dir).expanduser() if cache_dir else default_cache()
+        self.cache_dir = local_cache(cache_dir)
+        self.remote_cache = str(cache_dir) if is_url(cache_dir) else None
+        if self.remote_cache is not None:
+            check_protocol(self.remote_cache)
         self.language = language
         self.samples_per_epoch = samples_per_epoch
         self.repeat: int | None = None  # documents per epoch, where another language has more
         self.train_share = train_share
         self.seed = seed
+        self.num_proc = num_proc
+        processes(num_proc)  # which refuses a wrong number
         self.known: Language | None = None
         self.text: TextEncoder | None = None
         self._vector_words: list[str] | None = None
         self.encoder: TextEncoder | None = None  # whose vocabulary is known before encoding
         self.languages: dict[str, Language] = {}
         self.meta: dict[str, Any] = {}
-        self._splits: dict[str, datasets.Dataset] = {}
+        self._splits: dict[str, datasets.Dataset | Blocks] = {}
 
     @abstractmethod
     def sources(self) -> dict[str, Any]:
@@ -232,13 +254,16 @@ class DocumentDataModule(TextDataModule):
 
     def prepare_data(self) -> None:
         """Encode the corpus unless the cache has it; on one process only."""
-        directory = self.directory_of_shards()
-        if (directory / "meta.json").is_file():
+        store = self.store()
+        if store.read(META) is not None:
             return
+        directory = self.directory_of_shards()
         directory.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(directory.with_suffix(".lock")):
-            if (directory / "meta.json").is_file():  # another process has just done it
+            if store.read(META) is not None:  # another process has just done it
                 return
+            if self.remote_cache is not None:  # fails now rather than when all is encoded
+                store.write(INCOMPLETE, b"")
             partial = directory.with_suffix(".partial")
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir()
@@ -259,22 +284,33 @@ class DocumentDataModule(TextDataModule):
                 self.known,
                 self.total(),
                 text,
+                self.num_proc,
             )
             meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources()}
-            (partial / "meta.json").write_text(json.dumps(meta, indent=1, default=str))
-            shutil.rmtree(directory, ignore_errors=True)
-            partial.replace(directory)
+            if self.remote_cache is None:
+                (partial / META).write_text(json.dumps(meta, indent=1, default=str))
+                shutil.rmtree(directory, ignore_errors=True)
+                partial.replace(directory)
+            else:
+                move_to(store, partial, meta)
 
     def setup(self, stage: str | None = None) -> None:
-        """Map the encoded shards into memory."""
+        """Map the encoded shards into memory, or find the blocks of remote ones."""
         if self.meta:
             return
-        directory = self.directory_of_shards()
-        self.meta = json.loads((directory / "meta.json").read_text())
-        self.languages = {self.language: Language.load(directory / "language.json")}
+        store = self.store()
+        meta = store.read(META)
+        language = store.read("language.json")
+        if meta is None or language is None:
+            raise FileNotFoundError(f"{store.url}: not encoded; call prepare_data first")
+        self.meta = json.loads(meta)
+        self.languages = {self.language: Language.from_state(json.loads(language))}
+        blocks = self.meta.pop("blocks", {})
         for split in SPLITS:
-            files = sorted(directory.glob(f"{split}-*.arrow"))
-            if files:
+            files = sorted(self.directory_of_shards().glob(f"{split}-*.arrow"))
+            if split in blocks:
+                self._splits[split] = Blocks(store, **blocks[split])
+            elif files and self.remote_cache is None:
                 shards = [datasets.Dataset.from_file(str(file)) for file in files]
                 self._splits[split] = datasets.concatenate_datasets(shards)
         if self.train_share < 1 and "train" in self._splits:
@@ -286,8 +322,11 @@ class DocumentDataModule(TextDataModule):
 
     def vectors(self, name: str) -> Tensor | None:
         """Return the word vectors that the corpus brings: [V, d], in the vocabulary's order."""
-        file = self.directory_of_shards() / VECTORS
-        return torch.from_numpy(np.load(file)) if file.is_file() else None
+        store = self.store()
+        if not store.has(VECTORS):
+            return None
+        with store.open(VECTORS) as file:
+            return torch.from_numpy(np.load(file))
 
     def training_documents(self, name: str) -> Iterator[RaggedBatch]:
         """Yield every training document once, in order, in batches."""
@@ -302,11 +341,11 @@ class DocumentDataModule(TextDataModule):
         """Describe the encoded corpus: sizes, labels, what was left out."""
         return describe(self.meta)
 
-    def shards(self) -> Iterator[Path]:
-        """Yield the folder in the cache that holds the encoded corpus."""
-        yield self.directory_of_shards()
+    def shards(self) -> Iterator[Any]:
+        """Yield the folder in the cache that holds the encoded corpus: a path or URL."""
+        yield self.directory_of_shards() if self.remote_cache is None else self.store().url
 
-    def split(self, name: str) -> datasets.Dataset:
+    def split(self, name: str) -> datasets.Dataset | Blocks:
         """Return the encoded documents of train, validation or test."""
         return self._splits[name]
 
@@ -337,5 +376,12 @@ class DocumentDataModule(TextDataModule):
         )
 
     def directory_of_shards(self) -> Path:
-        """Return the folder in the cache that holds the encoded corpus."""
+        """Return the folder in the local cache that holds the encoded corpus."""
         return self.cache_dir / self.fingerprint()
+
+    def store(self) -> Folder:
+        """Return the folder that holds the encoded corpus, wherever the cache is."""
+        if self.remote_cache is None:
+            return Folder(str(self.directory_of_shards()))
+        # the shards are others than local ones, to which a URL may lead too
+        return Folder(f"{self.remote_cache.rstrip('/')}/{self.fingerprint()}-blocks")

@@ -63,15 +63,33 @@ class Shard:
             return False
         local, before = self.local.__getitem__, len(self.words)
         for words in sentences:
-            self.words.extend(map(local, words))
+            self.words.fromlist(list(map(local, words)))  # faster than extend
             self.sentence_lengths.append(len(words))
-        self.word_counts.append(len(self.words) - before)
-        self.document_lengths.append(len(sentences))
+        self._add_rest(document, labels, len(self.words) - before, len(sentences))
+        return True
+
+    def add_ids(
+        self,
+        document: Document,
+        labels: list[int],
+        words: NDArray[np.int32],
+        sentence_lengths: NDArray[np.int32],
+    ) -> bool:
+        """Add a document by the shard's own ids of its words; False where there is no word."""
+        if not len(words):
+            return False
+        self.words.frombytes(words.tobytes())
+        self.sentence_lengths.frombytes(sentence_lengths.tobytes())
+        self._add_rest(document, labels, len(words), len(sentence_lengths))
+        return True
+
+    def _add_rest(self, document: Document, labels: list[int], words: int, sentences: int) -> None:
+        self.word_counts.append(words)
+        self.document_lengths.append(sentences)
         self.labels.extend(labels)
         self.label_counts.append(len(labels))
         self.ids.append(document.id)
         self.splits.append(document.split)
-        return True
 
     def table(self) -> pa.Table:
         """Return the documents as an Arrow table."""
@@ -143,6 +161,8 @@ class KnownIds:
         value = _hash(key)
         if value in self._recent:
             return True
+        if not len(self._sorted):
+            return False
         place = np.searchsorted(self._sorted, np.uint64(value))
         return bool(place < len(self._sorted) and self._sorted[place] == value)
 

@@ -1,4 +1,4 @@
-"""The course of a run: a table of epochs, seconds and documents per second."""
+"""The course of a run: a table of epochs, documents per second, the wait for data."""
 
 import csv
 import time
@@ -11,7 +11,10 @@ import lightning
 class History(lightning.Callback):
     """Writes ``metrics.csv``, a row per epoch, and measures the training speed.
 
-    The rows are part of the checkpoint, so a resumed run goes on with the table where it was.
+    A step lasts from the end of the one before it to its own end, validation left out, and begins
+    with the wait for its batch. A row's ``train/data_wait`` is the share of the epoch's steps that
+    was such a wait. The rows are part of the checkpoint, so a resumed run goes on with the table
+    where it was.
 
     Args:
         directory: the run folder.
@@ -22,12 +25,22 @@ class History(lightning.Callback):
         self.rows: list[dict[str, float]] = []
         self.documents = 0
         self.seconds = 0.0
+        self.waited = 0.0
+        self.stepped = 0.0  # as seconds, without the steps whose wait is not known
+        self._before = (0.0, 0.0)  # both at the start of the epoch
         self._mark = 0.0
+        self._wait: float | None = None  # before this step, if it is known
+        self._saved = False  # a checkpoint since the last step
 
     @property
     def documents_per_second(self) -> float:
         """Documents trained on per second of training, validation left out."""
         return self.documents / self.seconds if self.seconds else float("nan")
+
+    @property
+    def data_wait(self) -> float:
+        """Share of the time of the training steps that was spent waiting for the next batch."""
+        return self.waited / self.stepped if self.stepped else float("nan")
 
     def on_train_start(self, *args: Any) -> None:
         """Start the clock; a resumed run may begin within an epoch."""
@@ -36,6 +49,16 @@ class History(lightning.Callback):
     def on_train_epoch_start(self, *args: Any) -> None:
         """Start the clock."""
         self._mark = time.perf_counter()
+        self._saved = False
+
+    def on_save_checkpoint(self, *args: Any) -> None:
+        """Take no checkpoint between two steps for a wait."""
+        self._saved = True
+
+    def on_train_batch_start(self, *args: Any) -> None:
+        """Note how long the batch was waited for."""
+        self._wait = None if self._saved else time.perf_counter() - self._mark
+        self._saved = False
 
     def on_train_batch_end(
         self,
@@ -50,6 +73,10 @@ class History(lightning.Callback):
         self.documents += sum(counts) * trainer.world_size
         now = time.perf_counter()
         self.seconds += now - self._mark
+        if self._wait is not None:
+            self.waited += self._wait
+            self.stepped += now - self._mark
+            self._wait = None
         self._mark = now
 
     def on_validation_end(self, *args: Any) -> None:
@@ -61,6 +88,10 @@ class History(lightning.Callback):
     ) -> None:
         """Add the epoch's row and write the table."""
         row: dict[str, float] = {"epoch": trainer.current_epoch, "step": trainer.global_step}
+        waited, stepped = self.waited - self._before[0], self.stepped - self._before[1]
+        self._before = (self.waited, self.stepped)
+        if stepped:
+            row["train/data_wait"] = waited / stepped
         row |= {k: float(v) for k, v in trainer.callback_metrics.items()}
         self.rows.append(row)
         if trainer.is_global_zero:
@@ -68,13 +99,20 @@ class History(lightning.Callback):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the rows and counts."""
-        return {"rows": self.rows, "documents": self.documents, "seconds": self.seconds}
+        return {
+            "rows": self.rows,
+            "documents": self.documents,
+            "seconds": self.seconds,
+            "waiting": [self.waited, self.stepped, *self._before],
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on with stored rows and counts."""
+        """Go on with stored rows and counts; older checkpoints say nothing of waiting."""
         self.rows = state_dict["rows"]
         self.documents = state_dict["documents"]
         self.seconds = state_dict["seconds"]
+        waiting = state_dict.get("waiting", [0.0] * 4)
+        (self.waited, self.stepped), self._before = waiting[:2], tuple(waiting[2:])
 
 
 def write_csv(path: Path, rows: list[dict[str, float]]) -> None:

@@ -1,6 +1,8 @@
 """Peak memory of encoding a small and a large generated corpus, in processes of their own.
 
-python tests/benchmarks/encoding_memory.py [--documents 20000 400000] [--json FILE]
+python tests/benchmarks/encoding_memory.py [--documents 20000 400000] [--num_proc 1] [--json FILE]
+
+With several processes the peak is that of the one that reads and writes.
 """
 
 import argparse
@@ -22,7 +24,7 @@ def peak():
 
 documents, cache = int(sys.argv[1]), Path(sys.argv[2])
 imports = peak()
-data = BioASQ(str(cache / "raw"), cache_dir=cache)
+data = BioASQ(str(cache / "raw"), cache_dir=cache, num_proc=int(sys.argv[3]))
 start = time.perf_counter()
 data.prepare_data()
 seconds = time.perf_counter() - start
@@ -34,6 +36,7 @@ print(imports, peak(), documents / seconds, len(data.languages["english"].text.v
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, nargs="+", default=[20_000, 400_000])
+    parser.add_argument("--num_proc", type=int, default=1)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     results = []
@@ -45,7 +48,7 @@ def main() -> None:
             subprocess.run([*write, "--documents", str(documents)], check=True, env=quiet)
             time.sleep(1)
             encoded = subprocess.run(
-                [sys.executable, "-c", ENCODE, str(documents), cache],
+                [sys.executable, "-c", ENCODE, str(documents), cache, str(args.num_proc)],
                 check=True,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from gile_lightning.data import encoding, shards
+from gile_lightning.data import encoding, shards, splitting
 from gile_lightning.data.encoding import EncodingSettings, encode
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
@@ -40,11 +40,13 @@ def run(tmp_path):
     """Encodes and reads back the rows of each split, the language and the counts."""
     runs = iter(range(1_000))
 
-    def run(documents=DOCUMENTS, texts=TEXTS, settings=SETTINGS, known=None, text=None):
+    def run(documents=DOCUMENTS, texts=TEXTS, settings=SETTINGS, known=None, text=None, num_proc=1):
         directory = tmp_path / str(next(runs))
         directory.mkdir()
         skipped = Skipped()
-        counts = encode(documents, texts, directory, settings, skipped, known, text=text)
+        counts = encode(
+            documents, texts, directory, settings, skipped, known, text=text, num_proc=num_proc
+        )
         rows = {split: [] for split in SPLITS}
         files = sorted(directory.glob("*.arrow"))
         for file in files:
@@ -61,6 +63,7 @@ def run(tmp_path):
             skipped=skipped.state(),
             language=Language.load(directory / "language.json"),
             files=len(files),
+            content={name: (directory / name).read_bytes() for name in sorted(names)},
         )
 
     return run
@@ -287,6 +290,38 @@ def test_what_is_left_out_is_counted(run):
 def test_nothing_to_encode(run, documents, settings, message):
     with pytest.raises(InputError, match=message):
         run(documents, settings=replace(SETTINGS, **settings))
+
+
+# ---------------------------------------------------------------- several processes
+
+
+@pytest.mark.parametrize("num_proc", [2, 3, 0])
+@pytest.mark.parametrize(("shard", "chunk"), [(7, 3), (20, 7), (1_000, 256)])
+def test_several_processes_write_the_same_files(run, monkeypatch, num_proc, shard, chunk):
+    monkeypatch.setattr(encoding, "SHARD", shard)
+    monkeypatch.setattr(splitting, "CHUNK", chunk)
+    documents = list(DOCUMENTS)
+    documents[5] = documents[5]._replace(id="id2")  # came before
+    documents[9] = documents[9]._replace(pieces=["", " "])  # so that the next one is the first
+    documents[10] = documents[10]._replace(id="id9", pieces=["only here", "wa wb. wc"])
+    documents[30] = documents[30]._replace(labels=["none"])
+    one, several = (run(documents, num_proc=n) for n in (1, num_proc))
+    assert several.content == one.content
+    assert several.counts == one.counts
+    assert several.skipped == one.skipped
+    assert {"documents with an id that came before", "documents without a word"} < set(one.skipped)
+
+
+def test_several_processes_with_a_given_vocabulary(run, monkeypatch):
+    monkeypatch.setattr(splitting, "CHUNK", 4)
+    one, several = (run(text=GIVEN, num_proc=n) for n in (1, 2))
+    assert several.content == one.content
+    assert several.skipped == one.skipped
+
+
+def test_no_document_for_several_processes(run):
+    with pytest.raises(InputError, match="no document has a described label"):
+        run([], num_proc=2)
 
 
 # ---------------------------------------------------------------- splits

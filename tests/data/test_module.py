@@ -70,6 +70,7 @@ def test_setting_that_changes_the_result_changes_the_fingerprint(corpus, option)
 def test_setting_that_does_not_change_the_result_keeps_the_fingerprint(corpus, tmp_path):
     options = {"batch_size": 3, "eval_batch_size": 5, "seed": 7, "cache_dir": tmp_path / "other"}
     options |= {"samples_per_epoch": 9, "train_share": 0.5, "language": "german"}
+    options |= {"num_proc": 4}
     assert corpus(**options).fingerprint() == corpus().fingerprint()
 
 
@@ -196,6 +197,126 @@ def test_default_cache(monkeypatch, tmp_path):
     assert Corpus("x", cache_dir="~/mine").cache_dir == tmp_path / "home/mine"
 
 
+# ---------------------------------------------------------------- a remote cache
+
+
+@pytest.fixture(params=["memory", "file"])
+def remote(request, tmp_path, monkeypatch):
+    """The URL of a cache elsewhere; local files are below the test's folder, too."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "local"))
+    return f"{request.param}://{tmp_path}/remote"
+
+
+def flat(batch):
+    return {name: part.tolist() for name, part in batch["english"]._asdict().items()}
+
+
+def by_document(data, loader):
+    """The words, sentence lengths and labels of every document that a loader reads."""
+    rows = []
+    for batch in loader:
+        one = {name: iter(values) for name, values in flat(batch).items()}
+        for sentences, labels in zip(one["document_lengths"], one["label_counts"], strict=True):
+            lengths = [next(one["sentence_lengths"]) for _ in range(sentences)]
+            words = [next(one["words"]) for _ in range(sum(lengths))]
+            rows.append((words, lengths, [next(one["label_ids"]) for _ in range(labels)]))
+    return rows
+
+
+def test_remote_cache_streams_what_a_local_one_maps(prepared, remote, tmp_path, monkeypatch):
+    monkeypatch.setattr("gile_lightning.data.blocks.BLOCK", 4)
+    monkeypatch.setattr("gile_lightning.data.encoding.SHARD", 7)
+    local = prepared(validation_size=3)
+    far = prepared(validation_size=3, cache_dir=remote, batch_size=3)
+    assert far.languages == local.languages
+    assert far.meta == local.meta
+    assert far.summary() == local.summary()
+    for name in ("val_dataloader", "test_dataloader"):
+        read, expected = ([flat(batch) for batch in getattr(d, name)()] for d in (far, local))
+        assert read == expected
+    read, expected = (by_document(d, d.train_dataloader()) for d in (far, local))
+    assert sorted(read) == sorted(expected)
+    assert [flat({"english": b}) for b in far.training_documents("english")] == [
+        flat({"english": b}) for b in local.training_documents("english")
+    ]
+    (url,) = far.shards()
+    assert url == f"{remote}/{local.fingerprint()}-blocks"
+    # nothing is left here but the lock
+    files = [file.name for file in (tmp_path / "local").rglob("*") if file.is_file()]
+    assert files == [f"{local.fingerprint()}.lock"]
+
+
+def test_second_preparation_of_a_remote_cache_reads_nothing(corpus, prepared, remote, monkeypatch):
+    first = prepared(cache_dir=remote)
+    monkeypatch.setattr(Corpus, "documents", stop)
+    again = prepared(cache_dir=remote)
+    assert again.languages == first.languages
+
+
+def test_interrupted_upload_is_done_anew(corpus, prepared, remote, monkeypatch):
+    data = corpus(cache_dir=remote)
+    with monkeypatch.context() as patch:
+        patch.setattr("gile_lightning.data.folder.Folder.copy", stop)
+        with pytest.raises(AssertionError):
+            data.prepare_data()
+    assert data.store().has("incomplete")
+    assert not data.store().has("meta.json")
+    assert documents_in(prepared(cache_dir=remote).test_dataloader()) == 10
+    assert not data.store().has("incomplete")
+
+
+def test_remote_cache_that_cannot_be_written_fails_before_encoding(corpus, remote, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError("read-only")
+
+    data = corpus(cache_dir=remote)
+    monkeypatch.setattr(type(data.store().files), "pipe_file", refuse)
+    monkeypatch.setattr(Corpus, "documents", stop)
+    with pytest.raises(InputError, match="PermissionError: read-only"):
+        data.prepare_data()
+
+
+def test_remote_cache_keeps_word_vectors(prepared, vectors, remote):
+    data = prepared(cache_dir=remote, word_vectors=vectors, validation_size=2, min_count=1_000)
+    np.testing.assert_array_equal(data.vectors("english")[:-1], VECTORS)
+    assert prepared(cache_dir=remote).vectors("english") is None
+
+
+def test_remote_cache_of_a_trained_model(corpus, remote):
+    data = corpus(cache_dir=remote)
+    data.use({"english": LANGUAGE})
+    data.prepare_data()
+    data.setup()
+    assert documents_in(data.test_dataloader()) == 10
+    assert list(data.meta["counts"]["documents"]) == ["test"]
+
+
+def test_share_of_remote_documents(prepared, remote):
+    whole = prepared(cache_dir=remote, validation_size=2)
+    part = prepared(cache_dir=remote, validation_size=2, train_share=0.5, batch_size=3)
+    assert len(whole.split("train")) == 8
+    assert len(part.split("train")) == part.meta["counts"]["training_documents_used"] == 4
+    local = prepared(validation_size=2, train_share=0.5)
+    read, expected = (by_document(d, d.train_dataloader()) for d in (part, local))
+    assert sorted(read) == sorted(expected)
+
+
+def test_builtin_corpus_of_a_remote_cache(remote, tmp_path):
+    from gile_lightning.data import BioASQ
+
+    data = BioASQ(builtin_documents=300, min_count=2, cache_dir=remote)
+    assert data.directory.is_relative_to(tmp_path / "local")
+    data.prepare_data()
+    data.setup()
+    sizes = data.meta["counts"]["documents"]
+    assert documents_in(data.train_dataloader()) == sizes["train"]
+
+
+def test_unknown_protocol_of_a_cache():
+    with pytest.raises(InputError, match="no file system is known as 's4'"):
+        Corpus("x", cache_dir="s4://bucket")
+
+
 # ---------------------------------------------------------------- settings
 
 
@@ -219,6 +340,15 @@ def test_default_cache(monkeypatch, tmp_path):
 def test_sizes_must_be_positive(name, value):
     with pytest.raises(InputError, match=f"must be above 0: {name} is {value}"):
         Corpus("x", **{name: value})
+
+
+def test_number_of_processes(prepared):
+    with pytest.raises(InputError, match="num_proc is -2"):
+        Corpus("x", num_proc=-2)
+    one = prepared()
+    several = prepared(num_proc=2, cache_dir=one.cache_dir / "several")
+    for file in one.directory_of_shards().iterdir():
+        assert (several.directory_of_shards() / file.name).read_bytes() == file.read_bytes()
 
 
 def test_all_wrong_sizes_are_named_at_once():

@@ -52,6 +52,51 @@ def test_speed_leaves_validation_out(tmp_path, clock):
     assert callback.documents_per_second == 90 / 4
 
 
+def step(callback, clock, wait, work, size=10):
+    clock.time += wait
+    callback.on_train_batch_start()
+    clock.time += work
+    callback.on_train_batch_end(trainer(), None, None, batch(size))
+
+
+def test_share_of_waiting_leaves_validation_and_checkpoints_out(tmp_path, clock):
+    callback = History(tmp_path)
+    assert math.isnan(callback.data_wait)
+    callback.on_train_epoch_start()
+    step(callback, clock, wait=1.0, work=3.0)
+    step(callback, clock, wait=0.0, work=1.0)
+    assert callback.data_wait == 1 / 5
+    clock.time += 50
+    callback.on_validation_end()
+    step(callback, clock, wait=2.0, work=1.0)
+    assert callback.data_wait == 3 / 8
+    callback.on_save_checkpoint()
+    step(callback, clock, wait=7.0, work=1.0)  # how much of it was the checkpoint nobody knows
+    assert callback.data_wait == 3 / 8
+    assert callback.seconds == 16
+    callback.on_train_epoch_end(trainer(0, 4), None)
+    callback.on_save_checkpoint()
+    clock.time += 9
+    callback.on_train_epoch_start()
+    step(callback, clock, wait=0.5, work=1.5)
+    assert callback.data_wait == 3.5 / 10
+    callback.on_train_epoch_end(trainer(1, 5), None)
+    assert [row["train/data_wait"] for row in read(callback.path)] == ["0.375", "0.25"]
+
+
+def test_older_checkpoint_says_nothing_of_waiting(tmp_path, clock):
+    old = {"rows": [{"epoch": 0, "step": 3}], "documents": 30, "seconds": 12.0}
+    callback = History(tmp_path)
+    callback.load_state_dict(old)
+    assert math.isnan(callback.data_wait)
+    callback.on_train_epoch_start()
+    step(callback, clock, wait=1.0, work=3.0)
+    callback.on_train_epoch_end(trainer(1, 4), None)
+    assert callback.data_wait == 0.25
+    assert callback.seconds == 16
+    assert read(callback.path)[1]["train/data_wait"] == "0.25"
+
+
 def test_documents_of_all_processes(tmp_path, clock):
     callback = History(tmp_path)
     callback.on_train_epoch_start()
@@ -84,11 +129,25 @@ def test_a_resumed_run_goes_on_with_the_table(tmp_path, clock):
             resumed.load_state_dict(first.state_dict())
         for callback in callbacks:
             callback.on_train_epoch_start()
-            clock.time += 2
-            callback.on_train_batch_end(trainer(), None, None, batch(10))
+            step(callback, clock, wait=0.5, work=1.5)
             callback.on_train_epoch_end(trainer(epoch, epoch + 1, train_loss=0.5), None)
     assert resumed.state_dict() == whole.state_dict()
     assert resumed.path.read_text() == whole.path.read_text()
+
+
+def test_a_run_resumed_within_an_epoch_has_its_share_of_waiting(tmp_path, clock):
+    first, resumed = (History(tmp_path) for _ in range(2))
+    first.on_train_epoch_start()
+    step(first, clock, wait=1.0, work=1.0)
+    first.on_train_epoch_end(trainer(0, 1), None)
+    first.on_train_epoch_start()
+    step(first, clock, wait=0.0, work=1.0)
+    resumed.load_state_dict(first.state_dict())
+    resumed.on_train_start()
+    step(resumed, clock, wait=1.0, work=2.0)
+    resumed.on_train_epoch_end(trainer(1, 3), None)
+    assert [row["train/data_wait"] for row in resumed.rows] == [0.5, 0.25]
+    assert resumed.data_wait == 2 / 6
 
 
 def test_a_table_is_written_whole_or_not_at_all(tmp_path):

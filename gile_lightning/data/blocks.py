@@ -1,0 +1,180 @@
+"""Encoded documents on a remote file system, in blocks that are fetched with one range read each.
+
+To fetch single documents at random takes a round trip for each of them. So documents are shuffled
+in two steps: blocks are permuted and cut into windows of several blocks, and the documents of a
+window are permuted. Batches are gathered from the window that is held, while a thread fetches the
+next one.
+"""
+
+import json
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from gile_lightning.data.folder import Folder
+from gile_lightning.data.rows import COLUMNS, Rows
+from gile_lightning.data.shards import SPLITS
+
+META = "meta.json"  # written last: without it a corpus is not complete
+INCOMPLETE = "incomplete"
+BLOCK = 1_000  # documents; 0.3 to 3 MB, which take about as long as the round trip
+WINDOW = 16  # blocks
+
+_SCHEMA = pa.schema([(name, pa.list_(pa.int32())) for name in COLUMNS])
+Place = tuple[str, int, int]  # file, and where in it a block starts and stops, in bytes
+
+
+def move_to(remote: Folder, folder: Path, meta: dict[str, Any]) -> None:
+    """Move an encoded corpus to a remote folder; its shards become blocks.
+
+    Every block has `BLOCK` documents but the last one of a split. What comes last is `META`, with
+    ``meta`` and the blocks' places by split, and a file `INCOMPLETE` is removed.
+    """
+    places = {split: _move_split(split, remote, folder) for split in SPLITS}
+    for file in sorted(folder.iterdir()):
+        remote.copy(file)
+        file.unlink()
+    meta = meta | {"blocks": {split: place for split, place in places.items() if place}}
+    remote.write(META, json.dumps(meta, default=str).encode())
+    remote.remove(INCOMPLETE)
+    folder.rmdir()
+
+
+def _move_split(split: str, remote: Folder, folder: Path) -> dict[str, Any]:
+    files = sorted(folder.glob(f"{split}-*.arrow"))
+    rest = _SCHEMA.empty_table()
+    places: list[Place] = []
+    documents = 0
+    for file in files:
+        with pa.OSFile(str(file)) as stream:
+            table = pa.ipc.open_stream(stream).read_all().select(COLUMNS)
+        documents += table.num_rows
+        rest = pa.concat_tables([rest, table])
+        size = rest.num_rows if file is files[-1] else rest.num_rows // BLOCK * BLOCK
+        content, ends = _serialized(rest.slice(0, size))
+        remote.write(file.name, content)
+        places += [(file.name, start, stop) for start, stop in pairwise(ends)]
+        rest = rest.slice(size)
+        file.unlink()
+    return {"documents": documents, "size": BLOCK, "places": places} if files else {}
+
+
+def _serialized(table: pa.Table) -> tuple[bytes, list[int]]:
+    """Return an Arrow stream of blocks, and where the first starts and where each one ends."""
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, _SCHEMA, options=options) as writer:
+        ends = [_SCHEMA.serialize().size]  # which the stream begins with
+        for start in range(0, table.num_rows, BLOCK):
+            block = table.slice(start, BLOCK).combine_chunks()
+            writer.write_batch(block.to_batches()[0])
+            ends.append(sink.tell())
+    return sink.getvalue().to_pybytes(), ends
+
+
+class Blocks(Rows):
+    """The documents of a split, in the blocks of a remote folder.
+
+    Args:
+        remote: the folder.
+        places: where each block is.
+        size: documents of every block but the last.
+        documents: how many there are in all.
+        chosen: those that are used, in rising order; by default all.
+    """
+
+    def __init__(
+        self,
+        remote: Folder,
+        places: Sequence[Place],
+        size: int,
+        documents: int,
+        chosen: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.remote = remote
+        self.places = places
+        self.size = size
+        self.documents = documents
+        self.chosen = chosen
+
+    def __len__(self) -> int:
+        return self.documents if self.chosen is None else len(self.chosen)
+
+    def select(self, rows: NDArray[np.int64]) -> "Blocks":
+        """Return some of the documents, in the order of the blocks."""
+        chosen = np.sort(self._stored(rows))
+        return Blocks(self.remote, self.places, self.size, self.documents, chosen)
+
+    def permutation(self, generator: np.random.Generator) -> NDArray[np.int64]:
+        """Return every document once: windows in random order, random within."""
+        return self._by_window(np.arange(len(self)), generator)
+
+    def draws(self, generator: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Return ``size`` documents drawn with replacement, window by window.
+
+        Every block that has one of them is fetched, so few draws from many documents are costly.
+        """
+        return self._by_window(generator.integers(len(self), size=size), generator)
+
+    def tables(self, batches: Iterable[NDArray[np.int64]]) -> Generator[pa.Table, None, None]:
+        """Gather one batch after the other from the window held; a thread fetches the next."""
+        windows = _windows((self._stored(rows) for rows in batches), self.size)
+        starts = np.zeros(len(self.places), dtype=np.int64)  # of the blocks held, in the table
+        held: dict[int, pa.Table] = {}
+        with ThreadPoolExecutor(1, "blocks") as thread:
+            window = next(windows, None)
+            new = thread.submit(self._fetch, window[1]) if window else None
+            while window is not None and new is not None:
+                gathered, needed = window
+                held = {block: held[block] for block in held.keys() & needed} | new.result()
+                window = next(windows, None)
+                new = thread.submit(self._fetch, window[1] - needed) if window else None
+                # a process may have no document at all
+                table = pa.concat_tables([_SCHEMA.empty_table(), *held.values()]).combine_chunks()
+                for block, end in zip(held, accumulate(map(len, held.values())), strict=True):
+                    starts[block] = end - len(held[block])
+                for rows in gathered:
+                    yield table.take(pa.array(starts[rows // self.size] + rows % self.size))
+
+    def _stored(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        return rows if self.chosen is None else self.chosen[rows]
+
+    def _by_window(
+        self, rows: NDArray[np.int64], generator: np.random.Generator
+    ) -> NDArray[np.int64]:
+        windows = generator.permutation(len(self.places)) // WINDOW
+        rows = generator.permutation(rows)
+        return rows[np.argsort(windows[self._stored(rows) // self.size], kind="stable")]
+
+    def _fetch(self, blocks: Iterable[int]) -> dict[int, pa.Table]:
+        numbers = sorted(blocks)
+        contents = self.remote.read_ranges([self.places[number] for number in numbers])
+        parts = (pa.ipc.read_record_batch(pa.py_buffer(content), _SCHEMA) for content in contents)
+        return {n: pa.Table.from_batches([part]) for n, part in zip(numbers, parts, strict=True)}
+
+
+def _windows(
+    batches: Iterable[NDArray[np.int64]], size: int
+) -> Iterator[tuple[list[NDArray[np.int64]], set[int]]]:
+    """Cut batches of documents into runs; yield each with the blocks (of ``size``) it needs.
+
+    A run needs `WINDOW` blocks beside those that the run before it needs too (or one batch more).
+    """
+    run: list[NDArray[np.int64]] = []
+    needed: set[int] = set()
+    before: set[int] = set()
+    for rows in batches:
+        blocks = set(np.unique(rows // size).tolist())
+        if run and len((needed | blocks) - before) > WINDOW:
+            yield run, needed
+            run, before, needed = [], needed, set()
+        run.append(rows)
+        needed |= blocks
+    if run:
+        yield run, needed
