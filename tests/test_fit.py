@@ -102,7 +102,8 @@ def test_history_has_a_row_per_epoch(run):
         ("1", str(2 * steps)),
     ]
     assert set(rows[0]) == {
-        *("epoch", "step", "train/loss", "val/popularity_average_precision"),
+        *("epoch", "step", "train/data_wait", "train/loss"),
+        "val/popularity_average_precision",
         *(f"val/{key}" for key in (*SCORES, "f1")),
     }
     assert run.metrics["epochs"] == len(rows)

@@ -31,6 +31,7 @@ def outcome(output: Path):
     metrics = json.loads((output / "metrics.json").read_text())
     timed = ("seconds", "documents_per_second")
     history = list(csv.DictReader((output / "metrics.csv").read_text().splitlines()))
+    assert all(0 <= float(row.pop("train/data_wait")) < 1 for row in history)  # a time, too
     return weights, {k: v for k, v in metrics.items() if k not in timed}, history
 
 
