@@ -1,0 +1,130 @@
+"""What a training step of GILE-WAN costs as labels, words, d_j, documents and processes grow.
+
+The number of negatives stays at 78 (0.3 % of 26,104 labels), drawn per document or once per batch.
+
+python tests/benchmarks/scaling.py [--rounds 2] [--threads 2] [--json FILE]
+"""
+
+import argparse
+import socket
+from functools import partial
+from pathlib import Path
+
+import torch
+import torch.distributed
+from measuring import by_turns, machine, table, write
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+from training import SPARSE, ours
+from workload import NAME, Workload
+
+from gile_lightning.data.ragged import RaggedBatch
+from gile_lightning.outputs import GILE
+from gile_lightning.sampling import SharedUniformLabels, UniformLabels
+
+NEGATIVES = 78
+CURVES: dict[str, tuple[int, ...]] = {
+    "labels": (1_000, 10_000, 100_000, 1_000_000),
+    "vocabulary": (10_000, 100_000, 528_156, 2_000_000),
+    "joint_dim": (50, 200, 500, 2_000),
+    "batch_size": (16, 64, 256, 1_024),
+}
+STEPS = 3
+
+
+def point(key: str, value: int, rounds: int) -> dict[str, object]:
+    """Measure with one size changed."""
+    workload = Workload(**{key: value})
+    batches = list(workload.batches(STEPS))
+    layer = {"output": partial(GILE, joint_dim=workload.joint_dim)}
+    per_document = {"sampler": UniformLabels(negatives=NEGATIVES), **layer}
+    shared = {"sampler": SharedUniformLabels(min(1, NEGATIVES / workload.labels)), **layer}
+    seconds = by_turns(
+        {
+            "per document": ours(workload, batches, **SPARSE, **per_document),
+            "per batch": ours(workload, batches, **SPARSE, **shared),
+            "per batch, dense Adam": ours(workload, batches, **shared),
+        },
+        rounds,
+        STEPS,
+    )
+    scorer = workload.model(**layer).scorer(NAME)
+    speeds = {f"{name}, documents/s": workload.batch_size / s for name, s in seconds.items()}
+    parameters = sum(p.numel() for p in scorer.output.parameters())
+    return {"size": key, "value": value, **speeds, "parameters of the output layer": parameters}
+
+
+class Step(nn.Module):
+    """The loss of a batch as a module, which `DistributedDataParallel` can wrap."""
+
+    def __init__(self, workload: Workload) -> None:
+        super().__init__()
+        shared = SharedUniformLabels(NEGATIVES / workload.labels)
+        self.model = workload.model(**SPARSE, sampler=shared)
+
+    def forward(self, batch: RaggedBatch, place: int) -> Tensor:
+        """Return the loss."""
+        return self.model.training_step({NAME: batch}, place)
+
+
+def worker(rank: int, processes: int, port: int, rounds: int, results) -> None:
+    """Train in one of several processes, one thread each, with sparse gradients over gloo."""
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group(
+        "gloo", f"tcp://127.0.0.1:{port}", rank=rank, world_size=processes
+    )
+    workload = Workload(seed=rank)
+    batches = list(workload.batches(STEPS))
+    step = Step(workload)
+    optimizer = step.model.configure_optimizers()
+    step.model._ddp_params_and_buffers_to_ignore = []
+    buffers = [name for name, _ in step.named_buffers()]
+    DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(step, buffers)
+    parallel = DistributedDataParallel(step)
+
+    def train(place: int) -> None:
+        optimizer.zero_grad()
+        parallel(batches[place], place).backward()
+        optimizer.step()
+
+    seconds = by_turns({"step": train}, rounds, STEPS)["step"]
+    if rank == 0:
+        results.put(processes * workload.batch_size / seconds)
+    torch.distributed.destroy_process_group()
+
+
+def processes(rounds: int) -> list[dict[str, object]]:
+    """Measure one and two processes of one thread."""
+    rows = []
+    for count in (1, 2):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        results = torch.multiprocessing.get_context("spawn").SimpleQueue()
+        torch.multiprocessing.spawn(worker, (count, port, rounds, results), nprocs=count)
+        rows.append({"size": "processes", "value": count, "per batch, documents/s": results.get()})
+    return rows
+
+
+def measure(rounds: int = 2) -> list[dict[str, object]]:
+    """Return all curves."""
+    rows = [point(key, value, rounds) for key, values in CURVES.items() for value in values]
+    return rows + processes(rounds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(0)
+    results = {"machine": machine(), "scaling": measure(args.rounds)}
+    print(results["machine"])
+    print(table(results["scaling"]))
+    write(results, args.json)
+
+
+if __name__ == "__main__":
+    main()
