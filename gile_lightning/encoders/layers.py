@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from gile_lightning.data.ragged import segment_ids, segment_starts
+from gile_lightning.encoders.recurrence import Recurrence
 from gile_lightning.errors import positive
 
 
@@ -75,10 +76,29 @@ class GRU(nn.Module):
         The backward states of `BiGRU` are in reading order: each is that after the last element of
         its segment up to its own.
         """
-        if not len(values):  # PyTorch refuses to run over nothing; one step keeps the gradients
-            none: Tensor = self(F.pad(values, (0, 0, 0, 1)), lengths.new_ones(1))[:0]
-            return none
         places, step_sizes = packed_places(lengths)
+        if values.device.type == "cpu":
+            return self._recurrence(values, lengths, places, step_sizes)
+        return self._library(values, places, step_sizes)
+
+    def _recurrence(
+        self, values: Tensor, lengths: Tensor, places: Tensor, step_sizes: Tensor
+    ) -> Tensor:
+        if self.bidirectional:  # what one direction reads first, the other reads last
+            ids = segment_ids(lengths)
+            ends = (2 * segment_starts(lengths) + lengths - 1)[ids]
+            opposite = ends - torch.arange(len(ids))
+            both = torch.stack([places, places[opposite]], 1)
+        else:
+            both = places.unsqueeze(1)
+        weights = [torch.stack(kind) for kind in zip(*self.gru.all_weights, strict=True)][:3]
+        states: Tensor = Recurrence.apply(values, *weights, both, step_sizes.tolist())  # type: ignore[no-untyped-call]
+        return states
+
+    def _library(self, values: Tensor, places: Tensor, step_sizes: Tensor) -> Tensor:
+        if not len(values):  # PyTorch refuses to run over nothing; one step keeps the gradients
+            one = places.new_zeros(1), step_sizes.new_ones(1)
+            return self._library(F.pad(values, (0, 0, 0, 1)), *one)[:0]
         order = torch.empty_like(places)
         order[places] = torch.arange(len(places), device=places.device)
         packed = PackedSequence(values.index_select(0, order), step_sizes.cpu())
