@@ -92,6 +92,7 @@ class GRU(nn.Module):
         else:
             both = places.unsqueeze(1)
         weights = [torch.stack(kind) for kind in zip(*self.gru.all_weights, strict=True)][:3]
+        values = values.to(weights[0].dtype)  # under autocast they may be shorter numbers
         states: Tensor = Recurrence.apply(values, *weights, both, step_sizes.tolist())  # type: ignore[no-untyped-call]
         return states
 

@@ -1,16 +1,15 @@
 """The recurrence of gated recurrent units over packed segments, made for the CPU.
 
-PyTorch's own takes some twenty operations per step and direction and keeps the result of each.
-Here all directions advance in the same few operations, in place, and the gradients of the weights
-are one product over all steps.
+Autograd over PyTorch's own takes dozens of operations per step and direction and keeps the result
+of each. Here all directions advance in the same few operations, in place, step by step, so that
+what a step touches stays in the processor's cache.
 """
 
-from itertools import accumulate, pairwise
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
-from torch.amp import custom_bwd, custom_fwd
 from torch.autograd.function import once_differentiable
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
@@ -21,12 +20,13 @@ class Recurrence(torch.autograd.Function):
     """States of gated recurrent units in D directions over packed segments.
 
     With r = σ(x W_r + h U_r + b_r), z = σ(x W_z + h U_z + b_z), n = h U_c and
-    c = tanh(x W_c + b_c + r n), the state after h is z h + (1 - z) c. The buffers [D, N, 4 dim]
-    hold n, r, z and c side by side: a state adds to the first three, an input to the last three.
+    c = tanh(x W_c + b_c + r n), the state after h is z h + (1 - z) c. Gates are n, r, z and c side
+    by side: the state adds to the first three, the input to the last three.
+
+    Vectors and weights are of one type. The result can be differentiated once.
     """
 
     @staticmethod
-    @custom_fwd(device_type="cpu", cast_inputs=torch.float32)
     def forward(
         ctx: Any,
         values: Tensor,
@@ -34,7 +34,7 @@ class Recurrence(torch.autograd.Function):
         weights_hh: Tensor,
         biases: Tensor,
         places: Tensor,
-        step_sizes: list[int],
+        sizes: list[int],
     ) -> Tensor:
         """Return the states [N, D dim] after vectors [N, d], both in reading order.
 
@@ -44,70 +44,73 @@ class Recurrence(torch.autograd.Function):
             weights_ih: W as PyTorch stores it, [D, 3 dim, d]: rows for r, then z, then c.
             weights_hh: U, [D, 3 dim, dim].
             biases: b, [D, 3 dim].
-            places: where each vector is in each direction's packed steps, [N, D].
-            step_sizes: how many segments have a first element, a second one, ...
+            places: where each vector is in the packed steps of each direction, [N, D].
+            sizes: how many segments have a first element, a second one, ...
         """
         directions, dim = weights_hh.shape[0], weights_hh.shape[2]
-        rows = (places + len(places) * torch.arange(directions)).flatten()  # of [D, N]
-        order = torch.empty_like(rows)  # of [N, D]
+        rows = (places + len(places) * torch.arange(directions)).flatten()  # in packed [D, N]
+        order = torch.empty_like(rows)  # in [N, D], packed row after packed row
         order[rows] = torch.arange(len(rows))
-        inputs = values.index_select(0, order // directions).unflatten(0, (directions, -1))
-        units = weights_hh.roll(dim, 1).contiguous()  # rows for n, then r, then z
-
-        buffer = values.new_empty(directions, len(values), 4 * dim)
-        n, r, z, c = buffer.split(dim, -1)
-        n.zero_()
-        from_states, gates = buffer[..., : 3 * dim], buffer[..., dim : 3 * dim]
-        torch.baddbmm(biases.unsqueeze(1), inputs, weights_ih.mT, out=buffer[..., dim:])
+        ones = F.pad(values, (0, 1), value=1)  # a last column of ones, for the biases
+        inputs = ones.index_select(0, order // directions).view(directions, *ones.shape)
+        weights = torch.cat([weights_ih, biases.unsqueeze(-1)], -1)
+        units = weights_hh.roll(dim, 1)  # rows for n, then r, then z
+        gates = values.new_empty(directions, len(values), 4 * dim)
         states = values.new_empty(directions, len(values), dim)
-        state = values.new_zeros(directions, max(step_sizes, default=0), dim)
-        for step in _steps(step_sizes):
-            state = state[:, : step.stop - step.start]
-            from_states[:, step].baddbmm_(state, units.mT)
-            gates[:, step].sigmoid_()
-            c[:, step].addcmul_(r[:, step], n[:, step]).tanh_()
-            state = torch.lerp(c[:, step], state, z[:, step], out=states[:, step])
-        ctx.step_sizes = step_sizes
-        ctx.save_for_backward(inputs, weights_ih, units, rows, order, buffer, states)
+        h = values.new_zeros(directions, max(sizes, default=0), dim)
+        steps = zip(*(_steps(sizes, kind) for kind in (inputs, gates, states)), strict=True)
+        for x, gate, after in steps:
+            h = h[:, : x.shape[1]]
+            n, r, z, c = gate.chunk(4, -1)
+            torch.bmm(x, weights.mT, out=gate[..., dim:])
+            n.zero_()
+            gate[..., : 3 * dim].baddbmm_(h, units.mT)
+            gate[..., dim : 3 * dim].sigmoid_()
+            c.addcmul_(r, n).tanh_()
+            h = torch.lerp(c, h, z, out=after)
+        ctx.sizes = sizes
+        ctx.save_for_backward(inputs, weights, units, gates, states, rows, order)
         return states.flatten(0, 1).index_select(0, rows).view(len(values), directions * dim)
 
     @staticmethod
     @once_differentiable
-    @custom_bwd(device_type="cpu")
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of the vectors, both stacks of weights and the biases."""
-        inputs, weights_ih, units, rows, order, buffer, states = ctx.saved_tensors
-        directions, _, dim = states.shape
-        of_states = gradient.reshape(-1, dim).index_select(0, order).view_as(states)
-        n, r, z, c = buffer.split(dim, -1)
-        of_buffer = torch.empty_like(buffer)  # before σ and tanh
-        of_n, of_r, of_z, of_c = of_buffer.split(dim, -1)
-        from_states, from_inputs = of_buffer[..., : 3 * dim], of_buffer[..., dim:]
-        before = torch.zeros_like(states)
-        steps = _steps(ctx.step_sizes)
-        for last, step in reversed(list(zip([None, *steps], steps, strict=False))):
-            if last:
-                earlier = slice(last.start, last.start + step.stop - step.start)
-                before[:, step] = states[:, earlier]
-            of_state = of_states[:, step]
-            torch.sub(before[:, step], c[:, step], out=of_z[:, step]).mul_(of_state)
-            _sigmoid_backward(of_z[:, step], z[:, step], grad_input=of_z[:, step])
-            torch.addcmul(of_state, of_state, z[:, step], value=-1, out=of_c[:, step])
-            _tanh_backward(of_c[:, step], c[:, step], grad_input=of_c[:, step])
-            torch.mul(of_c[:, step], n[:, step], out=of_r[:, step])
-            _sigmoid_backward(of_r[:, step], r[:, step], grad_input=of_r[:, step])
-            torch.mul(of_c[:, step], r[:, step], out=of_n[:, step])
-            if last:
-                of_earlier = of_states[:, earlier].addcmul_(of_state, z[:, step])
-                of_earlier.baddbmm_(from_states[:, step], units)
+        inputs, weights, units, gates, states, rows, order = ctx.saved_tensors
+        sizes, (directions, _, dim) = ctx.sizes, states.shape
+        of_packed = gradient.reshape(-1, dim).index_select(0, order).view_as(states)
+        of_inputs = torch.empty_like(inputs) if ctx.needs_input_grad[0] else None
+        of_weights, of_units = torch.zeros_like(weights), torch.zeros_like(units)
+        first = states.new_zeros(directions, max(sizes, default=0), dim)
+        before = [first, *_steps(sizes, states)]
+        of_states = [torch.zeros_like(first), *_steps(sizes, of_packed)]
+        xs, of_xs, steps = (_steps(sizes, kind) for kind in (inputs, of_inputs, gates))
+        scratch = states.new_empty(directions, first.shape[1], 4 * dim)
+        for t in reversed(range(len(sizes))):
+            of_gate = scratch[:, : sizes[t]]  # before σ and tanh
+            (n, r, z, c), h = steps[t].chunk(4, -1), before[t][:, : sizes[t]]
+            (of_n, of_r, of_z, of_c), of_after = of_gate.chunk(4, -1), of_states[t + 1]
+            torch.sub(h, c, out=of_z).mul_(of_after)
+            _sigmoid_backward(of_z, z, grad_input=of_z)
+            torch.addcmul(of_after, of_after, z, value=-1, out=of_c)
+            _tanh_backward(of_c, c, grad_input=of_c)
+            torch.mul(of_c, n, out=of_r)
+            _sigmoid_backward(of_r, r, grad_input=of_r)
+            torch.mul(of_c, r, out=of_n)
+            through_state, through_input = of_gate[..., : 3 * dim], of_gate[..., dim:]
+            of_h = of_states[t][:, : sizes[t]].addcmul_(of_after, z)
+            of_h.baddbmm_(through_state, units)
+            of_units.baddbmm_(through_state.mT, h)
+            of_weights.baddbmm_(through_input.mT, xs[t])
+            if of_inputs is not None:
+                torch.bmm(through_input, weights, out=of_xs[t])
         of_values = None
-        if ctx.needs_input_grad[0]:
-            of_inputs = torch.bmm(from_inputs, weights_ih).flatten(0, 1).index_select(0, rows)
-            of_values = of_inputs.unflatten(0, (-1, directions)).sum(1)
-        of_weights_ih = torch.bmm(from_inputs.mT, inputs)
-        of_weights_hh = torch.bmm(from_states.mT, before).roll(-dim, 1)
-        return of_values, of_weights_ih, of_weights_hh, from_inputs.sum(1), None, None
+        if of_inputs is not None:
+            of_ones = of_inputs.flatten(0, 1).index_select(0, rows)
+            of_values = of_ones.view(-1, directions, of_ones.shape[1]).sum(1)[:, :-1]
+        of_weights_ih, of_biases = of_weights[..., :-1], of_weights[..., -1]
+        return of_values, of_weights_ih, of_units.roll(-dim, 1), of_biases, None, None
 
 
-def _steps(step_sizes: list[int]) -> list[slice]:
-    return [slice(*ends) for ends in pairwise(accumulate(step_sizes, initial=0))]
+def _steps(sizes: list[int], packed: Tensor | None) -> tuple[Tensor, ...]:
+    return () if packed is None else torch.split(packed, sizes, 1)
