@@ -76,33 +76,32 @@ class GRU(nn.Module):
         The backward states of `BiGRU` are in reading order: each is that after the last element of
         its segment up to its own.
         """
-        places, step_sizes = packed_places(lengths)
-        if values.device.type == "cpu":
-            return self._recurrence(values, lengths, places, step_sizes)
-        return self._library(values, places, step_sizes)
-
-    def _recurrence(
-        self, values: Tensor, lengths: Tensor, places: Tensor, step_sizes: Tensor
-    ) -> Tensor:
-        if self.bidirectional:  # what one direction reads first, the other reads last
-            ids = segment_ids(lengths)
-            ends = (2 * segment_starts(lengths) + lengths - 1)[ids]
-            opposite = ends - torch.arange(len(ids))
-            both = torch.stack([places, places[opposite]], 1)
-        else:
-            both = places.unsqueeze(1)
+        places, sizes = packed_places(lengths)
+        if not self.runs_here(values):
+            return self._library_states(values, places, sizes)
+        by_direction = [places]
+        if self.bidirectional:  # an element is read when the one opposite in its segment is
+            ends = 2 * segment_starts(lengths) + lengths - 1
+            by_direction.append(places[ends[segment_ids(lengths)] - torch.arange(len(places))])
         weights = [torch.stack(kind) for kind in zip(*self.gru.all_weights, strict=True)][:3]
         values = values.to(weights[0].dtype)  # under autocast they may be shorter numbers
-        states: Tensor = Recurrence.apply(values, *weights, both, step_sizes.tolist())  # type: ignore[no-untyped-call]
+        states: Tensor = Recurrence.apply(  # type: ignore[no-untyped-call]
+            values, *weights, torch.stack(by_direction, 1), sizes.tolist()
+        )
         return states
 
-    def _library(self, values: Tensor, places: Tensor, step_sizes: Tensor) -> Tensor:
+    @staticmethod
+    def runs_here(values: Tensor) -> bool:
+        """Whether `Recurrence` is faster for these vectors than PyTorch's own layer."""
+        return values.device.type == "cpu"
+
+    def _library_states(self, values: Tensor, places: Tensor, sizes: Tensor) -> Tensor:
         if not len(values):  # PyTorch refuses to run over nothing; one step keeps the gradients
-            one = places.new_zeros(1), step_sizes.new_ones(1)
-            return self._library(F.pad(values, (0, 0, 0, 1)), *one)[:0]
+            one = F.pad(values, (0, 0, 0, 1)), places.new_zeros(1), sizes.new_ones(1)
+            return self._library_states(*one)[:0]
         order = torch.empty_like(places)
         order[places] = torch.arange(len(places), device=places.device)
-        packed = PackedSequence(values.index_select(0, order), step_sizes.cpu())
+        packed = PackedSequence(values.index_select(0, order), sizes.cpu())
         states: PackedSequence = self.gru(packed)[0]
         return states.data.index_select(0, places)
 

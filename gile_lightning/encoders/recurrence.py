@@ -16,6 +16,9 @@ _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 
+ROWS = 512
+
+
 class Recurrence(torch.autograd.Function):
     """States of gated recurrent units in D directions over packed segments.
 
@@ -55,62 +58,76 @@ class Recurrence(torch.autograd.Function):
         inputs = ones.index_select(0, order // directions).view(directions, *ones.shape)
         weights = torch.cat([weights_ih, biases.unsqueeze(-1)], -1)
         units = weights_hh.roll(dim, 1)  # rows for n, then r, then z
-        gates = values.new_empty(directions, len(values), 4 * dim)
-        states = values.new_empty(directions, len(values), dim)
+        buffers = [values.new_empty(directions, len(values), k * dim) for k in (4, 1, 1)]
+        gates, before, states = buffers
         h = values.new_zeros(directions, max(sizes, default=0), dim)
-        steps = zip(*(_steps(sizes, kind) for kind in (inputs, gates, states)), strict=True)
-        for x, gate, after in steps:
-            h = h[:, : x.shape[1]]
-            n, r, z, c = gate.chunk(4, -1)
-            torch.bmm(x, weights.mT, out=gate[..., dim:])
-            n.zero_()
-            gate[..., : 3 * dim].baddbmm_(h, units.mT)
-            gate[..., dim : 3 * dim].sigmoid_()
-            c.addcmul_(r, n).tanh_()
-            h = torch.lerp(c, h, z, out=after)
+        for run, x, *of_run in _runs(sizes, inputs, *buffers):
+            torch.bmm(x, weights.mT, out=of_run[0][..., dim:])
+            of_run[0][..., :dim] = 0
+            for gate, last, after in _steps(run, *of_run):
+                last.copy_(h[:, : last.shape[1]])
+                n, r, z, c = gate.chunk(4, -1)
+                gate[..., : 3 * dim].baddbmm_(last, units.mT)
+                gate[..., dim : 3 * dim].sigmoid_()
+                c.addcmul_(r, n).tanh_()
+                h = torch.lerp(c, last, z, out=after)
         ctx.sizes = sizes
-        ctx.save_for_backward(inputs, weights, units, gates, states, rows, order)
+        ctx.save_for_backward(inputs, weights, units, gates, before, rows, order)
         return states.flatten(0, 1).index_select(0, rows).view(len(values), directions * dim)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of the vectors, both stacks of weights and the biases."""
-        inputs, weights, units, gates, states, rows, order = ctx.saved_tensors
-        sizes, (directions, _, dim) = ctx.sizes, states.shape
-        of_packed = gradient.reshape(-1, dim).index_select(0, order).view_as(states)
-        of_inputs = torch.empty_like(inputs) if ctx.needs_input_grad[0] else None
+        inputs, weights, units, gates, before, rows, order = ctx.saved_tensors
+        directions, _, dim = before.shape
+        of_states = gradient.reshape(-1, dim).index_select(0, order).view_as(before)
+        of_inputs = torch.empty_like(inputs) if ctx.needs_input_grad[0] else inputs
         of_weights, of_units = torch.zeros_like(weights), torch.zeros_like(units)
-        first = states.new_zeros(directions, max(sizes, default=0), dim)
-        before = [first, *_steps(sizes, states)]
-        of_states = [torch.zeros_like(first), *_steps(sizes, of_packed)]
-        xs, of_xs, steps = (_steps(sizes, kind) for kind in (inputs, of_inputs, gates))
-        scratch = states.new_empty(directions, first.shape[1], 4 * dim)
-        for t in reversed(range(len(sizes))):
-            of_gate = scratch[:, : sizes[t]]  # before σ and tanh
-            (n, r, z, c), h = steps[t].chunk(4, -1), before[t][:, : sizes[t]]
-            (of_n, of_r, of_z, of_c), of_after = of_gate.chunk(4, -1), of_states[t + 1]
-            torch.sub(h, c, out=of_z).mul_(of_after)
-            _sigmoid_backward(of_z, z, grad_input=of_z)
-            torch.addcmul(of_after, of_after, z, value=-1, out=of_c)
-            _tanh_backward(of_c, c, grad_input=of_c)
-            torch.mul(of_c, n, out=of_r)
-            _sigmoid_backward(of_r, r, grad_input=of_r)
-            torch.mul(of_c, r, out=of_n)
-            through_state, through_input = of_gate[..., : 3 * dim], of_gate[..., dim:]
-            of_h = of_states[t][:, : sizes[t]].addcmul_(of_after, z)
-            of_h.baddbmm_(through_state, units)
-            of_units.baddbmm_(through_state.mT, h)
-            of_weights.baddbmm_(through_input.mT, xs[t])
-            if of_inputs is not None:
-                torch.bmm(through_input, weights, out=of_xs[t])
+        of_last = before.new_zeros(directions, 0, dim)
+        runs = _runs(ctx.sizes, inputs, of_inputs, before, gates, of_states)
+        for run, x, of_x, *of_run in reversed(runs):
+            of_gates = before.new_empty(directions, x.shape[1], 4 * dim)  # before σ and tanh
+            for last, gate, of_after, of_gate in reversed(_steps(run, *of_run, of_gates)):
+                of_after[:, : of_last.shape[1]] += of_last  # of those that went on
+                n, r, z, c = gate.chunk(4, -1)
+                of_n, of_r, of_z, of_c = of_gate.chunk(4, -1)
+                torch.sub(last, c, out=of_z).mul_(of_after)
+                _sigmoid_backward(of_z, z, grad_input=of_z)
+                torch.addcmul(of_after, of_after, z, value=-1, out=of_c)
+                _tanh_backward(of_c, c, grad_input=of_c)
+                torch.mul(of_c, n, out=of_r)
+                _sigmoid_backward(of_r, r, grad_input=of_r)
+                torch.mul(of_c, r, out=of_n)
+                of_last = (of_after * z).baddbmm_(of_gate[..., : 3 * dim], units)
+            of_units.baddbmm_(of_gates[..., : 3 * dim].mT, of_run[0])
+            of_weights.baddbmm_(of_gates[..., dim:].mT, x)
+            if ctx.needs_input_grad[0]:
+                torch.bmm(of_gates[..., dim:], weights, out=of_x)
         of_values = None
-        if of_inputs is not None:
+        if ctx.needs_input_grad[0]:
             of_ones = of_inputs.flatten(0, 1).index_select(0, rows)
             of_values = of_ones.view(-1, directions, of_ones.shape[1]).sum(1)[:, :-1]
         of_weights_ih, of_biases = of_weights[..., :-1], of_weights[..., -1]
         return of_values, of_weights_ih, of_units.roll(-dim, 1), of_biases, None, None
 
 
-def _steps(sizes: list[int], packed: Tensor | None) -> tuple[Tensor, ...]:
-    return () if packed is None else torch.split(packed, sizes, 1)
+def _steps(sizes: list[int], *packed: Tensor) -> list[tuple[Tensor, ...]]:
+    """Cut packed buffers [D, N, ...] into steps of the given sizes."""
+    return list(zip(*(torch.split(buffer, sizes, 1) for buffer in packed), strict=True))
+
+
+def _runs(sizes: list[int], *packed: Tensor) -> list[tuple[Any, ...]]:
+    """Cut packed buffers [D, N, ...] into runs of steps, each after the sizes of its steps.
+
+    A run has some `ROWS` elements: enough for one product to be worth its call, few enough for the
+    processor's cache.
+    """
+    runs: list[list[int]] = []
+    for size in sizes:
+        if runs and sum(runs[-1]) + size <= ROWS:
+            runs[-1].append(size)
+        else:
+            runs.append([size])
+    parts = _steps([sum(run) for run in runs], *packed)
+    return [(run, *part) for run, part in zip(runs, parts, strict=True)]
