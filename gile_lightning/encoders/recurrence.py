@@ -15,8 +15,8 @@ from torch.autograd.function import once_differentiable
 _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
-
 ROWS = 512
+"""How many elements one product of the inputs, or of the gradients of the weights, is over."""
 
 
 class Recurrence(torch.autograd.Function):
@@ -120,8 +120,8 @@ def _steps(sizes: list[int], *packed: Tensor) -> list[tuple[Tensor, ...]]:
 def _runs(sizes: list[int], *packed: Tensor) -> list[tuple[Any, ...]]:
     """Cut packed buffers [D, N, ...] into runs of steps, each after the sizes of its steps.
 
-    A run has some `ROWS` elements: enough for one product to be worth its call, few enough for the
-    processor's cache.
+    A run is one step or has at most `ROWS` elements: enough for a product to be worth its call, few
+    enough for the processor's cache.
     """
     runs: list[list[int]] = []
     for size in sizes:
