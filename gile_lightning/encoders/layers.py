@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from gile_lightning.data.ragged import segment_ids, segment_starts
+from gile_lightning.encoders.recurrence import Recurrence
 from gile_lightning.errors import positive
 
 
@@ -78,13 +79,32 @@ class GRU(nn.Module):
         The backward states of `BiGRU` are in reading order: each is that after the last element of
         its segment up to its own.
         """
+        places, sizes = packed_places(lengths)
+        if not self.runs_here(values):
+            return self._library_states(values, places, sizes)
+        by_direction = [places]
+        if self.bidirectional:  # an element is read when the one opposite in its segment is
+            ends = 2 * segment_starts(lengths) + lengths - 1
+            by_direction.append(places[ends[segment_ids(lengths)] - torch.arange(len(places))])
+        weights = [torch.stack(kind) for kind in zip(*self.gru.all_weights, strict=True)][:3]
+        values = values.to(weights[0].dtype)  # under autocast they may be shorter numbers
+        states: Tensor = Recurrence.apply(  # type: ignore[no-untyped-call]
+            values, *weights, torch.stack(by_direction, 1), sizes.tolist()
+        )
+        return states
+
+    @staticmethod
+    def runs_here(values: Tensor) -> bool:
+        """Whether `Recurrence` is faster for these vectors than PyTorch's own layer."""
+        return values.device.type == "cpu"
+
+    def _library_states(self, values: Tensor, places: Tensor, sizes: Tensor) -> Tensor:
         if not len(values):  # PyTorch refuses to run over nothing; one step keeps the gradients
-            none: Tensor = self(F.pad(values, (0, 0, 0, 1)), lengths.new_ones(1))[:0]
-            return none
-        places, step_sizes = packed_places(lengths)
+            one = F.pad(values, (0, 0, 0, 1)), places.new_zeros(1), sizes.new_ones(1)
+            return self._library_states(*one)[:0]
         order = torch.empty_like(places)
         order[places] = torch.arange(len(places), device=places.device)
-        packed = PackedSequence(values.index_select(0, order), step_sizes.cpu())
+        packed = PackedSequence(values.index_select(0, order), sizes.cpu())
         states: PackedSequence = self.gru(packed)[0]
         return states.data.index_select(0, places)
 
