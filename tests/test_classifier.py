@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from sklearn.metrics import f1_score
 from torch import nn
 
+from gile_lightning import base
 from gile_lightning.classifier import STATE, TextClassifier
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
@@ -19,6 +20,7 @@ from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.encoders import HAN, WAN, Dense, Mean, WordEmbedding
 from gile_lightning.errors import InputError
+from gile_lightning.optimizers import LazyAdam
 from gile_lightning.outputs import GILE, Linear
 from gile_lightning.sampling import AllLabels
 
@@ -269,6 +271,32 @@ def test_f1_is_of_all_documents(output, without_positive):
 def test_threshold_that_is_no_probability(threshold):
     with pytest.raises(InputError, match=f"model.threshold is {threshold:g}; a probability"):
         TextClassifier(**PARTS, threshold=threshold)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (10, 5), (7, 1_000)])
+def test_slabs_of_documents_and_scores_change_no_metric(monkeypatch, sizes):
+    """A label set of any size is scored and ranked in parts that fit into memory."""
+
+    def scores():
+        torch.manual_seed(1)
+        model = TextClassifier(**PARTS)
+        run(model, TwoLanguages(), "test")
+        return model.by_language
+
+    whole = scores()
+    monkeypatch.setattr(base, "SCORES", sizes[0])
+    monkeypatch.setattr(base, "RANKED", sizes[1])
+    for name, sets in scores().items():
+        for key, values in sets.items():
+            assert values == pytest.approx(whole[name][key], abs=1e-6, nan_ok=True)
+
+
+def test_sparse_gradients_need_an_optimizer_that_takes_them():
+    sparse = partial(WordEmbedding, dim=6, sparse=True)
+    adam = partial(torch.optim.Adam, lr=0.01)
+    with pytest.raises(InputError, match="LazyAdam, or --model"):
+        TextClassifier(embedding=sparse, optimizer=adam).check()
+    TextClassifier(embedding=sparse, optimizer=LazyAdam).check()
 
 
 # --- sharing ---

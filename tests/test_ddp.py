@@ -30,14 +30,20 @@ class Record(lightning.Callback):
             file.write(json.dumps([trainer.current_epoch, number, seen]) + "\n")
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
+SPARSE = (
+    *("--config", runs.CONFIG.with_name("fast.yaml"), "--model.embedding.dim", 20),
+    *("--trainer.gradient_clip_val", 1.0),
+)
+
+
+@pytest.fixture(scope="module", params=[(), SPARSE], ids=["dense gradients", "sparse gradients"])
+def run(request, tmp_path_factory):
     """The working directory of a run without --output."""
     directory = tmp_path_factory.mktemp("ddp")
     runs.trained()  # encodes the corpus
     record = json.dumps([{"class_path": "test_ddp.Record"}])
     devices = ("--trainer.devices", 2, "--trainer.strategy", "ddp", "--trainer.callbacks", record)
-    arguments = runs.arguments(None, *devices, epochs=EPOCHS)
+    arguments = runs.arguments(None, *devices, *request.param, epochs=EPOCHS)
     paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     done = subprocess.run(
         [sys.executable, "-m", "gile_lightning.fit", *arguments],

@@ -115,3 +115,20 @@ def test_crashed_while_gradients_are_gathered(tmp_path, cache):
         )
     fit.main([*arguments(outputs[1], cache), *gathering, "--ckpt_path", "last"])
     assert_same(*map(outcome, outputs))
+
+
+def test_sparse_gradients_are_resumed_exactly(tmp_path, cache):
+    """The state of LazyAdam goes on where it was, with clipping and gathered gradients too."""
+    sparse = [
+        *("--config", str(CONFIG.with_name("fast.yaml")), "--model.embedding.dim", "20"),
+        *("--trainer.gradient_clip_val", "0.5", "--trainer.accumulate_grad_batches", "2"),
+    ]
+    outputs = [tmp_path / name for name in ("unbroken", "crashed")]
+    fit.main([*arguments(outputs[0], cache), *sparse])
+    crash = {"class_path": "crash.Crash", "init_args": {"step": 2, "batch": 4}}
+    with pytest.raises(RuntimeError, match="crash"):
+        fit.main(
+            [*arguments(outputs[1], cache), *sparse, "--trainer.callbacks", json.dumps([crash])]
+        )
+    fit.main([*arguments(outputs[1], cache), *sparse, "--ckpt_path", "last"])
+    assert_same(*map(outcome, outputs))

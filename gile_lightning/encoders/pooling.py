@@ -168,7 +168,7 @@ class AttentionPooling(nn.Module):
 
     def forward(self, states: Tensor, lengths: Tensor, ids: Tensor | None = None) -> Tensor:
         """Pool states of segments of the given lengths [S] to [S, dim]; see `segment_sum`."""
-        scores = self.scores(states)
+        scores = self.scores(states).to(states.dtype)  # under autocast they may differ
         pooled: Tensor = Attend.apply(states, scores, lengths, ids)  # type: ignore[no-untyped-call]
         return pooled
 
