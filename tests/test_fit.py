@@ -191,11 +191,13 @@ def test_no_epoch_tests_the_model_as_it_is(tmp_path):
 
 @pytest.mark.parametrize("path", sorted(runs.CONFIG.parent.glob("*.yaml")), ids=lambda p: p.stem)
 def test_every_shipped_configuration_parses(path):
-    done = runs.call(fit.main, "--config", path, "--print_config")
+    shipped = yaml.safe_load(path.read_text())
+    below = () if "data" in shipped else ("--config", runs.CONFIG)  # one that is laid over others
+    done = runs.call(fit.main, *below, "--config", path, "--print_config")
     assert done.status == 0
-    printed, shipped = yaml.safe_load(done.printed), yaml.safe_load(path.read_text())
+    printed = yaml.safe_load(done.printed)
     assert set(shipped) <= set(printed)
-    for key, value in shipped["data"]["init_args"].items():
+    for key, value in shipped.get("data", {}).get("init_args", {}).items():
         assert printed["data"]["init_args"][key] == value
 
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gile_lightning.data.folder import Folder
+from gile_lightning.data.ragged import RaggedBatch, batch_from_arrow
 from gile_lightning.data.rows import COLUMNS, Rows
 from gile_lightning.data.shards import SPLITS
 
@@ -122,9 +123,9 @@ class Blocks(Rows):
         """
         return self._by_window(generator.integers(len(self), size=size), generator)
 
-    def tables(self, batches: Iterable[NDArray[np.int64]]) -> Generator[pa.Table, None, None]:
+    def batches(self, numbers: Iterable[NDArray[np.int64]]) -> Generator[RaggedBatch, None, None]:
         """Gather one batch after the other from the window held; a thread fetches the next."""
-        windows = _windows((self._stored(rows) for rows in batches), self.size)
+        windows = _windows((self._stored(rows) for rows in numbers), self.size)
         starts = np.zeros(len(self.places), dtype=np.int64)  # of the blocks held, in the table
         held: dict[int, pa.Table] = {}
         with ThreadPoolExecutor(1, "blocks") as thread:
@@ -140,7 +141,8 @@ class Blocks(Rows):
                 for block, end in zip(held, accumulate(map(len, held.values())), strict=True):
                     starts[block] = end - len(held[block])
                 for rows in gathered:
-                    yield table.take(pa.array(starts[rows // self.size] + rows % self.size))
+                    places = starts[rows // self.size] + rows % self.size
+                    yield batch_from_arrow(table.take(pa.array(places)))
 
     def _stored(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         return rows if self.chosen is None else self.chosen[rows]

@@ -9,7 +9,7 @@ import torch
 from datasets import Dataset
 from numpy.typing import NDArray
 
-from gile_lightning.data.ragged import RaggedBatch, batch_from_arrow
+from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.data.rows import MappedRows, Rows
 from gile_lightning.errors import InputError, positive
 
@@ -107,15 +107,14 @@ class RaggedLoader:
         order = self.order()
         self._start = 0
         places = (self.indices(order, step) for step in range(start, steps))
-        with closing(self.rows.tables(places)) as tables:
-            for step, table in enumerate(tables, start):
+        with closing(self.rows.batches(places)) as batches:
+            for step, batch in enumerate(batches, start):
                 # before the yield: after the last one nothing is ever run
                 if step + 1 == steps:
                     self.epoch = epoch + 1
                     self._next = (epoch + 1, 0)
                 else:
                     self._next = (epoch, step + 1)
-                batch = batch_from_arrow(table)
                 rows = torch.from_numpy(self.indices(order, step))
                 yield {self.language: batch._replace(rows=rows)}
 

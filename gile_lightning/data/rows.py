@@ -5,8 +5,12 @@ from collections.abc import Generator, Iterable
 
 import numpy as np
 import pyarrow as pa
+import torch
 from datasets import Dataset
 from numpy.typing import NDArray
+from torch import Tensor
+
+from gile_lightning.data.ragged import RaggedBatch, batch_from_arrow
 
 COLUMNS = ["words", "sentence_lengths", "labels"]
 
@@ -27,8 +31,8 @@ class Rows(ABC):
         """Return ``size`` documents drawn with replacement."""
 
     @abstractmethod
-    def tables(self, batches: Iterable[NDArray[np.int64]]) -> Generator[pa.Table, None, None]:
-        """Read one batch after the other, each with the columns `COLUMNS`."""
+    def batches(self, numbers: Iterable[NDArray[np.int64]]) -> Generator[RaggedBatch, None, None]:
+        """Read one batch after the other, each of the documents of these numbers."""
 
 
 class MappedRows(Rows):
@@ -52,7 +56,39 @@ class MappedRows(Rows):
         """Return ``size`` documents drawn with replacement."""
         return generator.integers(len(self), size=size)
 
-    def tables(self, batches: Iterable[NDArray[np.int64]]) -> Generator[pa.Table, None, None]:
+    def batches(self, numbers: Iterable[NDArray[np.int64]]) -> Generator[RaggedBatch, None, None]:
         """Gather one batch after the other."""
-        for rows in batches:
-            yield self.dataset[rows]
+        if self.dataset._indices is not None:  # a selection: documents lie anywhere
+            yield from (batch_from_arrow(self.dataset[rows]) for rows in numbers)
+            return
+        columns = [_Lists(self.dataset.data.column(name)) for name in COLUMNS]
+        for rows in numbers:
+            parts = [column.take(rows) for column in columns]
+            (words, _), (sentence_lengths, document_lengths), (label_ids, label_counts) = parts
+            yield RaggedBatch(
+                words, sentence_lengths.long(), document_lengths, label_ids.long(), label_counts
+            )
+
+
+class _Lists:
+    """A list column as flat values and offsets, shard by shard.
+
+    Gathering lists is one slice each; Arrow and `datasets` build a table of every row first, which
+    takes several times as long.
+    """
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        chunks = column.chunks
+        self.starts = np.cumsum([0, *map(len, chunks[:-1])])  # the first list of each shard
+        self.shards = [(chunk.offsets.to_numpy(), chunk.values.to_numpy()) for chunk in chunks]
+
+    def take(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Return the values of some lists, one after the other, and how many each has."""
+        of_rows = np.searchsorted(self.starts, rows, side="right") - 1
+        places = zip(of_rows.tolist(), (rows - self.starts[of_rows]).tolist(), strict=True)
+        lists = [np.empty(0, np.int32)]
+        for shard, place in places:
+            offsets, values = self.shards[shard]
+            lists.append(values[offsets[place] : offsets[place + 1]])
+        lengths = np.fromiter(map(len, lists[1:]), np.int64, len(rows))
+        return torch.from_numpy(np.concatenate(lists)), torch.from_numpy(lengths)

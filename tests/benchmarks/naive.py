@@ -18,7 +18,7 @@ class NaiveGILE(nn.Module):
     def __init__(self, vocabulary: int, dim: int, joint_dim: int) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocabulary + 1, dim, padding_idx=0)
-        nn.init.uniform_(self.embedding.weight, -0.05, 0.05)
+        nn.init.uniform_(self.embedding.weight[1:], -0.05, 0.05)
         self.dense = nn.Linear(dim, dim)
         self.hidden = nn.Linear(dim, dim)
         self.score = nn.Linear(dim, 1)
@@ -34,9 +34,8 @@ class NaiveGILE(nn.Module):
         scores = self.score(self.hidden(states).relu()).squeeze(-1)
         weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
         documents = self.norm((weights.unsqueeze(-1) * states).sum(1))
-        label_mask = (label_words > 0).unsqueeze(-1)
-        sums = (self.embedding(label_words) * label_mask).sum(2)
-        labels = self.norm(sums / label_mask.sum(2))
+        sums = self.embedding(label_words).sum(2)  # the vector of id 0 is zeros
+        labels = self.norm(sums / (label_words > 0).sum(2, keepdim=True))
         joint_labels = self.label_projection(labels).relu()
         joint_documents = self.document_projection(documents).relu()
         logits: Tensor = self.unit(joint_labels * joint_documents.unsqueeze(1)).squeeze(-1)

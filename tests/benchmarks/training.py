@@ -61,10 +61,10 @@ def ours(workload: Workload, batches: list[RaggedBatch], **parts: object):
     return step
 
 
-def naive(workload: Workload, batches: list[RaggedBatch]):
+def naive(workload: Workload, batches: list[RaggedBatch], fused: bool | None = None):
     """A training step of the naive port, sampling included."""
     model = NaiveGILE(workload.vocabulary, workload.dim, workload.joint_dim)
-    optimizer = torch.optim.Adam(model.parameters())
+    optimizer = torch.optim.Adam(model.parameters(), fused=fused)
     texts = pad(workload.label_texts.words, workload.label_texts.sentence_lengths, LABEL_WORDS)
     slots = int(RATE * workload.labels)
 
@@ -156,6 +156,7 @@ def measure(rounds: int = 5, steps: int = 4) -> list[dict[str, object]]:
     kim_batches = list(kim.batches(steps))
     makers = {
         "naive port": partial(naive, workload, batches),
+        "naive port, fused Adam": partial(naive, workload, batches, fused=True),
         "dense Adam, labels drawn per document": partial(ours, workload, batches),
         "LazyAdam, labels drawn per document": partial(ours, workload, batches, **SPARSE),
         "LazyAdam, one draw per batch": partial(ours, workload, batches, **SHARED),
