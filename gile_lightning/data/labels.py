@@ -17,6 +17,8 @@ class LabelSet:
         texts: the text that describes each label.
         frequencies: training documents per label; 0 for an unseen label.
         documents: training documents that the frequencies were counted over; 0 if unknown.
+        ids: the ids of the names.
+        seen: how many labels occur in training; they have the ids 0 to seen - 1.
     """
 
     names: list[str]
@@ -24,19 +26,16 @@ class LabelSet:
     frequencies: list[int]
     documents: int = field(default=0, compare=False)  # checkpoints may lack it
     ids: dict[str, int] = field(init=False, repr=False, compare=False)
+    seen: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "seen", sum(frequency > 0 for frequency in self.frequencies))
         object.__setattr__(self, "ids", {name: i for i, name in enumerate(self.names)})
         if not len(self.ids) == len(self.names) == len(self.texts) == len(self.frequencies):
             raise InputError("a label set needs unique names, and one text and frequency for each")
 
     def __len__(self) -> int:
         return len(self.names)
-
-    @property
-    def seen(self) -> int:
-        """How many labels occur in training; they have the ids 0 to seen - 1."""
-        return sum(frequency > 0 for frequency in self.frequencies)
 
     @classmethod
     def from_counts(

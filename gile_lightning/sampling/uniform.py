@@ -97,10 +97,30 @@ class SharedUniformLabels(LabelSampler):
         """Draw labels for the batch; see `LabelSampler`."""
         rows, columns = positives(label_ids, label_counts)
         count = max(1, round(self.rate * label_count))
-        drawn = torch.randperm(label_count, generator=generator, device=label_ids.device)[:count]
+        drawn = _distinct(count, label_count, generator)
         labels, position = torch.unique(torch.cat([columns, drawn]), return_inverse=True)
         targets = scatter_pairs(rows, position[: len(rows)], len(label_counts), len(labels))
         return LabelSample(labels, targets, torch.ones_like(targets))
+
+
+def _distinct(count: int, total: int, generator: torch.Generator) -> Tensor:
+    """Draw ``count`` distinct ids below ``total``, in any order, without a pass over all of them.
+
+    The first distinct ones among draws with replacement are draws without replacement.
+    """
+    if 4 * count > total:
+        return torch.randperm(total, generator=generator, device=generator.device)[:count]
+    drawn = torch.empty(0, dtype=torch.long, device=generator.device)
+    while True:
+        size = (2 * count + 64,)
+        more = torch.randint(total, size, generator=generator, device=generator.device)
+        drawn = torch.cat([drawn, more])
+        ids, inverse = torch.unique(drawn, return_inverse=True)
+        if len(ids) >= count:
+            place = torch.arange(len(drawn), device=drawn.device)
+            first = torch.full_like(ids, len(drawn)).scatter_reduce_(0, inverse, place, "amin")
+            chosen: Tensor = ids[first.topk(count, largest=False).indices]
+            return chosen
 
 
 def check_rate(rate: float | None) -> None:

@@ -92,6 +92,8 @@ class History(lightning.Callback):
         self._before = (self.waited, self.stepped)
         if stepped:
             row["train/data_wait"] = waited / stepped
+            for logger in trainer.loggers:
+                logger.log_metrics({"train/data_wait": waited / stepped}, trainer.global_step)
         row |= {k: float(v) for k, v in trainer.callback_metrics.items()}
         self.rows.append(row)
         if trainer.is_global_zero:

@@ -6,7 +6,7 @@ import torch
 
 from gile_lightning.errors import InputError
 from gile_lightning.sampling import SharedUniformLabels, UniformLabels
-from gile_lightning.sampling.uniform import _labels_before
+from gile_lightning.sampling.uniform import _distinct, _labels_before
 
 
 def batch(documents):
@@ -130,3 +130,16 @@ def test_shared_draw_is_uniform():
         counts[SharedUniformLabels(0.3)(*batch([[4], []]), 10, generator(seed)).labels] += 1
     assert counts[4] == 1_000
     assert_uniform(counts[[label for label in range(10) if label != 4]])
+
+
+@pytest.mark.parametrize(("count", "total"), [(1, 40), (9, 40), (10, 41), (11, 40), (40, 40)])
+def test_shared_draws_are_without_replacement_and_uniform(count, total):
+    """Every label equally often, and every pair of labels: few of many, and most of them."""
+    drawn = [_distinct(count, total, generator(seed)).tolist() for seed in range(2_000)]
+    assert all(len(set(ids)) == count and set(ids) <= set(range(total)) for ids in drawn)
+    singles = torch.tensor(drawn).flatten().bincount(minlength=total)
+    # of draws without replacement the counts vary less than the chi-square test allows
+    assert_uniform(singles)
+    if count > 8:
+        with_first = torch.tensor([ids for ids in drawn if 0 in ids]).flatten().bincount()[1:]
+        assert_uniform(with_first)

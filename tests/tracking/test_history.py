@@ -21,7 +21,11 @@ def trainer(epoch=0, step=0, rank=0, processes=1, **metrics):
         callback_metrics={k.replace("_", "/", 1): torch.tensor(v) for k, v in metrics.items()},
         is_global_zero=rank == 0,
         world_size=processes,
+        loggers=[SimpleNamespace(log_metrics=lambda values, step: LOGGED.append((values, step)))],
     )
+
+
+LOGGED = []
 
 
 @pytest.fixture
@@ -82,6 +86,7 @@ def test_share_of_waiting_leaves_validation_and_checkpoints_out(tmp_path, clock)
     assert callback.data_wait == 3.5 / 10
     callback.on_train_epoch_end(trainer(1, 5), None)
     assert [row["train/data_wait"] for row in read(callback.path)] == ["0.375", "0.25"]
+    assert LOGGED[-2:] == [({"train/data_wait": 0.375}, 4), ({"train/data_wait": 0.25}, 5)]
 
 
 def test_older_checkpoint_says_nothing_of_waiting(tmp_path, clock):
