@@ -25,7 +25,7 @@ STATE = "gile_lightning"  # the key of our own part of a checkpoint
 NEW: Mapping[str, Any] = {}  # the state of a model that is not from a checkpoint
 
 SCORES = 2**26  # of documents and labels at a time: 256 MB in float32, whatever the label set
-RANKED = 2**22  # of these, ranked at a time: the metrics take several times the memory
+RANKED = 2**22  # of these, ranked at a time; copies of them are sorted
 
 LOGGED = (
     "ranking_loss",

@@ -102,7 +102,8 @@ class TextClassifier(Classifier):
         if vectors is not None and not Path(vectors).is_file():
             raise InputError(f"{vectors}: no such file (model.embedding.vectors)")
         self._optimizer([nn.Parameter(torch.zeros(1))])
-        if getattr(embedding, "sparse", False) and (reason := refusal(self.given["optimizer"])):
+        sparse = getattr(embedding, "sparse", False) and embedding.weight.requires_grad
+        if sparse and (reason := refusal(self.given["optimizer"])):
             raise InputError(
                 f"model.optimizer cannot take the sparse gradient of the embedding ({reason}): set "
                 "--model.optimizer gile_lightning.optimizers.LazyAdam, or --model.embedding.sparse "
@@ -208,7 +209,19 @@ class TextClassifier(Classifier):
     # --- training ---
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        """Make the optimizer of all trainable parameters."""
+        """Make the optimizer of all trainable parameters.
+
+        Raises:
+            InputError: its settings are wrong, or gradients are sparse and GPUs exchange them.
+        """
+        sparse = any(getattr(part, "sparse", False) for part in self.scorers.modules())
+        distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
+        if sparse and distributed and torch.distributed.get_backend() == "nccl":
+            raise InputError(
+                "NCCL, with which several GPUs exchange gradients, knows no sparse ones: set "
+                "--model.embedding.sparse false, or the strategy "
+                "lightning.pytorch.strategies.DDPStrategy with process_group_backend: gloo"
+            )
         return self._optimizer([p for p in self.parameters() if p.requires_grad])
 
     def _optimizer(self, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:

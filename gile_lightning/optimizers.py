@@ -1,5 +1,6 @@
 """Sparse gradients: Adam for embeddings of which a batch touches a few rows, and clipping."""
 
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
@@ -59,7 +60,8 @@ class LazyAdam(torch.optim.Adam):
                     sparse.append((parameter, gradient))
                     parameter.grad = None  # Adam refuses it
         try:
-            super().step()
+            # not as a step of its own, with hooks
+            inspect.unwrap(torch.optim.Adam.step)(self)
         finally:
             for parameter, gradient in sparse:
                 parameter.grad = gradient
@@ -134,12 +136,13 @@ def clip_gradients(
                 values.append(parameter.grad.values())
             else:
                 values.append(parameter.grad)
+    if algorithm == "value":
+        for value in values:
+            value.clamp_(-limit, limit)
+        return
     factor = (limit / (get_total_norm(values) + 1e-6)).clamp(max=1)
     for value in values:
-        if algorithm == "value":
-            value.clamp_(-limit, limit)
-        else:
-            value.mul_(factor)
+        value.mul_(factor)
 
 
 def refusal(optimizer: Callable[[list[nn.Parameter]], torch.optim.Optimizer]) -> str | None:
@@ -149,6 +152,6 @@ def refusal(optimizer: Callable[[list[nn.Parameter]], torch.optim.Optimizer]) ->
     parameters[1].grad = torch.zeros(1, 1).to_sparse(1)
     try:
         optimizer(parameters).step()
-    except RuntimeError as error:
+    except (RuntimeError, TypeError) as error:
         return str(error)
     return None

@@ -184,6 +184,7 @@ class Predictor:
     def _score(self, documents: Texts) -> Tensor:
         return self.classifier.score(self.name, documents, self._projected)
 
+    @torch.no_grad()
     def label_vectors(self) -> Any:
         """Return the current labels as the model prepares them: [K, d_j] for GILE."""
         projected = self._projected

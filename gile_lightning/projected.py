@@ -1,6 +1,6 @@
 """Labels prepared for scoring any number of documents, in bounded memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import torch
 from torch import Tensor
@@ -24,31 +24,29 @@ class ProjectedLabels:
         labels: their number K.
     """
 
-    def __init__(self, output: OutputLayer, vectors: Iterator[Tensor], labels: int) -> None:
+    def __init__(self, output: OutputLayer, vectors: Iterable[Tensor], labels: int) -> None:
         self.output = output
         self.labels = labels
-        self._table: Tensor | None = None
         self.projected = True  # what is kept: the projections, or the label vectors
         start = 0
-        for slab in vectors:
-            part = output.project_labels(slab)
-            if self._table is None:
+        for slab in vectors:  # of no labels, there is an empty one
+            part = output.project_labels(slab) if self.projected else slab
+            if not start:
                 dim, vector_dim = (x.numel() // max(1, len(x)) for x in (part, slab))
                 self.projected = dim * labels <= KEPT or dim <= vector_dim
-                like = part if self.projected else slab
-                self._table = like.new_empty(labels, *like.shape[1:])
-            stop = start + len(slab)
-            self._table[start:stop] = part if self.projected else slab
-            start = stop
+                part = part if self.projected else slab
+                self._table = part.new_empty(labels, *part.shape[1:])
+            self._table[start : start + len(part)] = part
+            start += len(part)
 
     def __len__(self) -> int:
         return self.labels
 
     def slabs(self) -> Iterator[Tensor]:
         """Yield the projections of all labels, in order: everything at once, or slab by slab."""
-        if self._table is not None and self.projected:
+        if self.projected:
             yield self._table
-        elif self._table is not None:
+        else:
             yield from map(self.output.project_labels, torch.split(self._table, SLAB))
 
     def all(self) -> Tensor:
@@ -57,14 +55,13 @@ class ProjectedLabels:
 
     def score(self, documents: Tensor) -> Tensor:
         """Score document vectors [B, d_h] against the labels: logits [B, K]."""
-        logits = None
+        if self.projected:
+            return self.output.score(documents, self._table)
         start = 0
         for slab in self.slabs():
             scores = self.output.score(documents, slab)
-            if len(slab) == self.labels:
-                return scores
-            if logits is None:
+            if not start:
                 logits = scores.new_empty(len(documents), self.labels)
             logits[:, start : start + len(slab)] = scores
             start += len(slab)
-        return documents.new_empty(len(documents), 0) if logits is None else logits
+        return logits

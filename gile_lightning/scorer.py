@@ -168,9 +168,8 @@ def project_all(scorer: Scorer, labels: LabelTexts, seen: int) -> ProjectedLabel
     These are all the labels, or only those seen in training where the output layer knows no
     others.
     """
-    device = labels.words.device
-    if not scorer.output.scores_unseen:
-        return ProjectedLabels(scorer.output, iter([torch.arange(seen, device=device)]), seen)
-    slabs = torch.split(torch.arange(len(labels), device=device), SLAB)
-    vectors = (scorer.encode_labels(labels.take(ids)) for ids in slabs)
-    return ProjectedLabels(scorer.output, vectors, len(labels))
+    by_text = scorer.output.scores_unseen
+    ids = torch.arange(len(labels) if by_text else seen, device=labels.words.device)
+    slabs = torch.split(ids, SLAB)
+    vectors = (scorer.encode_labels(labels.take(some)) for some in slabs) if by_text else slabs
+    return ProjectedLabels(scorer.output, vectors, len(ids))

@@ -297,6 +297,18 @@ def test_sparse_gradients_need_an_optimizer_that_takes_them():
     with pytest.raises(InputError, match="LazyAdam, or --model"):
         TextClassifier(embedding=sparse, optimizer=adam).check()
     TextClassifier(embedding=sparse, optimizer=LazyAdam).check()
+    frozen = partial(WordEmbedding, dim=6, sparse=True, trainable=False)
+    TextClassifier(embedding=frozen, optimizer=adam).check()
+
+
+def test_sparse_gradients_between_gpus(monkeypatch):
+    model = TextClassifier(embedding=partial(WordEmbedding, sparse=True), optimizer=LazyAdam)
+    model.attach(TwoLanguages())
+    model.configure_optimizers()
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_backend", lambda: "nccl")
+    with pytest.raises(InputError, match=r"NCCL.*--model\.embedding\.sparse false"):
+        model.configure_optimizers()
 
 
 # --- sharing ---

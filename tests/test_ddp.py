@@ -10,6 +10,7 @@ from pathlib import Path
 import lightning
 import pytest
 import runs
+import torch
 
 from gile_lightning import evaluate
 from gile_lightning.data import BioASQ
@@ -28,6 +29,10 @@ class Record(lightning.Callback):
         with open(f"rank-{trainer.global_rank}.jsonl", "a") as file:
             seen = [document.tolist() for document in words]
             file.write(json.dumps([trainer.current_epoch, number, seen]) + "\n")
+
+    def on_train_end(self, trainer, module) -> None:
+        weights = torch.cat([p.detach().double().flatten() for p in module.parameters()])
+        torch.save(weights, f"rank-{trainer.global_rank}.pt")
 
 
 SPARSE = (
@@ -77,6 +82,11 @@ def test_every_document_once_per_epoch(run):
         assert max(map(len, batches)) <= runs.DATA["batch_size"]
         orders.append(seen)
     assert orders[0] != orders[1]
+
+
+def test_processes_have_the_same_weights(run):
+    weights = [torch.load(run / f"rank-{rank}.pt") for rank in (0, 1)]
+    assert torch.equal(*weights)
 
 
 def test_scores_of_one_process(run):

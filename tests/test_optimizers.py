@@ -147,9 +147,24 @@ def test_clipping_by_norm_is_that_of_the_dense_gradients(limit):
 
 def test_clipping_by_value():
     table = nn.Parameter(torch.zeros(ROWS, DIM))
-    table.grad = sparse([4, 4], torch.tensor([[0.3, -0.2, 0.1], [0.3, -0.3, 0.1]]))
-    clip_gradients([table], 0.4, "value")
+    table.grad = sparse([4, 4, 2], torch.tensor([[0.3, -0.2, 0.1], [0.3, -0.3, 0.1], [-9, 1, 0]]))
+    dense = nn.Parameter(torch.zeros(3))
+    dense.grad = torch.tensor([-0.7, 0.2, 0.5])
+    clip_gradients([table, dense], 0.4, "value")
     torch.testing.assert_close(table.grad.to_dense()[4], torch.tensor([0.4, -0.4, 0.2]))
+    torch.testing.assert_close(table.grad.to_dense()[2], torch.tensor([-0.4, 0.4, 0.0]))
+    torch.testing.assert_close(dense.grad, torch.tensor([-0.4, 0.2, 0.4]))
+
+
+def test_hooks_run_once_a_step():
+    torch.optim.Adam([nn.Parameter(torch.zeros(1))])  # which hooks the steps of Adam itself
+    table, dense = nn.Parameter(random(ROWS, DIM)), nn.Parameter(random(4))
+    optimizer = LazyAdam([table, dense])
+    called = []
+    optimizer.register_step_post_hook(lambda *args: called.append(1))
+    table.grad, dense.grad = sparse([1], torch.ones(1, DIM)), torch.ones(4)
+    optimizer.step()
+    assert called == [1]
 
 
 @pytest.mark.parametrize(
@@ -159,6 +174,7 @@ def test_clipping_by_value():
         (torch.optim.SGD, True),
         (torch.optim.Adam, False),  # dense alone
         (torch.optim.SparseAdam, False),  # sparse alone
+        (torch.optim.LBFGS, False),  # needs a closure
     ],
 )
 def test_which_optimizers_take_both(optimizer, able):

@@ -7,6 +7,7 @@ import torch
 
 import gile_lightning
 from gile_lightning import predictor as predictor_module
+from gile_lightning import projected as projected_module
 from gile_lightning.classifier import TextClassifier
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
@@ -44,6 +45,14 @@ def test_slabs_of_documents_change_nothing(predictor, monkeypatch, scores):
     whole = predictor.predict(texts, top_k=4)
     monkeypatch.setattr(predictor_module, "SCORES", scores)  # one document at a time, or two
     assert names(predictor.predict(texts, top_k=4)) == names(whole)
+
+
+def test_label_vectors_of_a_label_set_too_large_to_keep(predictor, monkeypatch):
+    whole = predictor.label_vectors()
+    monkeypatch.setattr(projected_module, "KEPT", 0)
+    fresh = Predictor(predictor.classifier)
+    assert not fresh.label_vectors().requires_grad
+    torch.testing.assert_close(fresh.label_vectors(), whole)
 
 
 def test_label_vectors_are_what_documents_are_scored_against(predictor):

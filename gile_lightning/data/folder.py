@@ -50,7 +50,7 @@ class Folder:
     """
 
     def __init__(self, url: str) -> None:
-        self.url = url.rstrip("/")
+        self.url = url if url.endswith("://") else url.rstrip("/")
         check_protocol(url)
         with self._explained():
             self.files, path = url_to_fs(self.url)
@@ -93,7 +93,9 @@ class Folder:
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
         """Open a file for reading."""
-        with self._explained(), self.files.open(self.path(name), "rb") as file:
+        with self._explained():
+            opened = self.files.open(self.path(name), "rb")
+        with opened as file:
             yield file
 
     def copy(self, file: Path) -> None:

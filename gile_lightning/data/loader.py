@@ -15,7 +15,7 @@ from gile_lightning.errors import InputError, positive
 
 
 class RaggedLoader:
-    """Iterates over encoded documents in ragged batches, one Arrow gather each.
+    """Iterates over encoded documents in ragged batches, each gathered at once.
 
     An epoch visits every document exactly once over all processes. Its order is a permutation
     drawn from (seed, epoch) if ``shuffle``, else that of the documents. The order is cut into

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -51,6 +52,8 @@ def local_cache(cache_dir: str | Path | None) -> Path:
     """Return the folder of a cache, for what cannot lie elsewhere: the default one for a URL."""
     if not cache_dir or is_url(cache_dir):
         return default_cache()
+    if re.match(r"\w\w+:/", str(cache_dir)):  # what pathlib makes of a URL
+        raise InputError(f"cache_dir is the path {cache_dir}: give a URL as a string, not a Path")
     return Path(cache_dir).expanduser()
 
 
@@ -384,4 +387,6 @@ class DocumentDataModule(TextDataModule):
         if self.remote_cache is None:
             return Folder(str(self.directory_of_shards()))
         # the shards are others than local ones, to which a URL may lead too
-        return Folder(f"{self.remote_cache.rstrip('/')}/{self.fingerprint()}-blocks")
+        url = self.remote_cache
+        url = url if url.endswith("://") else f"{url.rstrip('/')}/"
+        return Folder(f"{url}{self.fingerprint()}-blocks")

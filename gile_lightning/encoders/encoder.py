@@ -94,28 +94,35 @@ def _outline(encoder: Encoder, names: tuple[str, ...]) -> dict[str, str]:
     return outline
 
 
-def word_states(
-    layer: nn.Module, table: Tensor, words: Tensor, lengths: Tensor
-) -> tuple[Tensor, Tensor | None]:
-    """Return the states that a layer makes of words, for a pooling.
+def pool_words(
+    layer: nn.Module, pooling: nn.Module, table: Tensor, words: Tensor, lengths: Tensor
+) -> Tensor:
+    """Make states of words with a layer, and one vector of each segment's states with a pooling.
 
     A pointwise layer makes the same state of a word wherever it stands, so it is run once for
     each distinct word: a third to a half of the words of a batch.
 
     Args:
         layer: see `layers`.
+        pooling: see `pooling`.
         table: the word vectors [V, d].
         words: word ids [N].
         lengths: of the segments of words [S].
 
     Returns:
-        The states [N, n] and None, or those of the distinct words [U, n] and which of them stands
-        at each place [N].
+        The segments' vectors [S, n].
     """
+    pooled: Tensor
     if not getattr(layer, "pointwise", False):
-        return layer(F.embedding(words, table), lengths), None
+        pooled = pooling(layer(F.embedding(words, table), lengths), lengths)
+        return pooled
     known, ids = distinct(words, len(table))
-    return layer(table.index_select(0, known), torch.ones_like(known)), ids
+    states = layer(table.index_select(0, known), torch.ones_like(known))
+    if getattr(pooling, "takes_ids", False):
+        pooled = pooling(states, lengths, ids)
+    else:
+        pooled = pooling(states.index_select(0, ids), lengths)
+    return pooled
 
 
 def document_words(sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from gile_lightning.data.ragged import Texts
-from gile_lightning.encoders.encoder import Encoder, document_words, word_states
+from gile_lightning.encoders.encoder import Encoder, document_words, pool_words
 from gile_lightning.encoders.layers import Dense
 from gile_lightning.encoders.pooling import AttentionPooling, AveragePooling
 
@@ -42,18 +42,16 @@ class HAN(Encoder):
     def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
         """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, output_dim]."""
         lengths, counts = _without_empty(sentence_lengths, document_lengths)
-        return self._documents(self.word_layer(words, lengths), None, lengths, counts)
+        sentences = self.word_pooling(self.word_layer(words, lengths), lengths)
+        return self._documents(sentences, counts)
 
     def encode(self, table: Tensor, texts: Texts) -> Tensor:
         """Encode word ids, whose vectors are in a table [V, d]."""
         lengths, counts = _without_empty(texts.sentence_lengths, texts.document_lengths)
-        states, ids = word_states(self.word_layer, table, texts.words, lengths)
-        return self._documents(states, ids, lengths, counts)
+        sentences = pool_words(self.word_layer, self.word_pooling, table, texts.words, lengths)
+        return self._documents(sentences, counts)
 
-    def _documents(
-        self, states: Tensor, ids: Tensor | None, lengths: Tensor, counts: Tensor
-    ) -> Tensor:
-        sentences = self.word_pooling(states, lengths, ids)
+    def _documents(self, sentences: Tensor, counts: Tensor) -> Tensor:
         documents: Tensor = self.sentence_pooling(self.sentence_layer(sentences, counts), counts)
         return documents
 

@@ -89,7 +89,11 @@ class GRU(nn.Module):
         weights = [torch.stack(kind) for kind in zip(*self.gru.all_weights, strict=True)][:3]
         values = values.to(weights[0].dtype)  # under autocast they may be shorter numbers
         states: Tensor = Recurrence.apply(  # type: ignore[no-untyped-call]
-            values, *weights, torch.stack(by_direction, 1), sizes.tolist()
+            values,
+            *weights,
+            torch.stack(by_direction, 1),
+            sizes.tolist(),
+            torch.is_grad_enabled(),
         )
         return states
 

@@ -1,4 +1,9 @@
-"""From the states of a segment's words to one vector for the segment."""
+"""From the states of a segment's words to one vector for the segment.
+
+A pooling maps flat states [N, dim] of segments of the given lengths [S] to [S, dim]. One that
+`takes_ids` can also be given the states of distinct words [U, dim], and ids [N] that say which of
+them stands at each place.
+"""
 
 from typing import Any
 
@@ -120,7 +125,9 @@ class Attend(torch.autograd.Function):
         """Pool states with scores, [N, d] and [N] or [U, d] and [U] with ids [N], to [S, d]."""
         segments = segment_ids(lengths)
         of_places = scores if ids is None else scores.index_select(0, ids)
-        weights = segment_softmax(of_places, lengths, segments)
+        # in float32: a sum of bfloat16 stops growing at 256 words
+        precise = of_places.to(torch.promote_types(scores.dtype, torch.float))
+        weights = segment_softmax(precise, lengths, segments).to(states.dtype)
         pooled = segment_sum(states, lengths, weights, ids)
         ctx.save_for_backward(states, weights, segments, pooled, ids)
         return pooled
@@ -152,6 +159,8 @@ class AttentionPooling(nn.Module):
         dim: size of the states; also that of v.
     """
 
+    takes_ids = True
+
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.hidden = nn.Linear(dim, dim)
@@ -168,7 +177,7 @@ class AttentionPooling(nn.Module):
 
     def forward(self, states: Tensor, lengths: Tensor, ids: Tensor | None = None) -> Tensor:
         """Pool states of segments of the given lengths [S] to [S, dim]; see `segment_sum`."""
-        scores = self.scores(states).to(states.dtype)  # under autocast they may differ
+        scores = self.scores(states)
         pooled: Tensor = Attend.apply(states, scores, lengths, ids)  # type: ignore[no-untyped-call]
         return pooled
 
@@ -195,6 +204,8 @@ class AveragePooling(nn.Module):
     Args:
         dim: size of the states; not needed, but every pooling is given it.
     """
+
+    takes_ids = True
 
     def __init__(self, dim: int) -> None:
         super().__init__()

@@ -38,6 +38,7 @@ class Recurrence(torch.autograd.Function):
         biases: Tensor,
         places: Tensor,
         sizes: list[int],
+        keep: bool,
     ) -> Tensor:
         """Return the states [N, D dim] after vectors [N, d], both in reading order.
 
@@ -49,6 +50,7 @@ class Recurrence(torch.autograd.Function):
             biases: b, [D, 3 dim].
             places: where each vector is in the packed steps of each direction, [N, D].
             sizes: how many segments have a first element, a second one, ...
+            keep: whether the backward pass may come, which needs all gates.
         """
         directions, dim = weights_hh.shape[0], weights_hh.shape[2]
         rows = (places + len(places) * torch.arange(directions)).flatten()  # in packed [D, N]
@@ -58,10 +60,16 @@ class Recurrence(torch.autograd.Function):
         inputs = ones.index_select(0, order // directions).view(directions, *ones.shape)
         weights = torch.cat([weights_ih, biases.unsqueeze(-1)], -1)
         units = weights_hh.roll(dim, 1)  # rows for n, then r, then z
-        buffers = [values.new_empty(directions, len(values), k * dim) for k in (4, 1, 1)]
-        gates, before, states = buffers
+        states = values.new_empty(directions, len(values), dim)
+        # without a backward pass, every run overwrites the gates of the one before
+        kept = len(values) if keep else max([ROWS, *sizes])
+        gates, before = (values.new_empty(directions, kept, k * dim) for k in (4, 1))
         h = values.new_zeros(directions, max(sizes, default=0), dim)
-        for run, x, *of_run in _runs(sizes, inputs, *buffers):
+        start = 0
+        for run, x, of_states in _runs(sizes, inputs, states):
+            stop = start + x.shape[1]
+            of_run = gates[:, start:stop], before[:, start:stop], of_states
+            start = stop if keep else 0
             torch.bmm(x, weights.mT, out=of_run[0][..., dim:])
             of_run[0][..., :dim] = 0
             for gate, last, after in _steps(run, *of_run):
@@ -109,7 +117,7 @@ class Recurrence(torch.autograd.Function):
             of_ones = of_inputs.flatten(0, 1).index_select(0, rows)
             of_values = of_ones.view(-1, directions, of_ones.shape[1]).sum(1)[:, :-1]
         of_weights_ih, of_biases = of_weights[..., :-1], of_weights[..., -1]
-        return of_values, of_weights_ih, of_units.roll(-dim, 1), of_biases, None, None
+        return of_values, of_weights_ih, of_units.roll(-dim, 1), of_biases, None, None, None
 
 
 def _steps(sizes: list[int], *packed: Tensor) -> list[tuple[Tensor, ...]]:

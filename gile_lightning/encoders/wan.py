@@ -5,7 +5,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from gile_lightning.data.ragged import Texts
-from gile_lightning.encoders.encoder import Encoder, document_words, word_states
+from gile_lightning.encoders.encoder import Encoder, document_words, pool_words
 from gile_lightning.encoders.layers import Dense
 from gile_lightning.encoders.pooling import AttentionPooling
 
@@ -47,6 +47,4 @@ class WAN(Encoder):
     def encode(self, table: Tensor, texts: Texts) -> Tensor:
         """Encode word ids, whose vectors are in a table [V, d]."""
         lengths = document_words(texts.sentence_lengths, texts.document_lengths)
-        states, ids = word_states(self.layer, table, texts.words, lengths)
-        pooled: Tensor = self.pooling(states, lengths, ids)
-        return pooled
+        return pool_words(self.layer, self.pooling, table, texts.words, lengths)

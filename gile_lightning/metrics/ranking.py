@@ -21,8 +21,8 @@ def ranking_metrics(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> 
     section 4.1). Ties count as in scikit-learn: `label_ranking_loss` and
     `label_ranking_average_precision_score` give the same numbers row by row.
 
-    Scores are compared in their own precision. The working memory is twice that of the scores, so
-    pass large matrices in batches, of 128 documents for example.
+    Scores are compared in their own precision. They are copied once, in float32 or float64, so pass
+    large matrices in batches, of 128 documents for example.
 
     Args:
         scores: [B, K] floating point, higher is better; infinities are allowed.
@@ -76,7 +76,9 @@ def rank_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> R
     The scores of a row are sorted, without their columns, and the positives are looked up there by
     binary search. Columns matter only where a positive is tied with another label.
     """
+    # half precision, which NumPy does not know or sorts slowly; neither order nor ties change
     scores = scores.detach()
+    scores = scores.float() if scores.dtype in (torch.half, torch.bfloat16) else scores
     label_ids, label_counts = _checked(scores, label_ids, label_counts)
     (rows, columns), device = scores.shape, scores.device
     if not len(label_ids):
@@ -95,7 +97,6 @@ def rank_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> R
     positives[document, slot] = of_positives
 
     ascending = sort_rows(scores)
-    positives = positives.to(ascending.dtype)
     lower, lower_or_tied = (
         torch.searchsorted(ascending, positives, right=right)[document, slot]
         for right in (False, True)

@@ -1,4 +1,7 @@
-"""All benchmarks in one process, their tables and one JSON file: about a quarter of an hour.
+"""Training, evaluation, encoders, feeding, scaling in one process: tables and one JSON file.
+
+It takes about a quarter of an hour. Beside it are programs of their own for AiTextML, the memory of
+encoding, and micro-F1.
 
 python tests/benchmarks/report.py [--rounds 3] [--threads 2] [--only training ...] [--json FILE]
 """

@@ -1,7 +1,8 @@
 """Training steps of GILE-WAN at the paper's scale, beside a naive port of the authors' scheme.
 
 Vocabulary 528,156, d = 100, 26,104 labels, d_j = 500, 64 documents of 214 words, 0.3 % of the
-labels drawn. Before anything is timed, one step of the naive port and one of ours, from the same
+labels drawn. One draw per batch scores other pairs than draws per document: more of them, of fewer
+labels. Before anything is timed, one step of the naive port and one of ours, from the same
 weights and with the same labels, must give the same loss and the same weights.
 
 python tests/benchmarks/training.py [--rounds 5] [--threads 2] [--json FILE]
