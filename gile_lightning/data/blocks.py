@@ -21,6 +21,7 @@ from gile_lightning.data.folder import Folder
 from gile_lightning.data.ragged import RaggedBatch, batch_from_arrow
 from gile_lightning.data.rows import COLUMNS, Rows
 from gile_lightning.data.shards import SPLITS
+from gile_lightning.errors import InputError
 
 META = "meta.json"  # written last: without it a corpus is not complete
 INCOMPLETE = "incomplete"
@@ -157,8 +158,18 @@ class Blocks(Rows):
     def _fetch(self, blocks: Iterable[int]) -> dict[int, pa.Table]:
         numbers = sorted(blocks)
         contents = self.remote.read_ranges([self.places[number] for number in numbers])
-        parts = (pa.ipc.read_record_batch(pa.py_buffer(content), _SCHEMA) for content in contents)
-        return {n: pa.Table.from_batches([part]) for n, part in zip(numbers, parts, strict=True)}
+        return {n: self._read(n, content) for n, content in zip(numbers, contents, strict=True)}
+
+    def _read(self, number: int, content: bytes) -> pa.Table:
+        try:
+            block = pa.ipc.read_record_batch(pa.py_buffer(content), _SCHEMA)
+        except (pa.ArrowInvalid, OSError) as error:
+            name, start, _ = self.places[number]
+            raise InputError(
+                f"{self.remote.url}/{name}: broken at byte {start:,} ({error}); delete the folder "
+                "and prepare the corpus again"
+            ) from error
+        return pa.Table.from_batches([block])
 
 
 def _windows(

@@ -147,6 +147,14 @@ def test_files_are_arrow_streams(store, folder):
     assert pa.concat_tables(tables).equals(rows(0, 13).drop_columns("id"))
 
 
+def test_a_file_that_was_cut(store, folder):
+    documents = store(9, 4)
+    name, start, stop = documents.places[1]
+    folder.write(name, folder.read(name)[: stop - 8])
+    with pytest.raises(InputError, match=f"{name}: broken at byte {start:,}.*prepare"):
+        list(documents.batches([np.arange(13)]))
+
+
 # ---------------------------------------------------------------- the loader's guarantees
 
 
