@@ -16,13 +16,12 @@ from gile_lightning.errors import InputError, positive
 UNKNOWN = "UNK"
 NUMBER = "NUM"
 
-# possessive (++), which finds the same: nothing behind a run could be matched by giving some back
-_NUMBER = re.compile(r"\d++(?:[.,]\d++)*+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 # words (hyphenated ones stay whole), clitics ('s), single punctuation marks
-_TOKEN = re.compile(r"[^\W_]++(?:-[^\W_]++)*+|'[^\W_]++|[^\w\s]|_")
+_TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*|'[^\W_]+|[^\w\s]|_")
 # the same for ASCII, whose classes of characters are looked up faster
-_ASCII_NUMBER = re.compile(r"[0-9]++(?:[.,][0-9]++)*+")
-_ASCII_TOKEN = re.compile(r"[a-zA-Z0-9]++(?:-[a-zA-Z0-9]++)*+|'[a-zA-Z0-9]++|[^a-zA-Z0-9\s]")
+_ASCII_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
+_ASCII_TOKEN = re.compile(r"[a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*|'[a-zA-Z0-9]+|[^a-zA-Z0-9\s]")
 _CODE = re.compile(r"[a-z]{2,3}")
 _EDGES = re.compile(r"([\W_]*)(.*?)([\W_]*)$", re.DOTALL)
 _PUNCTUATION = str.maketrans(
