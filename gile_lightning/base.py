@@ -261,7 +261,7 @@ class Classifier(lightning.LightningModule, ABC):
             labels = len(self.languages[name].labels)
             for part in documents.split(max(1, SCORES // labels)):
                 logits = self.score(name, part.texts, self._projected[name])
-                if logits.isnan().any():
+                if logits.numel() and logits.amax().isnan():  # which the maximum propagates
                     raise InputError(
                         "the model's scores are not numbers: training diverged; lower the "
                         "learning rate (model.optimizer) and start again"
