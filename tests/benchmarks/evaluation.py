@@ -5,15 +5,12 @@ then ranked by the three ranking metrics, which must equal scikit-learn's, with 
 scores are raised for the documents' labels, by a normally distributed amount, so that these stand
 where a trained model puts them: average precision about a quarter.
 
-python tests/benchmarks/evaluation.py [--documents 512] [--rounds 3] [--threads 2] [--json FILE]
+python tests/benchmarks/report.py --only metrics evaluation
 """
-
-import argparse
-from pathlib import Path
 
 import numpy as np
 import torch
-from measuring import by_turns, machine, peak_memory, table, write
+from measuring import by_turns, peak_memory
 from sklearn.metrics import label_ranking_average_precision_score, label_ranking_loss
 from torch import Tensor
 from torchmetrics.functional.classification import (
@@ -146,27 +143,3 @@ def whole(labels: int, documents: int, rounds: int) -> dict[str, object]:
 def evaluations(rounds: int, documents: int = 512) -> list[dict[str, object]]:
     """Return the figures of whole evaluations, at the paper's labels and at a million."""
     return [whole(26_104, documents, rounds), whole(MILLION, min(documents, 64), rounds)]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=512)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    torch.manual_seed(0)
-    results = {
-        "machine": machine(),
-        "metrics": metrics(args.documents, args.rounds),
-        "evaluation": evaluations(args.rounds, args.documents),
-    }
-    print(results["machine"])
-    for key in ("metrics", "evaluation"):
-        print(table(results[key]), end="\n\n")
-    write(results, args.json)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,17 +2,15 @@
 
 The number of negatives stays at 78 (0.3 % of 26,104 labels), drawn per document or once per batch.
 
-python tests/benchmarks/scaling.py [--rounds 2] [--threads 2] [--json FILE]
+python tests/benchmarks/report.py --only scaling
 """
 
-import argparse
 import socket
 from functools import partial
-from pathlib import Path
 
 import torch
 import torch.distributed
-from measuring import by_turns, machine, table, write
+from measuring import by_turns
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from training import SPARSE, ours
@@ -110,21 +108,3 @@ def measure(rounds: int = 2) -> list[dict[str, object]]:
     """Return all curves."""
     rows = [point(key, value, rounds) for key, values in CURVES.items() for value in values]
     return rows + processes(rounds)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    torch.manual_seed(0)
-    results = {"machine": machine(), "scaling": measure(args.rounds)}
-    print(results["machine"])
-    print(table(results["scaling"]))
-    write(results, args.json)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,16 +5,14 @@ labels drawn. One draw per batch scores other pairs than draws per document: mor
 labels. Before anything is timed, one step of the naive port and one of ours, from the same
 weights and with the same labels, must give the same loss and the same weights.
 
-python tests/benchmarks/training.py [--rounds 5] [--threads 2] [--json FILE]
+python tests/benchmarks/report.py --only training
 """
 
-import argparse
 from functools import partial
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from measuring import by_turns, machine, peak_memory, table, write
+from measuring import by_turns, peak_memory
 from naive import LABEL_WORDS, WORDS, NaiveGILE, draw_slots, pad
 from torch import Tensor, nn
 from workload import NAME, Workload
@@ -183,21 +181,3 @@ def measure(rounds: int = 5, steps: int = 4) -> list[dict[str, object]]:
         }
         for name, taken in seconds.items()
     ]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    torch.manual_seed(0)
-    results = {"machine": machine(), "training": measure(args.rounds)}
-    print(results["machine"])
-    print(table(results["training"]))
-    write(results, args.json)
-
-
-if __name__ == "__main__":
-    main()
