@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -131,6 +132,27 @@ def distinct(ids: Tensor, size: int) -> tuple[Tensor, Tensor]:
     places = torch.empty_like(marks, dtype=torch.long)
     places[values] = torch.arange(len(values), device=ids.device)
     return values, places.index_select(0, ids)
+
+
+def sum_by_id(
+    values: Tensor, sources: Tensor, ids: Tensor, size: int, weights: Tensor | None = None
+) -> Tensor:
+    """Sum ``values[sources]`` [N, d], times weights [N], over the places with the same id.
+
+    Args:
+        values: vectors [S, d].
+        sources: which of them stands at each place [N].
+        ids: the ids of the places [N].
+        size: U, above all ids.
+        weights: factors [N].
+
+    Returns:
+        The sums by id [U, d].
+    """
+    order = ids.int().argsort()
+    starts = segment_starts(ids.bincount(minlength=size))
+    weights = None if weights is None else weights[order]
+    return F.embedding_bag(sources[order], values, starts, mode="sum", per_sample_weights=weights)
 
 
 def take_segments(values: Tensor, starts: Tensor, lengths: Tensor, ids: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from gile_lightning.data.ragged import segment_ids, segment_starts
+from gile_lightning.data.ragged import segment_ids, segment_starts, sum_by_id
 
 
 def segment_softmax(scores: Tensor, lengths: Tensor, ids: Tensor | None = None) -> Tensor:
@@ -85,27 +85,6 @@ class Sum(torch.autograd.Function):
             of_places = gradient.index_select(0, segments)
             of_weights = torch.linalg.vecdot(table.index_select(0, ids), of_places)
         return of_table, None, of_weights, None
-
-
-def sum_by_id(
-    values: Tensor, sources: Tensor, ids: Tensor, size: int, weights: Tensor | None = None
-) -> Tensor:
-    """Sum ``values[sources]`` [N, d], times weights [N], over the places with the same id.
-
-    Args:
-        values: vectors [S, d].
-        sources: which of them stands at each place [N].
-        ids: the ids of the places [N].
-        size: U, above all ids.
-        weights: factors [N].
-
-    Returns:
-        The sums by id [U, d].
-    """
-    order = ids.int().argsort()
-    starts = segment_starts(ids.bincount(minlength=size))
-    weights = None if weights is None else weights[order]
-    return F.embedding_bag(sources[order], values, starts, mode="sum", per_sample_weights=weights)
 
 
 class Attend(torch.autograd.Function):

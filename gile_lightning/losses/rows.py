@@ -1,8 +1,9 @@
 """Stochastic gradient steps that touch a few rows of a table of vectors."""
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+
+from gile_lightning.data.ragged import distinct, sum_by_id
 
 
 def add_to_rows(
@@ -29,12 +30,9 @@ def add_to_rows(
     if not len(ids):
         return
     # one sum per row: twice as fast as adding row by row
-    ids, order = ids.sort(stable=True)
-    rows, counts = torch.unique_consecutive(ids, return_counts=True)
-    sources = order if sources is None else sources[order]
-    weights = None if weights is None else weights[order]
-    starts = counts.cumsum(0) - counts
-    sums = F.embedding_bag(sources, values, starts, mode="sum", per_sample_weights=weights)
+    rows, places = distinct(ids, len(table))
+    sources = torch.arange(len(ids), device=ids.device) if sources is None else sources
+    sums = sum_by_id(values, sources, places, len(rows), weights)
     table.index_add_(0, rows, sums)
     if max_norm is not None:
         norms = torch.linalg.vector_norm(table.index_select(0, rows), dim=1)
