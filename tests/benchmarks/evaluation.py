@@ -80,6 +80,7 @@ def metrics(documents: int, rounds: int) -> list[dict[str, object]]:
         "ours": lambda _: ranked(scores, batch),
     }
     sizes = {"torchmetrics, two of the three": len(some)}
+    memory = {name: peak_memory(lambda run=run: run(0)) for name, run in programs.items()}
     seconds = by_turns(programs, rounds, 1)
     speeds = {name: sizes.get(name, documents) / taken for name, taken in seconds.items()}
     return [
@@ -88,6 +89,7 @@ def metrics(documents: int, rounds: int) -> list[dict[str, object]]:
             "documents/s": speed,
             "x scikit-learn": speed / speeds["scikit-learn"],
             "average precision": ours[1],
+            "peak MiB": memory[name],
         }
         for name, speed in speeds.items()
     ]

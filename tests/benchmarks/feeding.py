@@ -22,6 +22,7 @@ import fsspec
 import pyarrow
 import torch
 from fsspec.implementations.memory import MemoryFileSystem
+from measuring import peak_memory
 
 from gile_lightning import fit
 from gile_lightning.data import BioASQ
@@ -150,7 +151,7 @@ def measure(rounds: int, documents: int) -> dict[str, float]:
         ``batches`` and ``documents`` per second from local shards, ``torch_rows`` in documents per
         second and the ``ratio`` of the two; ``encoding_1`` and ``encoding_2`` (processes that
         split texts) in documents per second; ``remote_prefetched``, ``remote_waiting`` and
-        ``remote_ideal`` (no latency) in documents per second; ``data_wait``, a share.
+        ``remote_ideal`` (no latency) in documents per second; ``data_wait``, a share; ``batches_peak_mib``.
     """
     columns: dict[str, list[float]] = {}
 
@@ -180,6 +181,7 @@ def measure(rounds: int, documents: int) -> dict[str, float]:
             add("encoding_1", encoding(cache, documents, 1))
             add("encoding_2", encoding(cache, documents, 2))
         add("data_wait", data_wait(cache, min(documents, 4_000)))
+        add("batches_peak_mib", peak_memory(lambda: ragged(data)) or float("nan"))
     return {name: statistics.median(values) for name, values in columns.items()}
 
 

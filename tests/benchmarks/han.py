@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import torch
+from measuring import peak_memory
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -124,9 +125,17 @@ def compare(layer: type[nn.Module], batch_size: int, sizes: list[Tensor], rounds
                 start = time.perf_counter()
                 step(encoder, encode(*arguments[name != "ragged"]), upstream)
                 seconds[name][turn] += time.perf_counter() - start
+    memory = {
+        f"{name}, peak MiB": peak_memory(
+            lambda encode=encode, name=name: step(
+                encoder, encode(*pairs[0][name != "ragged"]), upstream
+            )
+        )
+        for name, encode in encoders.items()
+    }
     speeds = {name: len(sizes) / statistics.median(column) for name, column in seconds.items()}
     ratios = {name: speeds["ragged"] / speed for name, speed in speeds.items() if name != "ragged"}
-    return {**speeds, "ratios": ratios}
+    return {**speeds, "ratios": ratios, **memory}
 
 
 def measure(rounds: int, documents: int = 256) -> dict:

@@ -10,7 +10,7 @@ from functools import partial
 
 import torch
 import torch.distributed
-from measuring import by_turns
+from measuring import by_turns, peak_memory
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from training import SPARSE, ours
@@ -37,19 +37,26 @@ def point(key: str, value: int, rounds: int) -> dict[str, object]:
     layer = {"output": partial(GILE, joint_dim=workload.joint_dim)}
     per_document = {"sampler": UniformLabels(negatives=NEGATIVES), **layer}
     shared = {"sampler": SharedUniformLabels(min(1, NEGATIVES / workload.labels)), **layer}
-    seconds = by_turns(
-        {
-            "per document": ours(workload, batches, **SPARSE, **per_document),
-            "per batch": ours(workload, batches, **SPARSE, **shared),
-            "per batch, dense Adam": ours(workload, batches, **shared),
-        },
-        rounds,
-        STEPS,
-    )
+    programs = {
+        "per document": ours(workload, batches, **SPARSE, **per_document),
+        "per batch": ours(workload, batches, **SPARSE, **shared),
+        "per batch, dense Adam": ours(workload, batches, **shared),
+    }
+    seconds = by_turns(programs, rounds, STEPS)
+    memory = {
+        f"{name}, peak MiB": peak_memory(lambda step=step: step(0))
+        for name, step in programs.items()
+    }
     scorer = workload.model(**layer).scorer(NAME)
     speeds = {f"{name}, documents/s": workload.batch_size / s for name, s in seconds.items()}
     parameters = sum(p.numel() for p in scorer.output.parameters())
-    return {"size": key, "value": value, **speeds, "parameters of the output layer": parameters}
+    return {
+        "size": key,
+        "value": value,
+        **speeds,
+        **memory,
+        "parameters of the output layer": parameters,
+    }
 
 
 class Step(nn.Module):
