@@ -97,13 +97,12 @@ class TextClassifier(Classifier):
         with torch.device("meta"):
             languages = dict.fromkeys(names, nothing())
             scorers = build_scorers(self.given, languages, self.given["sharing"])
-        embedding = next(iter(scorers.values())).embedding
-        vectors = getattr(embedding, "vectors", None)
+        scorer = next(iter(scorers.values()))
+        vectors = getattr(scorer.embedding, "vectors", None)
         if vectors is not None and not Path(vectors).is_file():
             raise InputError(f"{vectors}: no such file (model.embedding.vectors)")
         self._optimizer([nn.Parameter(torch.zeros(1))])
-        sparse = getattr(embedding, "sparse", False) and embedding.weight.requires_grad
-        if sparse and (reason := refusal(self.given["optimizer"])):
+        if scorer.sparse and (reason := refusal(self.given["optimizer"])):
             raise InputError(
                 f"model.optimizer cannot take the sparse gradient of the embedding ({reason}): set "
                 "--model.optimizer gile_lightning.optimizers.LazyAdam, or --model.embedding.sparse "
@@ -214,7 +213,7 @@ class TextClassifier(Classifier):
         Raises:
             InputError: its settings are wrong, or gradients are sparse and GPUs exchange them.
         """
-        sparse = any(getattr(part, "sparse", False) for part in self.scorers.modules())
+        sparse = any(self.scorer(name).sparse for name in self.languages)
         distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
         if sparse and distributed and torch.distributed.get_backend() == "nccl":
             raise InputError(

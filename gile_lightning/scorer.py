@@ -60,6 +60,11 @@ class Scorer(nn.Module):
         vectors: Tensor = self.embedding.weight  # type: ignore[assignment]
         return vectors
 
+    @property
+    def sparse(self) -> bool:
+        """Whether training gives the word vectors a sparse gradient."""
+        return getattr(self.embedding, "sparse", False) and self.word_vectors.requires_grad
+
     def encode_documents(self, texts: Texts, table: Tensor | None = None) -> Tensor:
         """Encode documents as vectors [B, d_h]; their words are rows of the table, if given."""
         table = self.word_vectors if table is None else table

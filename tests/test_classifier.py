@@ -307,6 +307,9 @@ def test_sparse_gradients_between_gpus(monkeypatch):
     model.configure_optimizers()
     monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
     monkeypatch.setattr(torch.distributed, "get_backend", lambda: "nccl")
+    frozen = TextClassifier(embedding=partial(WordEmbedding, sparse=True, trainable=False))
+    frozen.attach(TwoLanguages())
+    frozen.configure_optimizers()
     with pytest.raises(InputError, match=r"NCCL.*--model\.embedding\.sparse false"):
         model.configure_optimizers()
 

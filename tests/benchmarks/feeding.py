@@ -151,7 +151,8 @@ def measure(rounds: int, documents: int) -> dict[str, float]:
         ``batches`` and ``documents`` per second from local shards, ``torch_rows`` in documents per
         second and the ``ratio`` of the two; ``encoding_1`` and ``encoding_2`` (processes that
         split texts) in documents per second; ``remote_prefetched``, ``remote_waiting`` and
-        ``remote_ideal`` (no latency) in documents per second; ``data_wait``, a share; ``batches_peak_mib``.
+        ``remote_ideal`` (no latency) in documents per second; ``data_wait``, a share;
+        ``batches_peak_mib``.
     """
     columns: dict[str, list[float]] = {}
 
