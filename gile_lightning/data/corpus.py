@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 import datasets
 
+from gile_lightning.data.cache import stamp
 from gile_lightning.data.lines import Record, read_records
-from gile_lightning.data.module import DocumentDataModule, stamp
+from gile_lightning.data.module import DocumentDataModule
 from gile_lightning.data.report import Skipped
 from gile_lightning.data.shards import SPLITS, Document
 from gile_lightning.errors import InputError, nearest

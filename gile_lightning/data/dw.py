@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from filelock import FileLock
 
+from gile_lightning.data.cache import local_cache
 from gile_lightning.data.corpus import Columns, Corpus
 from gile_lightning.data.lines import Record
-from gile_lightning.data.module import DocumentDataModule, local_cache
+from gile_lightning.data.module import DocumentDataModule
 from gile_lightning.data.multilingual import Multilingual
 from gile_lightning.data.released_articles import ReleasedArticles
 from gile_lightning.data.report import Skipped

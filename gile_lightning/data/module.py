@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import os
-import re
 import shutil
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,6 +17,7 @@ from torch import Tensor
 
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.blocks import INCOMPLETE, META, Blocks, move_to
+from gile_lightning.data.cache import local_cache, stamp
 from gile_lightning.data.encoding import EncodingSettings, encode
 from gile_lightning.data.folder import Folder, check_protocol, is_url
 from gile_lightning.data.language import Language
@@ -33,28 +32,6 @@ from gile_lightning.errors import InputError, positive
 
 FORMAT = 4  # of the encoded shards; raised when the same input would be encoded differently
 VECTORS = "vectors.npy"  # the word vectors that came with a corpus, beside its shards
-
-
-def stamp(path: Path) -> dict[str, Any]:
-    """Return the name, size and time that identify a file's content."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such file")
-    status = path.stat()
-    return {"file": str(path.resolve()), "bytes": status.st_size, "time": status.st_mtime_ns}
-
-
-def default_cache() -> Path:
-    """Return ``$XDG_CACHE_HOME/gile_lightning``, by default ``~/.cache/gile_lightning``."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "gile_lightning"
-
-
-def local_cache(cache_dir: str | Path | None) -> Path:
-    """Return the folder of a cache, for what cannot lie elsewhere: the default one for a URL."""
-    if not cache_dir or is_url(cache_dir):
-        return default_cache()
-    if re.match(r"\w\w+:/", str(cache_dir)):  # what pathlib makes of a URL
-        raise InputError(f"cache_dir is the path {cache_dir}: give a URL as a string, not a Path")
-    return Path(cache_dir).expanduser()
 
 
 class DocumentDataModule(TextDataModule):

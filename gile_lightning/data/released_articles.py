@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gile_lightning.data.module import DocumentDataModule, stamp
+from gile_lightning.data.cache import stamp
+from gile_lightning.data.module import DocumentDataModule
 from gile_lightning.data.report import Skipped
 from gile_lightning.data.shards import Document
 from gile_lightning.errors import InputError

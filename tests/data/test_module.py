@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from gile_lightning.data import Columns, Corpus, DocumentDataModule
+from gile_lightning.data.cache import default_cache
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
-from gile_lightning.data.module import default_cache
 from gile_lightning.data.shards import Document
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.errors import InputError
