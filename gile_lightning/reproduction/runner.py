@@ -1,35 +1,28 @@
 """Runs fits, each as a process of its own, several at a time."""
 
-import fcntl
 import json
-import os
-import signal
-import subprocess
-import sys
+import textwrap
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from gile_lightning import processes
 from gile_lightning.console import say
 from gile_lightning.errors import positive
-from gile_lightning.reproduction import guard
 from gile_lightning.reproduction.estimate import clock, estimate
 from gile_lightning.reproduction.grid import Fit
 
 DONE, RUNNING, FAILED, WAITING = "done", "running", "failed", "-"
 _CONFIG = "config.yaml"  # as `fit` writes it when a run begins
-_GRACE = 15.0  # seconds that a fit has to end when it is told to
 _PAUSE = 0.2  # seconds between two looks at the running fits
-_TAIL = 15  # lines of the log of a fit that failed
 
 
 @dataclass
 class _Running:
     fit: Fit
-    process: subprocess.Popen[bytes]
+    process: processes.Process
     lock: IO[str]
     slot: int
 
@@ -50,7 +43,7 @@ class Runner:
     program = ("-m", "gile_lightning.fit")
 
     def __init__(self, folder: Path, jobs: int | None = None, group: str = "") -> None:
-        cores, self.devices = _cores(), _devices()
+        cores, self.devices = processes.cores(), processes.devices()
         self.folder, self.group = folder, group
         self.jobs = len(self.devices) or cores if jobs is None else jobs
         positive(jobs=self.jobs)
@@ -118,7 +111,7 @@ class Runner:
             slots = set(range(self.jobs)) - {x.slot for x in self._running}
             if not slots:
                 break
-            lock = _lock(self.folder / f"{fit.key}.lock")
+            lock = processes.lock(self.folder / f"{fit.key}.lock")
             if lock is None:
                 self._elsewhere.add(fit.key)
                 continue
@@ -131,7 +124,7 @@ class Runner:
             self._running.append(_Running(fit, self._process(fit, lock, slot), lock, slot))
         return len(waiting) != known or self._elsewhere != before
 
-    def _process(self, fit: Fit, lock: IO[str], slot: int) -> subprocess.Popen[bytes]:
+    def _process(self, fit: Fit, lock: IO[str], slot: int) -> processes.Process:
         command = [*self.program, *fit.arguments[:2]]
         command += ["--trainer.enable_progress_bar", "false", *fit.arguments[2:]]
         command += ["--output", str(self.folder / fit.key)]
@@ -140,18 +133,7 @@ class Runner:
         environment = {"OMP_NUM_THREADS": str(self.threads), "WANDB_RUN_GROUP": self.group}
         if self.devices:
             environment["CUDA_VISIBLE_DEVICES"] = self.devices[slot % len(self.devices)]
-        with self._log(fit).open("ab") as log:
-            log.write(f"python {' '.join(command)}\n".encode())
-            log.flush()
-            return subprocess.Popen(
-                [sys.executable, guard.__file__, str(os.getpid()), *command],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, **environment},
-                process_group=0,  # Ctrl-C reaches this process alone, which stops the others
-                pass_fds=[lock.fileno()],
-            )
+        return processes.start(command, self._log(fit), environment, [lock])
 
     def _log(self, fit: Fit) -> Path:
         return self.folder / f"{fit.key}.log"
@@ -165,10 +147,8 @@ class Runner:
             self._say(f"[{done}/{len(fits)}] finished {fit} in {clock(metrics['seconds'])}", fits)
             return
         self.failed.add(fit.key)
-        lines = self._log(fit).read_text(encoding="utf-8", errors="replace").splitlines()
-        tail = "\n".join(f"  | {line}" for line in lines[-_TAIL:])
         say(f"failed: {fit} (status {ended.process.returncode}); {self._log(fit)} ends with")
-        say(tail)
+        say(textwrap.indent(processes.tail(self._log(fit)), "  | ", lambda line: True))
 
     def _say(self, text: str, fits: Sequence[Fit]) -> None:
         expected, _ = estimate(fits, self.seconds(fits))
@@ -181,43 +161,7 @@ class Runner:
 
     def _stop(self) -> None:
         """End what is running: fits go on from their newest checkpoints another time."""
-        deadline = time.monotonic() + _GRACE
+        processes.stop([running.process for running in self._running])
         for running in self._running:
-            _signal(running.process, signal.SIGTERM)
-        for running in self._running:
-            with suppress(subprocess.TimeoutExpired):
-                running.process.wait(max(0.0, deadline - time.monotonic()))
-            _signal(running.process, signal.SIGKILL)  # and what it has started itself
-            running.process.wait()
             running.lock.close()
         self._running.clear()
-
-
-def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, number)
-
-
-def _cores() -> int:
-    """Return the number of CPU cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-
-
-def _devices() -> list[str]:
-    """Return the names of the CUDA devices that this process may use."""
-    import torch
-
-    count = torch.cuda.device_count()
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return visible.split(",")[:count] if visible else list(map(str, range(count)))
-
-
-def _lock(path: Path) -> IO[str] | None:
-    """Lock a file until it is closed here and by the process that inherits it."""
-    file = path.open("a")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        return None
-    return file

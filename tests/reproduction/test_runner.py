@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gile_lightning import processes
 from gile_lightning.errors import InputError
 from gile_lightning.reproduction import runner as module
 from gile_lightning.reproduction.grid import Fit, Row
@@ -84,15 +85,15 @@ def test_a_failed_fit_is_reported_and_the_others_go_on(tmp_path, capsys):
 
 
 def test_threads_and_devices_are_shared_out(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_cores", lambda: 5)
-    monkeypatch.setattr(module, "_devices", lambda: ["4", "6"])
+    monkeypatch.setattr(processes, "cores", lambda: 5)
+    monkeypatch.setattr(processes, "devices", lambda: ["4", "6"])
     runner = Runner(tmp_path)
     assert (runner.jobs, runner.threads) == (2, 2)
     (tmp_path / "go").write_text("")
     runner.run(fits("wait", "wait"), lambda: None)
     found = {(tmp_path / key / "environment").read_text() for key in ("fit-0", "fit-1")}
     assert found == {"2 4", "2 6"}
-    monkeypatch.setattr(module, "_devices", list)
+    monkeypatch.setattr(processes, "devices", list)
     assert (Runner(tmp_path).jobs, Runner(tmp_path).threads) == (5, 1)
     with pytest.raises(InputError, match="jobs is 0"):
         Runner(tmp_path, 0)

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from gile_lightning.reproduction import guard
+from gile_lightning import guard
 
 
 def run(parent):
