@@ -85,17 +85,27 @@ class GileCLI(LightningCLI):
             default=1000,
             help="Training steps between two checkpoints within an epoch.",
         )
+        parser.add_argument(
+            "--test",
+            type=bool,
+            default=True,
+            help="Score the best checkpoint on the test documents after training.",
+        )
         parser.add_class_arguments(PlateauEarlyStopping, "early_stopping", instantiate=False)
         parser.add_class_arguments(RunLogger, "wandb", skip={"directory"}, instantiate=False)
+        self.add_sweep_arguments(parser)
+        parser.set_defaults({"model": {"class_path": "gile_lightning.classifier.TextClassifier"}})
+        parser.link_arguments("seed_everything", "model.init_args.seed", compute_fn=_seed)
+        parser.link_arguments("seed_everything", "data.init_args.seed", compute_fn=_seed)
+
+    def add_sweep_arguments(self, parser: LightningArgumentParser) -> None:
+        """Accept the section of `sweep`, which other commands leave alone."""
         parser.add_argument(
             "--sweep",
             type=dict | None,
             default=None,
-            help="Search space; not used by this command.",
+            help="What the command `sweep` does; not used by this one.",
         )
-        parser.set_defaults({"model": {"class_path": "gile_lightning.classifier.TextClassifier"}})
-        parser.link_arguments("seed_everything", "model.init_args.seed", compute_fn=_seed)
-        parser.link_arguments("seed_everything", "data.init_args.seed", compute_fn=_seed)
 
     def before_instantiate_classes(self) -> None:
         """Settle on the run folder before anything is made."""
@@ -175,13 +185,17 @@ class GileCLI(LightningCLI):
         )
         return trainer
 
-    def resolved(self) -> str:
-        """Return the whole configuration as YAML, without what belongs to this run alone."""
-        text = self.parser.dump(self.config, skip_none=False)
-        config = yaml.safe_load(text)
-        for key in ("config", "output", "ckpt_path"):
-            config.pop(key, None)
-        return yaml.safe_dump(config, sort_keys=False)
+    def resolved(self, config: Any = None) -> str:
+        """Return a whole configuration as YAML, without what belongs to this run alone.
+
+        Args:
+            config: what the parser has returned; by default for this command.
+        """
+        text = self.parser.dump(config or self.config, skip_none=False)
+        stored = yaml.safe_load(text)
+        for key in ("config", "output", "ckpt_path", "sweep"):
+            stored.pop(key, None)
+        return yaml.safe_dump(stored, sort_keys=False)
 
 
 def best_of(language: str) -> Path:

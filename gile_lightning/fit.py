@@ -90,29 +90,44 @@ def fit(cli: GileCLI) -> dict[str, Any]:
             f"{cli.resume}: the optimizer's state is that of another model; go on with the "
             f"configuration of that run ({CONFIG})"
         ) from error
-    best = output / BEST if (output / BEST).is_file() else None  # none without an epoch
     course = {  # before testing, which restores the callbacks as they were at the best epoch
+        **cli.history.best(cli.config.early_stopping.monitor, cli.config.early_stopping.mode),
         "documents_per_second": round(cli.history.documents_per_second, 1),
         "epochs": len(cli.history.rows),
     }
-    trainer.test(model, data, ckpt_path=best, verbose=False, weights_only=True)
-    by_language = model.by_language
-    own_epochs = _test_own_epochs(cli)
+    own_epochs = _test(cli) if cli.config.test else {}
     figures = {
         "parameters": count_parameters(model),
         "seconds": round(time.perf_counter() - start, 2),
         **course,
     }
-    model.by_language = by_language
-    metrics = flatten(model.results, by_language, own_epochs) | figures
-    say(table(model.results, figures, by_language, own_epochs))
+    tested = flatten(model.results, model.by_language, own_epochs) if cli.config.test else {}
+    metrics = tested | figures
+    if cli.config.test:
+        shown = {key: value for key, value in figures.items() if not key.startswith("val.")}
+        say(table(model.results, shown, model.by_language, own_epochs))
+    else:
+        say(", ".join(f"{key} {value:.6g}" for key, value in figures.items()))
     if trainer.is_global_zero:
         (output / "metrics.json").write_text(json.dumps(metrics, indent=1))
         if isinstance(trainer.logger, RunLogger):
             columns = ["labels", *COLUMNS.values()]
-            trainer.logger.log_results(metrics, columns, rows(model.results))
+            found = rows(model.results) if cli.config.test else []
+            trainer.logger.log_results(metrics, columns, found)
     say(f"run folder: {output}")
     return metrics
+
+
+def _test(cli: GileCLI) -> dict[str, Any]:
+    """Test the best checkpoint; returns the scores of languages at their own best epochs."""
+    model, trainer = cli.model, cli.trainer
+    best = cli.output / BEST
+    path = best if best.is_file() else None  # none without an epoch
+    trainer.test(model, cli.datamodule, ckpt_path=path, verbose=False, weights_only=True)
+    by_language = model.by_language
+    own_epochs = _test_own_epochs(cli)
+    model.by_language = by_language
+    return own_epochs
 
 
 def _test_own_epochs(cli: GileCLI) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """The course of a run: a table of epochs, documents per second, the wait for data."""
 
 import csv
+import math
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import lightning
 
@@ -98,6 +99,21 @@ class History(lightning.Callback):
         self.rows.append(row)
         if trainer.is_global_zero:
             write_csv(self.path, self.rows)
+
+    def best(self, monitor: str, mode: Literal["max", "min"]) -> dict[str, float]:
+        """Return the validation scores of the first epoch that is best, and its number.
+
+        Args:
+            monitor: what the best checkpoint is chosen by, such as ``val/average_precision``.
+            mode: whether high (max) or low (min) values of it are better.
+        """
+        sign = 1 if mode == "max" else -1
+        rows = [row for row in self.rows if not math.isnan(row.get(monitor, math.nan))]
+        if not rows:
+            return {}
+        row = max(rows, key=lambda row: sign * row[monitor])
+        scores = {k.replace("/", "."): v for k, v in row.items() if k.startswith("val/")}
+        return {"best_epoch": row["epoch"], **scores}
 
     def state_dict(self) -> dict[str, Any]:
         """Return the rows and counts."""

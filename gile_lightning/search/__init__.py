@@ -1,0 +1,1 @@
+"""Searches of settings: studies of many fits, judged by their validation scores."""

@@ -1,0 +1,96 @@
+"""What a sweep says while it goes on."""
+
+import time
+from collections import Counter
+from pathlib import Path
+
+import optuna
+from optuna.trial import FrozenTrial, TrialState
+
+from gile_lightning.console import say
+from gile_lightning.reproduction.estimate import clock
+from gile_lightning.search import study as studies
+from gile_lightning.search.storage import without_password
+from gile_lightning.search.study import OUTCOME
+from gile_lightning.search.worker import Plan
+
+
+class Progress:
+    """Tells of trials as they end: best value, how many there are, how long it will take.
+
+    Args:
+        study: the study.
+        plan: what this worker does.
+    """
+
+    def __init__(self, study: optuna.Study, plan: Plan) -> None:
+        self.study, self.plan = study, plan
+        self._began = time.monotonic()
+        self._done_before = self._counts()["over"]
+
+    def begin(self, folder: Path, url: str) -> None:
+        """Say what there is."""
+        settings = ", ".join(setting.key for setting in self.plan.space)
+        aims = [direction.name.lower() for direction in self.study.directions]
+        goals = ", ".join(map(" ".join, zip(aims, self.plan.objectives, strict=True)))
+        say(f"study {self.study.study_name}: {goals}, varying {settings}")
+        say(f"folder: {folder}; storage: {without_password(url)}")
+        if url.startswith("sqlite"):
+            say(f"watch: optuna-dashboard {url} --artifact-dir {folder / 'artifacts'}")
+        if self._done_before:
+            say(f"going on: {self._summary()}")
+
+    def ended(self, trial: FrozenTrial) -> None:
+        """Tell of a trial that this worker has ended."""
+        done = self._counts()["over"]
+        of = f"{done}/{self.plan.trials}" if self.plan.trials else f"{done}"
+        say(f"[{of}] trial {trial.number} {self.told(trial)}; {self._summary()}")
+        tail = trial.user_attrs.get("log_tail")
+        if tail and trial.state == TrialState.FAIL:
+            say("\n".join(f"  | {line}" for line in tail.splitlines()))
+
+    def told(self, trial: FrozenTrial) -> str:
+        """Say in some words how a trial ended."""
+        if trial.state != TrialState.COMPLETE:
+            return str(trial.user_attrs.get(OUTCOME, "failed"))
+        return f"complete: {self._values(trial)}"
+
+    def _values(self, trial: FrozenTrial) -> str:
+        return ", ".join(
+            f"{name} {value:.5g}"
+            for name, value in zip(self.plan.objectives, trial.values, strict=True)
+        )
+
+    def _counts(self) -> Counter[str]:
+        trials = self.study.get_trials(deepcopy=False)
+        repeated = studies.repeated(trials)
+        counts = Counter(trial.state.name for trial in trials)
+        counts["over"] = sum(
+            trial.state.is_finished() and trial.number not in repeated for trial in trials
+        )
+        return counts
+
+    def _summary(self) -> str:
+        counts = self._counts()
+        parts = []
+        if best := studies.best(self.study):
+            found = f"best {self._values(best[0])} (trial {best[0].number})"
+            parts.append(found if len(best) == 1 else f"{len(best)} that none is better than")
+        parts.append(
+            f"{counts['COMPLETE']} complete, {counts['PRUNED']} pruned, {counts['FAIL']} failed"
+        )
+        if left := self._left(counts["over"]):
+            parts.append(f"about {clock(left)} left")
+        return "; ".join(parts)
+
+    def _left(self, over: int) -> float:
+        """Estimate the seconds to go, from the pace of all workers since this one began."""
+        spent = time.monotonic() - self._began
+        limits = [3600 * self.plan.hours - spent] if self.plan.hours else []
+        if self.plan.trials and (done := over - self._done_before) > 0:
+            limits.append((self.plan.trials - over) * spent / done)
+        return max(0.0, min(limits, default=0.0))
+
+    def end(self) -> None:
+        """Say what came of it."""
+        say(f"study {self.study.study_name}: {self._summary()}")

@@ -1,0 +1,112 @@
+"""The `sweep` section of a configuration."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from optuna.pruners import BasePruner
+from optuna.samplers import BaseSampler
+
+from gile_lightning.base import LOGGED
+from gile_lightning.errors import InputError, nearest, positive
+
+Direction = Literal["maximize", "minimize"]
+
+FIGURES = ("documents_per_second", "parameters", "seconds")  # of a fit, beside its scores
+_NAME = re.compile(r"[\w.-]+")
+
+
+@dataclass
+class Search:
+    """What a sweep varies, what it judges by, and how long it goes on.
+
+    Args:
+        study: its name, and that of its folder; by default that of the configuration.
+        space: what to vary, by dotted keys of the configuration: `{type: int, low: 50, high: 2000,
+            log: true}`, `{type: float, low: 0.0, high: 0.5, step: 0.1}` or `{choices: [...]}`,
+            each perhaps with `when: {KEY: CHOICE}`.
+        objectives: one or several scores to `maximize` or `minimize`: validation scores
+            (val/average_precision), documents_per_second, parameters, seconds; by default what
+            early stopping watches. The scores are those of the checkpoint that a fit keeps.
+        trials: how many, of all workers together; null for no limit.
+        hours: after which this command starts no further trial; null for no limit.
+        storage: the URL of a database (postgresql://..., mysql://...) or of a journal file
+            (journal://PATH); by default an SQLite file in the study's folder.
+        sampler: chooses values; by default TPE.
+        pruner: ends trials early; by default none. It needs a single objective.
+        test: also score every trial's checkpoint on the test documents, to look at.
+        keep_checkpoints: those of the best trials, or of all.
+        retries: how often a trial is tried again whose process was killed or whose worker
+            vanished.
+        heartbeat: seconds between two signs of life of a trial; one without for four times as long
+            is taken for dead.
+
+    Raises:
+        InputError: a number makes no sense.
+    """
+
+    study: str | None = None
+    space: dict[str, Any] = field(default_factory=dict)
+    objectives: dict[str, Direction] | None = None
+    trials: int | None = 50
+    hours: float | None = None
+    storage: str | None = None
+    sampler: BaseSampler | None = None
+    pruner: BasePruner | None = None
+    test: bool = False
+    keep_checkpoints: Literal["best", "all"] = "best"
+    retries: int = 2
+    heartbeat: int = 15
+
+    def __post_init__(self) -> None:
+        limits = {"sweep.trials": self.trials, "sweep.hours": self.hours}
+        given = {name: value for name, value in limits.items() if value is not None}
+        positive(**given, **{"sweep.heartbeat": self.heartbeat})
+        if not given:
+            raise InputError("give sweep.trials or sweep.hours: without both, a sweep never ends")
+        if self.retries < 0:
+            raise InputError(f"sweep.retries is {self.retries}; 0 for none")
+        if self.study is not None and not _NAME.fullmatch(self.study):
+            raise InputError(
+                f"sweep.study is {self.study!r}; it names a folder: letters, digits, '.', '-', '_'"
+            )
+        if self.pruner is not None and self.objectives is not None and len(self.objectives) > 1:
+            raise InputError(
+                "sweep.pruner: trials are pruned by a single objective, not by "
+                f"{' and '.join(self.objectives)}; leave it out, or choose one"
+            )
+
+    def judged_by(
+        self, monitor: str, mode: Literal["max", "min"], languages: Iterable[str]
+    ) -> dict[str, Direction]:
+        """Return the objectives with their directions.
+
+        Args:
+            monitor: what early stopping watches.
+            mode: whether high (max) or low (min) values of it are better.
+            languages: of the data.
+
+        Raises:
+            InputError: no fit reports such a score.
+        """
+        if self.objectives is None:
+            return {monitor: "maximize" if mode == "max" else "minimize"}
+        known = [*(f"val/{name}" for name in LOGGED), *FIGURES]
+        names = list(languages)
+        if len(names) > 1:
+            known += [f"val/{language}/{name}" for language in names for name in LOGGED]
+        for name in self.objectives:
+            if name.startswith("test"):
+                raise InputError(
+                    f"sweep.objectives: {name}: test documents are not for choosing settings; "
+                    f"take a validation score, such as {known[1]}"
+                )
+            if name not in known:
+                remedy = nearest(name, known) or f"; known are {', '.join(known)}"
+                raise InputError(f"sweep.objectives: no fit reports {name!r}{remedy}")
+        if not self.objectives:
+            raise InputError(
+                "sweep.objectives is empty; leave it out for what early stopping watches"
+            )
+        return self.objectives

@@ -1,0 +1,84 @@
+"""Where studies are kept: a file, or a database that many machines share."""
+
+import socket
+import warnings
+from pathlib import Path
+from typing import Any
+
+import optuna
+from optuna.storages import BaseStorage, JournalStorage, RDBStorage
+from optuna.storages.journal import JournalFileBackend
+from sqlalchemy.exc import SQLAlchemyError
+
+from gile_lightning.errors import InputError
+
+_JOURNAL = "journal://"
+_PATIENCE = 4  # heartbeats that are missed before a trial is taken for dead
+_LOCKED = 120  # seconds that a worker waits for others to have written to an SQLite file
+
+
+def default_url(folder: Path) -> str:
+    """Return the URL of the SQLite file in a study's folder."""
+    return f"sqlite:///{folder.resolve() / 'study.db'}"
+
+
+def open_storage(url: str, heartbeat: int = 15, retries: int = 0) -> BaseStorage:
+    """Open a storage, made if it is not there.
+
+    Args:
+        url: of a database, or `journal://PATH` of a journal file.
+        heartbeat: seconds between two signs of life; journal files know none.
+        retries: how often a trial is tried again whose worker vanished.
+
+    Raises:
+        InputError: it cannot be reached.
+    """
+    try:
+        if url.startswith(_JOURNAL):
+            path = Path(url.removeprefix(_JOURNAL))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return JournalStorage(JournalFileBackend(str(path)))
+        if url.startswith("sqlite:///"):
+            Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+            engine: dict[str, Any] = {"connect_args": {"timeout": _LOCKED}}
+        else:
+            engine = {"pool_pre_ping": True}  # a server may have closed an idle connection
+        return RDBStorage(
+            url,
+            engine_kwargs=engine,
+            heartbeat_interval=heartbeat,
+            grace_period=_PATIENCE * heartbeat,
+            heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(
+                max_retry=retries, inherit_intermediate_values=True
+            ),
+        )
+    except (SQLAlchemyError, ImportError, OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"sweep.storage, {without_password(url)}: {reason}") from error
+
+
+def has_heartbeats(url: str) -> bool:
+    """Whether a storage notices by itself that a trial's process is gone."""
+    return not url.startswith(_JOURNAL)
+
+
+def without_password(url: str) -> str:
+    """Return a URL that can be shown.
+
+    >>> without_password("postgresql://me:secret@host/db")
+    'postgresql://me:***@host/db'
+    """
+    scheme, separator, rest = url.partition("://")
+    user, at, place = rest.rpartition("@")
+    return f"{scheme}{separator}{user.partition(':')[0]}:***@{place}" if at else url
+
+
+def quiet_optuna() -> None:
+    """Leave out what Optuna says of experimental parts and of trials: a sweep tells of them."""
+    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+
+def host() -> str:
+    """Name this machine."""
+    return socket.gethostname()

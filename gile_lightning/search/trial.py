@@ -1,0 +1,125 @@
+"""One trial: a fit that reports to its study after every epoch, and says how it ended.
+
+GILE_LIGHTNING_TRIAL='{"storage": ...}' python -m gile_lightning.search.trial ARGUMENTS OF FIT
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import lightning
+import optuna
+import torch
+import wandb
+from optuna.pruners import BasePruner
+from optuna.trial import Trial
+
+from gile_lightning.cli import GileCLI, option
+from gile_lightning.errors import InputError
+from gile_lightning.factories import instantiate
+from gile_lightning.fit import fit
+from gile_lightning.parser import command
+from gile_lightning.search.storage import open_storage, quiet_optuna
+
+ORDER = "GILE_LIGHTNING_TRIAL"  # environment: what the process has to know of its study, as JSON
+RESULT = "trial.json"  # in the run folder: the state and its reason
+
+_NO_MEMORY = ("not enough memory", "can't allocate memory", "Unable to allocate")
+
+
+class Report(lightning.Callback):
+    """Reports a score to a study after every epoch; ends the trial where its pruner says so.
+
+    Only the first process talks to the storage; the others hear from it.
+
+    Args:
+        score: the validation score.
+        trial: the trial, on the first process.
+    """
+
+    def __init__(self, score: str, trial: Trial | None) -> None:
+        self.score = score
+        self.trial = trial
+        self.reported: set[int] = set()  # by the process that this one repeats
+        if trial is not None:
+            frozen = trial.storage.get_trial(trial._trial_id)
+            self.reported = set(frozen.intermediate_values)
+
+    def on_train_epoch_end(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
+    ) -> None:
+        """Report the epoch's score.
+
+        Raises:
+            optuna.TrialPruned: on every process, as the study's pruner has decided.
+        """
+        epoch, prune = trainer.current_epoch, False  # from 0, as pruners expect
+        if self.trial is not None and epoch not in self.reported:
+            self.trial.report(float(trainer.callback_metrics[self.score]), epoch)
+            prune = self.trial.should_prune()
+        if trainer.strategy.broadcast(prune):
+            raise optuna.TrialPruned(f"after epoch {epoch}")
+
+
+@command
+def main(args: list[str] | None = None) -> None:
+    """Run the fit, and leave `trial.json` in its folder."""
+    args = list(sys.argv[1:] if args is None else args)
+    quiet_optuna()
+    order = json.loads(os.environ[ORDER])
+    folder = Path(str(option(args, "--output")))
+    try:
+        cli = GileCLI(args, "python -m gile_lightning.fit", "One trial of a sweep.")
+        if order["score"] is not None:
+            trial = _trial(order) if cli.trainer.is_global_zero else None
+            callbacks = cli.trainer.callbacks  # type: ignore[attr-defined]
+            callbacks.insert(callbacks.index(cli.history) + 1, Report(order["score"], trial))
+        fit(cli)
+        _leave(folder, "complete")
+    except optuna.TrialPruned as pruned:
+        _leave(folder, "pruned", str(pruned))
+    except BaseException as error:
+        _leave(folder, "failed", reason(error))
+        raise
+    finally:
+        wandb.finish()
+
+
+def _trial(order: dict[str, Any]) -> Trial:
+    storage = open_storage(order["storage"])
+    pruner = instantiate(_Pruned, {"pruner": order["pruner"]}).pruner
+    study = optuna.load_study(study_name=order["study"], storage=storage, pruner=pruner)
+    return Trial(study, order["trial"])
+
+
+class _Pruned:
+    """What a pruner is read into."""
+
+    def __init__(self, pruner: BasePruner) -> None:
+        self.pruner = pruner
+
+
+def reason(error: BaseException) -> str:
+    """Say in a line why a fit has failed."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    memory = isinstance(error, MemoryError | torch.OutOfMemoryError)
+    if memory or any(words in text for words in _NO_MEMORY):
+        return f"out of memory: {text}"
+    if isinstance(error, SystemExit):
+        return f"ended with status {text}"
+    return text if isinstance(error, InputError) else f"{type(error).__name__}: {text}"
+
+
+def _leave(folder: Path, state: str, why: str = "") -> None:
+    """Write the result, whole or not at all, from the first process."""
+    if os.environ.get("LOCAL_RANK", "0") == "0":
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = folder / f"{RESULT}.partial"
+        partial.write_text(json.dumps({"state": state, "reason": why}), encoding="utf-8")
+        partial.replace(folder / RESULT)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""Search for the best settings: a study of many fits.
+
+python -m gile_lightning.sweep --config sweeps/bioasq.yaml
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import ArgumentError
+from lightning.pytorch.cli import LightningArgumentParser
+
+from gile_lightning import processes
+from gile_lightning.cli import GileCLI
+from gile_lightning.console import say
+from gile_lightning.errors import InputError, positive
+from gile_lightning.factories import instantiate
+from gile_lightning.fit import announce
+from gile_lightning.parser import Parser, command
+from gile_lightning.search import study as studies
+from gile_lightning.search.progress import Progress
+from gile_lightning.search.report import write_report
+from gile_lightning.search.settings import Search
+from gile_lightning.search.space import Setting, Space, Value, arguments, read_space
+from gile_lightning.search.storage import default_url, open_storage, quiet_optuna
+from gile_lightning.search.worker import CONFIG, Plan, Worker
+
+DESCRIPTION = (
+    "Search for the best settings, as the sweep section of a configuration says. Every trial is a "
+    "fit in a process of its own. The same command goes on with a study that was stopped, and any "
+    "number of them, on as many machines as reach its storage, work on one study together."
+)
+
+_OURS = ("output", "ckpt_path", "start_from", "config", "sweep", "wandb", "test", "jobs", "devices")
+
+
+class SweepCLI(GileCLI):
+    """A configuration with its `sweep` section; nothing is made of it but a study.
+
+    Args:
+        args: the arguments of the command.
+    """
+
+    parser: Parser
+
+    def __init__(self, args: list[str]) -> None:
+        self.given = args
+        super().__init__(args, "python -m gile_lightning.sweep", DESCRIPTION)
+
+    def add_sweep_arguments(self, parser: LightningArgumentParser) -> None:
+        """Read the section, and how the trials share this machine."""
+        parser.add_class_arguments(Search, "sweep", instantiate=False)
+        parser.add_argument(
+            "--jobs",
+            type=int | None,
+            default=None,
+            help="Trials at a time; by default as many as --devices allow, one without GPUs.",
+        )
+        parser.add_argument(
+            "--devices",
+            type=str | None,
+            default=None,
+            help="GPUs to share out, such as 0,1,2,3; by default all. A trial has trainer.devices.",
+        )
+
+    def before_instantiate_classes(self) -> None:
+        """Leave run folders to the trials."""
+
+    def instantiate_classes(self) -> None:
+        """Make nothing yet."""
+
+    def try_values(self, values: Mapping[str, Value]) -> Any:
+        """Make model and data, both empty, with these values; returns the data.
+
+        Raises:
+            InputError: they are refused.
+        """
+        self.parser.exit_on_error = False
+        try:
+            config = self.parser.parse_args([*self.given, *arguments(values)])
+            made = self.parser.instantiate(config)
+            made.model.check(made.data.names)
+        except (ArgumentError, InputError, ValueError) as error:
+            raise InputError(self.parser.explain(str(error))) from error
+        return made.data
+
+    def configuration(self, values: Mapping[str, Value]) -> str:
+        """Return the whole configuration of a trial with these values, as YAML."""
+        config = self.parser.parse_args([*self.given, *arguments(values)])
+        for key in ("jobs", "devices"):
+            config.pop(key)
+        return self.resolved(config)
+
+
+@command
+def main(args: list[str] | None = None) -> Path:
+    """Run the command; returns the study's folder."""
+    return sweep(SweepCLI(list(sys.argv[1:] if args is None else args)))
+
+
+def sweep(cli: SweepCLI) -> Path:
+    """Work on the study of a configuration until it has enough trials."""
+    quiet_optuna()
+    config = cli.config
+    search: Search = instantiate(Search, config.sweep.as_dict())
+    space = read_space(search.space)
+    data = check(cli, space)
+    monitored = config.early_stopping
+    objectives = search.judged_by(monitored.monitor, monitored.mode, data.names)
+    stem = Path(str(config.config[0])).stem if config.config else "sweep"
+    name = search.study or stem
+    folder = Path(config.output or Path("runs", "sweeps", name))
+    url = search.storage or default_url(folder)
+    plan = _plan(cli, search, space, list(objectives), folder, url)
+    folder.mkdir(parents=True, exist_ok=True)
+    storage = open_storage(url, search.heartbeat, search.retries)
+    configuration = cli.configuration({})
+    study = studies.join(storage, name, search, space, objectives, configuration)
+    (folder / CONFIG).write_text(configuration, encoding="utf-8")
+    announce(data)
+    data.prepare_data()  # what is wrong with the corpus shows now, not in every trial
+    progress = Progress(study, plan)
+    progress.begin(folder, url)
+
+    try:
+        Worker(study, plan, progress.ended).run()
+    except KeyboardInterrupt:
+        say("stopped; the same command goes on where it was")
+        raise
+    finally:
+        write_report(study, folder, cli.configuration)
+    progress.end()
+    return folder
+
+
+def check(cli: SweepCLI, space: Space) -> Any:
+    """Try the configuration, then every setting at its bounds or choices; returns the data.
+
+    Raises:
+        InputError: one of them is refused.
+    """
+    data = cli.try_values({})
+    by_key: dict[str, Setting] = {setting.key: setting for setting in space}
+    for setting in space:
+        if setting.key.partition(".")[0] in _OURS:
+            raise setting.error("this key is not for varying")
+        above: dict[str, Value] = {}
+        _conditions(setting, by_key, above)
+        for value in setting.extremes():
+            try:
+                cli.try_values({**above, setting.key: value})
+            except InputError as error:
+                raise setting.error(f"{value!r}: {error}") from error
+    return data
+
+
+def _conditions(setting: Setting, by_key: dict[str, Setting], found: dict[str, Value]) -> None:
+    """Add the choices under which a setting is varied, outermost first."""
+    for key, value in setting.conditions().items():
+        _conditions(by_key[key], by_key, found)
+        found[key] = value
+
+
+def _plan(
+    cli: SweepCLI, search: Search, space: Space, objectives: list[str], folder: Path, url: str
+) -> Plan:
+    trainer = cli.config.trainer
+    if trainer.num_nodes > 1:
+        raise InputError(
+            "trainer.num_nodes: a trial runs on one machine; start the command on every one of "
+            "them, with a common sweep.storage"
+        )
+    wanted = trainer.devices
+    size = len(wanted) if isinstance(wanted, list) else int(wanted) if str(wanted).isdigit() else 1
+    positive(**{"trainer.devices": size})
+    gpus = [] if trainer.accelerator == "cpu" else processes.devices()
+    if cli.config.devices is not None:
+        chosen = cli.config.devices.split(",")
+        if missing := [device for device in chosen if device not in gpus]:
+            raise InputError(f"--devices: there is no GPU {missing[0]} (found: {gpus or 'none'})")
+        gpus = chosen
+    shares = [",".join(gpus[i : i + size]) for i in range(0, len(gpus) - size + 1, size)]
+    if gpus and not shares:
+        raise InputError(f"trainer.devices is {size}: more GPUs than there are ({len(gpus)})")
+    jobs = cli.config.jobs if cli.config.jobs is not None else len(shares) or 1
+    positive(**{"--jobs": jobs})
+    single = len(objectives) == 1
+    return Plan(
+        space=space,
+        objectives=objectives,
+        folder=folder,
+        storage=url,
+        pruner=cli.config.sweep.as_dict()["pruner"] if single else None,
+        trials=search.trials,
+        hours=search.hours,
+        retries=search.retries,
+        test=search.test,
+        keep_all=search.keep_checkpoints == "all",
+        devices=shares,
+        jobs=jobs,
+        threads=max(1, processes.cores() // (jobs * (1 if gpus else size))),
+    )
+
+
+if __name__ == "__main__":
+    main()
