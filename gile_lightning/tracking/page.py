@@ -185,11 +185,11 @@ def svg(figure: "Figure") -> str:
     # nor a style sheet of its own, which would hold for the whole page
     text = re.sub(r"<(metadata|style)\b.*?</\1>", "", text, flags=re.DOTALL)
     text = re.sub(r"\s*\n\s*", " ", text)
-    used = set(re.findall(r"#([A-Za-z_][\w.-]*)[\")]", text))
+    used = set(re.findall(r'(?:href="|url\()#([^")]+)', text))
     # ids are unique in a page, not only in a drawing: the others go, these get a name of their own
     own = sha256(text.encode()).hexdigest()[:8]
     text = re.sub(r' id="([^"]*)"', lambda m: f' id="{own}-{m[1]}"' if m[1] in used else "", text)
-    text = re.sub(r"#([A-Za-z_][\w.-]*)([\")])", rf"#{own}-\1\2", text)
+    text = re.sub(r'(href="|url\()#', rf"\1#{own}-", text)
     for colour, name in (("000000", "currentColor"), ("ffffff", "var(--paper)")):
         text = text.replace(f": #{colour}", f": {name}")
     text = text.replace(": #b0b0b0", ": var(--line)")

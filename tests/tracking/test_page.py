@@ -110,9 +110,10 @@ def test_ids_are_unique_and_lead_somewhere():
 def test_drawings_have_the_colours_of_the_page_and_are_read_out():
     figure, axes = panel("Bars <1>")
     axes.bar(["a", "b"], [1, 2], edgecolor="white")
+    axes.bar(["a", "b"], [3, 4])
     drawing = svg(figure)
     assert drawing.startswith('<svg role="img" aria-label="Bars &lt;1&gt;"')
-    assert pages.COLOURS[0] in drawing
+    assert all(f"fill: {colour}" in drawing for colour in pages.COLOURS[:2])
     assert "stroke: currentColor" in drawing
     assert "stroke: var(--paper)" in drawing
     assert "stroke: var(--line)" in drawing
