@@ -27,6 +27,7 @@ NEW: Mapping[str, Any] = {}  # the state of a model that is not from a checkpoin
 SCORES = 2**26  # of documents and labels at a time: 256 MB in float32, whatever the label set
 RANKED = 2**22  # of these, ranked at a time; copies of them are sorted
 
+LOSS = "train/loss"
 LOGGED = (
     "ranking_loss",
     "average_precision",

@@ -3,21 +3,23 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gile_lightning.base import LOSS
 from gile_lightning.callbacks import POPULARITY, PRECISION, language_score
 from gile_lightning.tracking.history import DATA_WAIT, SPEED
 from gile_lightning.tracking.page import COLOURS, panel, svg
 
 History = Sequence[Mapping[str, float]]
 
-# the curves that share a panel, by its title; fractions are drawn as percentages
+# the curves that share a panel, by its title, as they are called in W&B and `metrics.csv`
 VALIDATION = {
-    "Average precision (validation, %)": (PRECISION, POPULARITY),
-    "Precision and F1 (validation, %)": ("val/precision_at_1", "val/precision_at_5", "val/f1"),
-    "Ranking loss and one-error (validation, %)": ("val/ranking_loss", "val/one_error"),
+    "Average precision": (PRECISION, POPULARITY),
+    "Precision and F1": ("val/precision_at_1", "val/precision_at_5", "val/f1"),
+    "Ranking loss and one-error": ("val/ranking_loss", "val/one_error"),
 }
 TRAINING = {
+    "Training loss": (LOSS,),
     "Training documents per second": (SPEED,),
-    "Wait for data (% of the training steps)": (DATA_WAIT,),
+    "Share of the training steps that waits for data": (DATA_WAIT,),
 }
 
 
@@ -32,12 +34,13 @@ def curves(history: History, languages: Sequence[str] = ()) -> list[str]:
     """
     panels: dict[str, Sequence[str]] = {**VALIDATION}
     if len(languages) > 1:
-        title = "Average precision of each language (validation, %)"
-        panels[title] = [language_score(PRECISION, name) for name in languages]
-    known = {SPEED, DATA_WAIT}
-    losses = [key for row in history for key in row if key.startswith("train/")]
-    panels |= {f"Training: {k.removeprefix('train/')}": [k] for k in losses if k not in known}
-    panels |= TRAINING
+        names = [language_score(PRECISION, name) for name in languages]
+        panels["Average precision of each language"] = names
+    panels = {f"{title} (validation, %)": keys for title, keys in panels.items()} | TRAINING
+    known = {key for keys in panels.values() for key in keys}
+    for key in dict.fromkeys(key for row in history for key in row):
+        if key.startswith("train/") and key not in known:  # what a system of its own logs
+            panels[f"Training {key.removeprefix('train/')}"] = [key]
     drawn = []
     for title, keys in panels.items():
         found = {key: _points(history, key, 100 if "%" in title else 1) for key in keys}

@@ -40,9 +40,10 @@ EXAMPLES = (
 )
 CONFUSIONS = ("language", "gold label missed", "label in its place", "documents", "share (%)")
 
-# of the tables, in W&B and in order
+# the names of the tables in W&B
 RESULTS, OVER_LABELS, F1, BY_FREQUENCY = "results", "over_labels", "f1", "by_frequency"
 EXAMPLE_TABLE, CONFUSION_TABLE = "examples", "confusions"
+TABLES = (RESULTS, OVER_LABELS, F1, BY_FREQUENCY, EXAMPLE_TABLE, CONFUSION_TABLE)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ import ssl
 import threading
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -28,16 +30,19 @@ _ANSWER = 4.0  # until a server answers at all
 _CONNECT = 8.0  # until it knows the run
 _FINISH = 12.0  # until it has the last of the run
 
+_STAGING = "WANDB_DATA_DIR"
+
 
 def default_mode() -> str:
     """Return WANDB_MODE if it can work without a prompt, else online with a key, else offline."""
     mode = os.environ.get("WANDB_MODE", "")
     if mode in ("disabled", "offline", "dryrun"):
         return "offline" if mode == "dryrun" else mode
-    return "online" if _has_key() else "offline"
+    return "online" if has_key() else "offline"
 
 
-def _has_key() -> bool:
+def has_key() -> bool:
+    """Return whether there is a key for the server, in the environment or where W&B keeps it."""
     if os.environ.get("WANDB_API_KEY"):
         return True
     host = urlparse(_server()).hostname
@@ -160,7 +165,8 @@ class RunLogger(WandbLogger):
     ) -> None:
         """Log final figures to the run's summary, and the table of results."""
         run = self.experiment
-        run.log({"results": wandb.Table(columns=[*columns], data=rows)})
+        with _kept_beside(run):
+            run.log({"results": wandb.Table(columns=[*columns], data=rows)})
         run.summary.update(figures)
 
     def log_report(self, report: FitReport, figures: dict[str, Any]) -> None:
@@ -179,8 +185,27 @@ class RunLogger(WandbLogger):
                 title="Average precision (%) on seen labels by their training documents",
             )
         run = self.experiment
-        run.log(logged)  # at once, so that all belong to the last step
+        with _kept_beside(run):
+            run.log(logged)  # at once, so that all belong to the last step
         run.summary.update(figures)
+
+
+@contextmanager
+def _kept_beside(run: Any) -> Iterator[None]:
+    """Keep the tables that are logged in the run's own folder until they are uploaded.
+
+    W&B copies the files of a table to the user's home, and the offline run but points there: it
+    would lack them once that is cleaned up.
+    """
+    before = os.environ.get(_STAGING)
+    folder = getattr(run, "dir", None)  # none where W&B is disabled
+    if before is None and folder is not None:
+        os.environ[_STAGING] = str(Path(folder).parent)
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_STAGING, None)
 
 
 def finish() -> None:
