@@ -6,6 +6,7 @@ COMMANDS = {
     "predict": "label new texts, also with labels that did not exist at training time",
     "prepare": "only the data step: raw corpus to encoded shards",
     "low_resource": "train on ever larger parts of one language's documents",
+    "dashboard": "make a page of a W&B project that shows its runs side by side",
     "reproduce": "run a table of the paper and print it beside the published figures",
     "import_weights": "turn the authors' released Keras weights into a checkpoint",
 }

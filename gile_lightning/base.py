@@ -1,7 +1,7 @@
 """What every system has in common: evaluation, checkpoints, and what the commands ask of it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 import lightning
@@ -27,6 +27,7 @@ NEW: Mapping[str, Any] = {}  # the state of a model that is not from a checkpoin
 SCORES = 2**26  # of documents and labels at a time: 256 MB in float32, whatever the label set
 RANKED = 2**22  # of these, ranked at a time; copies of them are sorted
 
+LOSS = "train/loss"
 LOGGED = (
     "ranking_loss",
     "average_precision",
@@ -46,6 +47,7 @@ class Classifier(lightning.LightningModule, ABC):
 
     Attributes:
         single_process: whether training on several processes is refused.
+        observer: is shown a language's scores [B, K] and documents, in validation and test.
 
     Args:
         threshold: of the probability, for precision, recall and F1; null for the paper's rule,
@@ -79,6 +81,7 @@ class Classifier(lightning.LightningModule, ABC):
         self.languages: dict[str, Language] = {}
         self.by_language: dict[str, Scores] = {}
         self.thresholds: dict[str, float] = {}  # of the best F1 on the validation documents
+        self.observer: Callable[[str, Tensor, RaggedBatch], None] | None = None
         self._evaluations = nn.ModuleDict()
         self._projected: dict[str, Any] = {}
         self._popularity: float | None = None
@@ -266,6 +269,8 @@ class Classifier(lightning.LightningModule, ABC):
                         "the model's scores are not numbers: training diverged; lower the "
                         "learning rate (model.optimizer) and start again"
                     )
+                if self.observer is not None:
+                    self.observer(name, logits, part)
                 size = max(1, RANKED // labels)
                 rows = torch.split(logits, size)
                 for scores, some in zip(rows, part.split(size), strict=True):

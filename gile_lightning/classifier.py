@@ -8,7 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.base import NEW, STATE, Classifier, nothing
+from gile_lightning.base import LOSS, NEW, STATE, Classifier, nothing
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
@@ -260,7 +260,7 @@ class TextClassifier(Classifier):
         together = torch.stack(losses)
         loss = together.sum() if self.given["language_loss"] == "sum" else together.mean()
         size = sum(len(documents.label_counts) for documents in batch.values())
-        self.log("train/loss", loss, prog_bar=True, batch_size=size)
+        self.log(LOSS, loss, prog_bar=True, batch_size=size)
         return loss
 
     # --- scoring ---

@@ -9,15 +9,20 @@ import time
 from contextlib import ExitStack
 from typing import Any
 
-import wandb
+import yaml
 
 from gile_lightning.checkpoint import BEST, check_parts, read_checkpoint, start_from
 from gile_lightning.cli import CONFIG, GileCLI, best_of, option, stored_configuration
 from gile_lightning.console import count_parameters, say
 from gile_lightning.errors import InputError
 from gile_lightning.parser import command
-from gile_lightning.tracking.report import COLUMNS, flatten, rows, table
-from gile_lightning.tracking.wandb_logger import RunLogger
+from gile_lightning.tracking.examples import TestSample
+from gile_lightning.tracking.fit_report import FitReport, facts
+from gile_lightning.tracking.page import write
+from gile_lightning.tracking.report import flatten, table
+from gile_lightning.tracking.wandb_logger import RunLogger, finish
+
+REPORT = "report.html"
 
 DESCRIPTION = (
     "Train one model, test its best checkpoint on seen, unseen and all labels, and leave a run "
@@ -44,7 +49,7 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     try:
         return fit(cli)
     finally:
-        wandb.finish()
+        finish()
 
 
 def fit(cli: GileCLI) -> dict[str, Any]:
@@ -76,8 +81,10 @@ def fit(cli: GileCLI) -> dict[str, Any]:
         if cli.resume is None:  # a run that goes on keeps what it was started with
             (output / CONFIG).write_text(model.config, encoding="utf-8")
         (output / "skipped.json").write_text(json.dumps(data.meta["skipped"], indent=1))
+    about = facts(cli)
     if isinstance(trainer.logger, RunLogger):
-        trainer.logger.log_hyperparams({**cli.config.as_dict(), "corpus": data.meta["counts"]})
+        known = {"corpus": data.meta["counts"], "skipped": data.meta["skipped"], "run": about}
+        trainer.logger.log_hyperparams(yaml.safe_load(model.config) | known)
     try:
         trainer.fit(model, data, ckpt_path=cli.resume, weights_only=True)
     except (KeyboardInterrupt, SystemExit):  # Lightning makes the first the second
@@ -90,19 +97,20 @@ def fit(cli: GileCLI) -> dict[str, Any]:
             f"{cli.resume}: the optimizer's state is that of another model; go on with the "
             f"configuration of that run ({CONFIG})"
         ) from error
+    history = cli.history.rows
     course = {  # before testing, which restores the callbacks as they were at the best epoch
         **cli.history.best(cli.config.early_stopping.monitor, cli.config.early_stopping.mode),
         "documents_per_second": round(cli.history.documents_per_second, 1),
         "epochs": len(cli.history.rows),
     }
-    own_epochs = _test(cli) if cli.config.test else {}
+    sample = TestSample()
+    own_epochs = _test(cli, sample) if cli.config.test else {}
     figures = {
         "parameters": count_parameters(model),
         "seconds": round(time.perf_counter() - start, 2),
         **course,
     }
-    tested = flatten(model.results, model.by_language, own_epochs) if cli.config.test else {}
-    metrics = tested | figures
+    metrics = flatten(model.results, model.by_language, own_epochs) | figures
     if cli.config.test:
         shown = {key: value for key, value in figures.items() if not key.startswith("val.")}
         say(table(model.results, shown, model.by_language, own_epochs))
@@ -110,20 +118,36 @@ def fit(cli: GileCLI) -> dict[str, Any]:
         say(", ".join(f"{key} {value:.6g}" for key, value in figures.items()))
     if trainer.is_global_zero:
         (output / "metrics.json").write_text(json.dumps(metrics, indent=1))
+        report = FitReport(
+            title=output.name,
+            facts=about,
+            figures=figures,
+            history=history,
+            results=model.results,
+            by_language=model.by_language,
+            own_epochs=own_epochs,
+            examples=sample.examples(data.languages),
+            confusions=sample.confusions(data.languages),
+            sizes={name: model.sizes(name) for name in data.languages},
+            counts=data.meta["counts"],
+            skipped=data.meta["skipped"],
+            config=model.config,
+        )
+        write(output / REPORT, report.page())
         if isinstance(trainer.logger, RunLogger):
-            columns = ["labels", *COLUMNS.values()]
-            found = rows(model.results) if cli.config.test else []
-            trainer.logger.log_results(metrics, columns, found)
+            trainer.logger.log_report(report, metrics)
     say(f"run folder: {output}")
     return metrics
 
 
-def _test(cli: GileCLI) -> dict[str, Any]:
+def _test(cli: GileCLI, sample: TestSample) -> dict[str, Any]:
     """Test the best checkpoint; returns the scores of languages at their own best epochs."""
     model, trainer = cli.model, cli.trainer
     best = cli.output / BEST
     path = best if best.is_file() else None  # none without an epoch
+    model.observer = sample.update if trainer.is_global_zero else None
     trainer.test(model, cli.datamodule, ckpt_path=path, verbose=False, weights_only=True)
+    model.observer = None
     by_language = model.by_language
     own_epochs = _test_own_epochs(cli)
     model.by_language = by_language

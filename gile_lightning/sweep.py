@@ -129,9 +129,17 @@ def sweep(cli: SweepCLI) -> Path:
         say("stopped; the same command goes on where it was")
         raise
     finally:
-        write_report(study, folder, cli.configuration)
+        write_report(study, folder, list(objectives), cli.configuration, _logger(cli))
     progress.end()
     return folder
+
+
+def _logger(cli: SweepCLI) -> dict[str, Any] | None:
+    """Return what the study's own W&B run has in common with those of its trials."""
+    if cli.config.trainer.logger is False:
+        return None
+    given = cli.config.wandb.as_dict()
+    return {key: given[key] for key in ("project", "tags")}
 
 
 def check(cli: SweepCLI, space: Space) -> Any:

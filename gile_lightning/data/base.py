@@ -54,6 +54,10 @@ class TextDataModule(lightning.LightningDataModule, ABC):
         """Return the data of one of the languages."""
 
     @abstractmethod
+    def fingerprint(self) -> str:
+        """Return a hash of all that the encoded corpus depends on: files and settings."""
+
+    @abstractmethod
     def summary(self) -> str:
         """Describe the encoded corpus: sizes, labels, what was left out."""
 

@@ -1,5 +1,7 @@
 """Several languages at once: one data module each, batches side by side."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,11 @@ class Multilingual(TextDataModule):
     def only(self, name: str) -> TextDataModule:
         """Return the data module of one of the languages."""
         return self.parts[name]
+
+    def fingerprint(self) -> str:
+        """Return a hash of the languages' own ones."""
+        own = {name: part.fingerprint() for name, part in self.parts.items()}
+        return hashlib.sha256(json.dumps(own).encode()).hexdigest()[:20]
 
     def summary(self) -> str:
         """Describe the corpus, language by language."""

@@ -1,6 +1,201 @@
+"""What a study leaves: its best configurations, a table of trials, plots, a page, a W&B run."""
+
+import base64
+import html
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import optuna
+import wandb
+from optuna.trial import FrozenTrial, TrialState
 
-def write_report(study: Any, folder: Path, configuration: Any) -> None:
-    pass
+from gile_lightning.console import say
+from gile_lightning.search import plots
+from gile_lightning.search import study as studies
+from gile_lightning.search.artifacts import keep
+from gile_lightning.search.space import Value
+from gile_lightning.search.study import CONFIGURATION, OUTCOME
+from gile_lightning.tracking import page
+from gile_lightning.tracking.history import write_csv
+from gile_lightning.tracking.wandb_logger import RunLogger
+
+BEST = "best"
+_ATTRIBUTES = (CONFIGURATION, "log_tail", "folder", "worker", OUTCOME)  # no columns of figures
+
+
+def write_report(
+    study: optuna.Study,
+    folder: Path,
+    objectives: Sequence[str],
+    configuration: Callable[[Mapping[str, Value]], str],
+    logger: Mapping[str, Any] | None,
+) -> None:
+    """Write all that a study leaves into its folder, anew each time.
+
+    Args:
+        study: the study.
+        folder: where its files are.
+        objectives: names of its objectives.
+        configuration: makes the whole configuration of values, as YAML.
+        logger: arguments of the study's own W&B run; None for no such run.
+    """
+    trials = study.get_trials(deepcopy=False)
+    if not any(trial.state.is_finished() for trial in trials):
+        return
+    best = _write_best(study, folder, configuration)
+    rows = [row(trial, objectives) for trial in trials]
+    write_csv(folder / "trials.csv", rows)
+    drawn = _draw(study, folder, objectives)
+    page.write(folder / "report.html", _page(study, folder, objectives, best, list(drawn)))
+    say(f"report: {folder / 'report.html'}")
+    if logger is not None:
+        _log(study, folder, objectives, drawn, rows, logger)
+
+
+def row(trial: FrozenTrial, objectives: Sequence[str]) -> dict[str, Any]:
+    """Return what is known of a trial, in columns."""
+    values = trial.values or [""] * len(objectives)
+    known = {k: v for k, v in trial.user_attrs.items() if k not in _ATTRIBUTES}
+    return {
+        "trial": trial.number,
+        "state": trial.state.name.lower(),
+        **dict(zip(objectives, values, strict=True)),
+        **trial.params,
+        OUTCOME: trial.user_attrs.get(OUTCOME, ""),
+        "folder": trial.user_attrs.get("folder", ""),
+        **{key: value for key, value in known.items() if key not in objectives},
+    }
+
+
+def _write_best(
+    study: optuna.Study, folder: Path, configuration: Callable[[Mapping[str, Value]], str]
+) -> dict[Path, FrozenTrial]:
+    """Write the configurations of the best trials: best.yaml, or one of each on the front."""
+    for old in folder.glob(f"{BEST}*.yaml"):
+        old.unlink()
+    trials = studies.best(study)
+    names = [BEST] if len(study.directions) == 1 else [f"{BEST}-{x.number:04d}" for x in trials]
+    found = {folder / f"{name}.yaml": trial for name, trial in zip(names, trials, strict=False)}
+    for path, trial in found.items():
+        page.write(path, configuration(trial.params))
+    return found
+
+
+def _draw(study: optuna.Study, folder: Path, objectives: Sequence[str]) -> dict[plots.Plot, Any]:
+    """Draw all plots that there are enough trials for, as PNG and HTML files."""
+    if not plots.enough(study):
+        return {}
+    place = folder / "plots"
+    place.mkdir(exist_ok=True)
+    drawn: dict[plots.Plot, Any] = {}
+    for plot in plots.plots(study, objectives):
+        try:
+            plots.picture(study, plot, place / f"{plot.name}.png")
+            drawn[plot] = plots.interactive(study, plot)
+        except (ValueError, RuntimeError) as error:  # such as no variance at all
+            say(f"not drawn: {plot.title} ({error})")
+            continue
+        plots.write_page(drawn[plot], place / f"{plot.name}.html")
+        keep(folder, study, place / f"{plot.name}.png")
+    return drawn
+
+
+def _page(
+    study: optuna.Study,
+    folder: Path,
+    objectives: Sequence[str],
+    best: Mapping[Path, FrozenTrial],
+    drawn: Sequence[plots.Plot],
+) -> str:
+    trials = study.get_trials(deepcopy=False)
+    names = list(dict.fromkeys(name for trial in trials for name in trial.params))
+    columns = ["trial", "state", *objectives, *names, "seconds", OUTCOME]
+    cells = [[row(x, objectives).get(column) for column in columns] for x in trials]
+    goals = zip(study.directions, objectives, strict=True)
+    note = ", ".join(f"{direction.name.lower()} {name}" for direction, name in goals)
+    states = [state for state in TrialState if any(x.state == state for x in trials)]
+    counts = ", ".join(f"{sum(x.state == s for x in trials)} {s.name.lower()}" for s in states)
+    sections = [
+        ("Best", _best(best, objectives, names)),
+        ("Plots", _pictures(folder, drawn)),
+        ("Trials", page.table(columns, cells)),
+        ("Failed trials", _failures(trials)),
+        ("Configuration", _folded("what all trials have in common", _common(study))),
+    ]
+    return page.page(f"Study {study.study_name}", sections, f"{note}. {counts}.", _STYLE)
+
+
+_STYLE = "img { max-width: 100%; background: #fff; border-radius: 6px; }"
+
+
+def _best(best: Mapping[Path, FrozenTrial], objectives: Sequence[str], names: Sequence[str]) -> str:
+    if not best:
+        return "<p>No trial is complete.</p>"
+    cells = [
+        [path.name, trial.number, *trial.values, *(trial.params.get(name) for name in names)]
+        for path, trial in best.items()
+    ]
+    several = "None of these is better than another in all respects. " if len(best) > 1 else ""
+    command = f"python -m gile_lightning.fit --config {next(iter(best))}"
+    return (
+        page.table(["configuration", "trial", *objectives, *names], cells)
+        + f"<p>{several}To repeat one:</p><pre>{html.escape(command)}</pre>"
+    )
+
+
+def _pictures(folder: Path, drawn: Sequence[plots.Plot]) -> str:
+    """Show the PNG files, each with a link to its interactive page."""
+    figures = []
+    for plot in drawn:
+        content = base64.b64encode((folder / "plots" / f"{plot.name}.png").read_bytes()).decode()
+        title = html.escape(plot.title, quote=True)
+        figures.append(
+            f'<figure><img alt="{title}" src="data:image/png;base64,{content}">'
+            f'<figcaption>{title} (<a href="plots/{plot.name}.html">interactive</a>)</figcaption>'
+            "</figure>"
+        )
+    return "\n".join(figures)
+
+
+def _failures(trials: Sequence[FrozenTrial]) -> str:
+    return "\n".join(
+        _folded(
+            f"trial {trial.number}: {trial.user_attrs.get(OUTCOME, '')}",
+            str(trial.user_attrs.get("log_tail", "no log")),
+        )
+        for trial in trials
+        if trial.state == TrialState.FAIL
+    )
+
+
+def _common(study: optuna.Study) -> str:
+    return str(study.user_attrs.get(CONFIGURATION, ""))
+
+
+def _folded(summary: str, text: str) -> str:
+    summary, text = html.escape(summary), html.escape(text)
+    return f"<details><summary>{summary}</summary><pre>{text}</pre></details>"
+
+
+def _log(
+    study: optuna.Study,
+    folder: Path,
+    objectives: Sequence[str],
+    drawn: Mapping[plots.Plot, Any],
+    rows: Sequence[dict[str, Any]],
+    logger: Mapping[str, Any],
+) -> None:
+    """Log the plots, the trials and the best of them as a W&B run of the study's own."""
+    given = {**logger, "name": study.study_name, "group": study.study_name}
+    run = RunLogger(folder, **given, job_type="study").experiment
+    columns: list[str | int] = list(dict.fromkeys(key for found in rows for key in found))
+    cells: list[Any] = [[found.get(str(column)) for column in columns] for found in rows]
+    logged: dict[str, Any] = {"trials": wandb.Table(columns=columns, data=cells)}
+    logged |= {f"plots/{plot.name}": wandb.Plotly(figure) for plot, figure in drawn.items()}
+    run.log(logged)
+    for trial in studies.best(study)[:1]:
+        run.summary.update({f"best/{k}": v for k, v in trial.params.items()})
+        run.summary.update(dict(zip(objectives, trial.values, strict=True)))
+    run.config.update({CONFIGURATION: _common(study)}, allow_val_change=True)
+    wandb.finish()

@@ -222,6 +222,7 @@ class Worker:
         command = [*self.program, "--config", str(self.plan.folder / CONFIG)]
         command += ["--trainer.enable_progress_bar", "false", "--output", str(folder)]
         command += ["--wandb.group", self.study.study_name, "--wandb.name", name]
+        command += ["--wandb.job_type", "trial"]
         command += ["--test", json.dumps(self.plan.test), *arguments(values)]
         if (folder / "config.yaml").is_file():
             command += ["--ckpt_path", "last"]

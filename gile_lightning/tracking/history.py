@@ -8,14 +8,17 @@ from typing import Any, Literal
 
 import lightning
 
+SPEED = "train/documents_per_second"
+DATA_WAIT = "train/data_wait"
+
 
 class History(lightning.Callback):
     """Writes ``metrics.csv``, a row per epoch, and measures the training speed.
 
     A step lasts from the end of the one before it to its own end, validation left out, and begins
     with the wait for its batch. A row's ``train/data_wait`` is the share of the epoch's steps that
-    was such a wait. The rows are part of the checkpoint, so a resumed run goes on with the table
-    where it was.
+    was such a wait, ``train/documents_per_second`` the speed of its steps. The rows are part of
+    the checkpoint, so a resumed run goes on with the table where it was.
 
     Args:
         directory: the run folder.
@@ -29,6 +32,7 @@ class History(lightning.Callback):
         self.waited = 0.0
         self.stepped = 0.0  # as seconds, without the steps whose wait is not known
         self._before = (0.0, 0.0)  # both at the start of the epoch
+        self._counted = (0, 0.0)  # documents and seconds then
         self._mark = 0.0
         self._wait: float | None = None  # before this step, if it is known
         self._saved = False  # a checkpoint since the last step
@@ -89,13 +93,11 @@ class History(lightning.Callback):
     ) -> None:
         """Add the epoch's row and write the table."""
         row: dict[str, float] = {"epoch": trainer.current_epoch, "step": trainer.global_step}
-        waited, stepped = self.waited - self._before[0], self.stepped - self._before[1]
-        self._before = (self.waited, self.stepped)
-        if stepped:
-            row["train/data_wait"] = waited / stepped
+        measured = self._measured()
+        if measured:
             for logger in trainer.loggers:
-                logger.log_metrics({"train/data_wait": waited / stepped}, trainer.global_step)
-        row |= {k: float(v) for k, v in trainer.callback_metrics.items()}
+                logger.log_metrics(measured, trainer.global_step)
+        row |= measured | {k: float(v) for k, v in trainer.callback_metrics.items()}
         self.rows.append(row)
         if trainer.is_global_zero:
             write_csv(self.path, self.rows)
@@ -115,6 +117,15 @@ class History(lightning.Callback):
         scores = {k.replace("/", "."): v for k, v in row.items() if k.startswith("val/")}
         return {"best_epoch": row["epoch"], **scores}
 
+    def _measured(self) -> dict[str, float]:
+        """Return the figures of the epoch's steps, as far as they are known."""
+        waited, stepped = self.waited - self._before[0], self.stepped - self._before[1]
+        documents, seconds = self.documents - self._counted[0], self.seconds - self._counted[1]
+        self._before = (self.waited, self.stepped)
+        self._counted = (self.documents, self.seconds)
+        figures = {SPEED: (documents, seconds), DATA_WAIT: (waited, stepped)}
+        return {name: part / whole for name, (part, whole) in figures.items() if whole}
+
     def state_dict(self) -> dict[str, Any]:
         """Return the rows and counts."""
         return {
@@ -122,15 +133,17 @@ class History(lightning.Callback):
             "documents": self.documents,
             "seconds": self.seconds,
             "waiting": [self.waited, self.stepped, *self._before],
+            "counted": [*self._counted],
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on with stored rows and counts; older checkpoints say nothing of waiting."""
+        """Go on with stored rows and counts; older checkpoints lack some of them."""
         self.rows = state_dict["rows"]
         self.documents = state_dict["documents"]
         self.seconds = state_dict["seconds"]
         waiting = state_dict.get("waiting", [0.0] * 4)
         (self.waited, self.stepped), self._before = waiting[:2], tuple(waiting[2:])
+        self._counted = tuple(state_dict.get("counted", (self.documents, self.seconds)))
 
 
 def write_csv(path: Path, rows: list[dict[str, float]]) -> None:

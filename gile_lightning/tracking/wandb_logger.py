@@ -2,6 +2,14 @@
 
 import netrc
 import os
+import shutil
+import ssl
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -11,8 +19,18 @@ from lightning.fabric.loggers.logger import rank_zero_experiment
 from lightning.pytorch.loggers import WandbLogger
 from lightning.pytorch.utilities import rank_zero_warn
 
-_CONNECT = 20.0  # seconds to wait for the server before a run goes offline
-_FINISH = 120.0  # seconds to wait for the last upload
+from gile_lightning.tracking.fit_report import BY_FREQUENCY, FitReport
+from gile_lightning.tracking.repository import repository
+
+FREQUENCY_BARS = "average_precision_by_frequency"
+
+# Seconds. A server that cannot be reached costs no more than 20 in all: either the first two, and
+# the run goes on offline, or the last, and the rest of the run is uploaded by `wandb sync`.
+_ANSWER = 4.0  # until a server answers at all
+_CONNECT = 8.0  # until it knows the run
+_FINISH = 12.0  # until it has the last of the run
+
+_STAGING = "WANDB_DATA_DIR"
 
 
 def default_mode() -> str:
@@ -20,18 +38,50 @@ def default_mode() -> str:
     mode = os.environ.get("WANDB_MODE", "")
     if mode in ("disabled", "offline", "dryrun"):
         return "offline" if mode == "dryrun" else mode
-    return "online" if _has_key() else "offline"
+    return "online" if has_key() else "offline"
 
 
-def _has_key() -> bool:
+def has_key() -> bool:
+    """Return whether there is a key for the server, in the environment or where W&B keeps it."""
     if os.environ.get("WANDB_API_KEY"):
         return True
-    host = urlparse(os.environ.get("WANDB_BASE_URL") or "https://api.wandb.ai").hostname
+    host = urlparse(_server()).hostname
     path = Path(os.environ.get("NETRC") or "~/.netrc").expanduser()
     try:
         return netrc.netrc(str(path)).authenticators(host or "") is not None
     except (OSError, netrc.NetrcParseError):
         return False
+
+
+def _server() -> str:
+    return os.environ.get("WANDB_BASE_URL") or "https://api.wandb.ai"
+
+
+def _unreachable() -> str:
+    """Return why the server does not answer, "" if it does.
+
+    W&B tries again and again for as long as it is allowed to, also where nobody listens; a
+    question of our own is answered, or refused, at once.
+    """
+    reasons = ["no answer"]
+
+    def ask() -> None:
+        try:
+            urllib.request.urlopen(_server(), timeout=_ANSWER).close()
+        except urllib.error.HTTPError:  # an answer, if not the one that was asked for
+            reasons[0] = ""
+        except (OSError, HTTPException, ValueError) as error:
+            cause = getattr(error, "reason", error)
+            # certificates may be in order for W&B, which looks for them in other places
+            reasons[0] = "" if isinstance(cause, ssl.SSLError) else str(cause) or repr(cause)
+        else:
+            reasons[0] = ""
+
+    # in a thread: the time-out of a connection does not hold for looking up the server's name
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(_ANSWER)
+    return reasons[0]
 
 
 def _earlier_run(directory: Path) -> str | None:
@@ -47,8 +97,9 @@ class RunLogger(WandbLogger):
         directory: the run folder; W&B's files go there too.
         project: the W&B project.
         name: the name of the run; by default that of the folder.
-        group: runs that belong together.
+        group: runs that belong together, such as the trials of a study.
         tags: words to find runs by.
+        job_type: what the run is within its group.
     """
 
     def __init__(
@@ -58,10 +109,21 @@ class RunLogger(WandbLogger):
         name: str | None = None,
         group: str | None = None,
         tags: list[str] | None = None,
+        job_type: str = "fit",
     ) -> None:
+        # W&B would look for the repository in the run folder, which need not be in one, and warns
+        # where that folder is not there yet
+        code = repository()
         settings = wandb.Settings(
-            silent=True, init_timeout=_CONNECT, login_timeout=_CONNECT, finish_timeout=_FINISH
+            silent=True,
+            init_timeout=_CONNECT,
+            login_timeout=_CONNECT,
+            finish_timeout=_FINISH,
+            finish_timeout_raises=True,
+            disable_git=code is None,
+            git_root=None if code is None else str(code.folder),
         )
+        self._known = {folder.name for folder in (directory / "wandb").glob("run-*")}
         super().__init__(
             id=_earlier_run(directory),
             name=name or directory.name,
@@ -69,6 +131,7 @@ class RunLogger(WandbLogger):
             save_dir=directory,
             group=group,
             tags=tags,
+            job_type=job_type,
             mode=default_mode(),
             settings=settings,
         )
@@ -78,21 +141,86 @@ class RunLogger(WandbLogger):
     @rank_zero_experiment
     def experiment(self) -> Any:
         """The W&B run."""
-        try:
-            return super().experiment
-        except (wandb.Error, TimeoutError) as error:
-            if self._wandb_init["mode"] == "offline":
-                raise
-            reason = str(error).splitlines()[0]
+        if self._experiment is None and self._wandb_init["mode"] == "online":
+            reason = _unreachable()
+            try:
+                if not reason:
+                    return super().experiment
+            except (wandb.Error, TimeoutError) as error:
+                reason = str(error).splitlines()[0]
+                self._clear()
             rank_zero_warn(f"W&B cannot be reached ({reason}): this run is logged offline")
-            wandb.teardown()
             self._wandb_init["mode"] = "offline"
-            return super().experiment
+        return super().experiment
+
+    def _clear(self) -> None:
+        """Remove what an attempt to go online left: `wandb sync` would take it for a run."""
+        wandb.teardown()
+        for folder in Path(self.save_dir or ".", "wandb").glob("run-*"):
+            if folder.name not in self._known:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def log_results(
         self, figures: dict[str, Any], columns: list[str], rows: list[list[str]]
     ) -> None:
         """Log final figures to the run's summary, and the table of results."""
         run = self.experiment
-        run.log({"results": wandb.Table(columns=[*columns], data=rows)})
+        with _kept_beside(run):
+            run.log({"results": wandb.Table(columns=[*columns], data=rows)})
         run.summary.update(figures)
+
+    def log_report(self, report: FitReport, figures: dict[str, Any]) -> None:
+        """Log the tables of a fit, bars of one of them, and final figures to the summary."""
+        logged: dict[str, Any] = {
+            name: wandb.Table(columns=[*columns], data=[list(map(_number, row)) for row in rows])
+            for name, (columns, rows) in report.tables.items()
+        }
+        if BY_FREQUENCY in logged:
+            # a table of its own: a chart takes over the one it is made of
+            columns, rows = report.tables[BY_FREQUENCY]
+            logged[FREQUENCY_BARS] = wandb.plot.bar(
+                wandb.Table(columns=[*columns], data=rows),
+                columns[0],
+                columns[1],
+                title="Average precision (%) on seen labels by their training documents",
+            )
+        run = self.experiment
+        with _kept_beside(run):
+            run.log(logged)  # at once, so that all belong to the last step
+        run.summary.update(figures)
+
+
+@contextmanager
+def _kept_beside(run: Any) -> Iterator[None]:
+    """Keep the tables that are logged in the run's own folder until they are uploaded.
+
+    W&B copies the files of a table to the user's home, and the offline run but points there: it
+    would lack them once that is cleaned up.
+    """
+    before = os.environ.get(_STAGING)
+    folder = getattr(run, "dir", None)  # none where W&B is disabled
+    if before is None and folder is not None:
+        os.environ[_STAGING] = str(Path(folder).parent)
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_STAGING, None)
+
+
+def finish() -> None:
+    """Close the W&B run, if there is one; what could not be uploaded is kept."""
+    run = wandb.run
+    try:
+        wandb.finish()
+    except TimeoutError:
+        folder = Path(run.dir).parent if run is not None else "the run's folder"
+        rank_zero_warn(f"W&B does not answer: `wandb sync {folder}` uploads the rest of the run")
+
+
+def _number(value: Any) -> Any:
+    """Turn a number that is laid out as text into one; W&B sorts and draws numbers only."""
+    if not isinstance(value, str):
+        return value
+    plain = value.replace(",", "")
+    return float(plain) if plain.replace(".", "", 1).isdecimal() else value or None

@@ -86,7 +86,13 @@ def test_share_of_waiting_leaves_validation_and_checkpoints_out(tmp_path, clock)
     assert callback.data_wait == 3.5 / 10
     callback.on_train_epoch_end(trainer(1, 5), None)
     assert [row["train/data_wait"] for row in read(callback.path)] == ["0.375", "0.25"]
-    assert LOGGED[-2:] == [({"train/data_wait": 0.375}, 4), ({"train/data_wait": 0.25}, 5)]
+    # 40 documents in 16 seconds, then 10 in 2
+    speeds = [row["train/documents_per_second"] for row in read(callback.path)]
+    assert speeds == ["2.5", "5.0"]
+    assert LOGGED[-2:] == [
+        ({"train/documents_per_second": 2.5, "train/data_wait": 0.375}, 4),
+        ({"train/documents_per_second": 5.0, "train/data_wait": 0.25}, 5),
+    ]
 
 
 def test_older_checkpoint_says_nothing_of_waiting(tmp_path, clock):
@@ -153,6 +159,9 @@ def test_a_run_resumed_within_an_epoch_has_its_share_of_waiting(tmp_path, clock)
     resumed.on_train_epoch_end(trainer(1, 3), None)
     assert [row["train/data_wait"] for row in resumed.rows] == [0.5, 0.25]
     assert resumed.data_wait == 2 / 6
+    # both steps of the second epoch, before and after the interruption
+    speeds = [row["train/documents_per_second"] for row in resumed.rows]
+    assert speeds == [10 / 2, 20 / 4]
 
 
 def test_a_table_is_written_whole_or_not_at_all(tmp_path):

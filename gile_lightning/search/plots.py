@@ -1,0 +1,87 @@
+"""Optuna's plots of a study, as pictures and as interactive pages."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import optuna
+from optuna.trial import FrozenTrial, TrialState
+
+_DPI = 110
+
+
+class Plot(NamedTuple):
+    """One of Optuna's plots, which has a function of the same name in both of its packages.
+
+    Attributes:
+        name: of its files.
+        title: what it shows.
+        function: of `optuna.visualization` and `optuna.visualization.matplotlib`.
+        arguments: beside the study.
+    """
+
+    name: str
+    title: str
+    function: str
+    arguments: dict[str, Any]
+
+
+def plots(study: optuna.Study, objectives: Sequence[str]) -> Iterator[Plot]:
+    """List the plots of a study: the front of two or three objectives, then those of each."""
+    several = len(objectives) > 1
+    if 2 <= len(objectives) <= 3:
+        names = {"target_names": list(objectives)}
+        yield Plot("pareto", "Pareto front", "plot_pareto_front", names)
+    for i, objective in enumerate(objectives):
+        suffix = f"-{objective.replace('/', '-')}" if several else ""
+        target: dict[str, Any] = {"target_name": objective}
+        if several:
+            target["target"] = _value(i)
+        for name, (title, function) in _EACH.items():
+            yield Plot(f"{name}{suffix}", f"{title}: {objective}", function, target)
+    if any(trial.intermediate_values for trial in study.get_trials(deepcopy=False)):
+        yield Plot("epochs", "Scores after every epoch", "plot_intermediate_values", {})
+    yield Plot("timeline", "Timeline", "plot_timeline", {})
+
+
+_EACH = {
+    "history": ("History", "plot_optimization_history"),
+    "importance": ("Importance", "plot_param_importances"),
+    "parallel": ("Parallel coordinates", "plot_parallel_coordinate"),
+    "slice": ("Slices", "plot_slice"),
+}
+
+
+def _value(i: int) -> Callable[[FrozenTrial], float]:
+    return lambda trial: float(trial.values[i])
+
+
+def enough(study: optuna.Study) -> bool:
+    """Whether there is something to draw: two trials with a value."""
+    return len(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))) > 1
+
+
+def picture(study: optuna.Study, plot: Plot, path: Path) -> None:
+    """Draw a plot as a PNG file."""
+    import matplotlib.pyplot as plt
+    from optuna.visualization import matplotlib as pictures
+
+    with plt.rc_context():  # Optuna sets a style for everyone
+        plt.switch_backend("agg")
+        axes = getattr(pictures, plot.function)(study, **plot.arguments)
+        figure = plt.gcf() if hasattr(axes, "__len__") else axes.figure
+        figure.set_size_inches(9, 5)
+        figure.savefig(path, dpi=_DPI, bbox_inches="tight")
+        plt.close("all")
+
+
+def interactive(study: optuna.Study, plot: Plot) -> Any:
+    """Return a plot as a figure of Plotly."""
+    figure = getattr(optuna.visualization, plot.function)(study, **plot.arguments)
+    figure.update_layout(template="plotly_white")
+    return figure
+
+
+def write_page(figure: Any, path: Path) -> None:
+    """Write an interactive page, beside the one script that all pages of its folder load."""
+    figure.write_html(path, include_plotlyjs="directory", config={"displaylogo": False})
