@@ -21,6 +21,9 @@ from gile_lightning.tracking.history import write_csv
 from gile_lightning.tracking.wandb_logger import RunLogger
 
 BEST = "best"
+
+Drawn = Sequence[tuple[plots.Plot, Any]]
+
 _ATTRIBUTES = (CONFIGURATION, "log_tail", "folder", "worker", OUTCOME)  # no columns of figures
 
 
@@ -47,7 +50,7 @@ def write_report(
     rows = [row(trial, objectives) for trial in trials]
     write_csv(folder / "trials.csv", rows)
     drawn = _draw(study, folder, objectives)
-    page.write(folder / "report.html", _page(study, folder, objectives, best, list(drawn)))
+    page.write(folder / "report.html", _page(study, folder, objectives, best, drawn))
     say(f"report: {folder / 'report.html'}")
     if logger is not None:
         _log(study, folder, objectives, drawn, rows, logger)
@@ -82,21 +85,22 @@ def _write_best(
     return found
 
 
-def _draw(study: optuna.Study, folder: Path, objectives: Sequence[str]) -> dict[plots.Plot, Any]:
+def _draw(study: optuna.Study, folder: Path, objectives: Sequence[str]) -> Drawn:
     """Draw all plots that there are enough trials for, as PNG and HTML files."""
     if not plots.enough(study):
-        return {}
+        return []
     place = folder / "plots"
     place.mkdir(exist_ok=True)
-    drawn: dict[plots.Plot, Any] = {}
+    drawn: list[tuple[plots.Plot, Any]] = []
     for plot in plots.plots(study, objectives):
         try:
             plots.picture(study, plot, place / f"{plot.name}.png")
-            drawn[plot] = plots.interactive(study, plot)
+            figure = plots.interactive(study, plot)
         except (ValueError, RuntimeError) as error:  # such as no variance at all
             say(f"not drawn: {plot.title} ({error})")
             continue
-        plots.write_page(drawn[plot], place / f"{plot.name}.html")
+        drawn.append((plot, figure))
+        plots.write_page(figure, place / f"{plot.name}.html")
         keep(folder, study, place / f"{plot.name}.png")
     return drawn
 
@@ -106,7 +110,7 @@ def _page(
     folder: Path,
     objectives: Sequence[str],
     best: Mapping[Path, FrozenTrial],
-    drawn: Sequence[plots.Plot],
+    drawn: Drawn,
 ) -> str:
     trials = study.get_trials(deepcopy=False)
     names = list(dict.fromkeys(name for trial in trials for name in trial.params))
@@ -144,10 +148,10 @@ def _best(best: Mapping[Path, FrozenTrial], objectives: Sequence[str], names: Se
     )
 
 
-def _pictures(folder: Path, drawn: Sequence[plots.Plot]) -> str:
+def _pictures(folder: Path, drawn: Drawn) -> str:
     """Show the PNG files, each with a link to its interactive page."""
     figures = []
-    for plot in drawn:
+    for plot, _ in drawn:
         content = base64.b64encode((folder / "plots" / f"{plot.name}.png").read_bytes()).decode()
         title = html.escape(plot.title, quote=True)
         figures.append(
@@ -182,7 +186,7 @@ def _log(
     study: optuna.Study,
     folder: Path,
     objectives: Sequence[str],
-    drawn: Mapping[plots.Plot, Any],
+    drawn: Drawn,
     rows: Sequence[dict[str, Any]],
     logger: Mapping[str, Any],
 ) -> None:
@@ -192,7 +196,7 @@ def _log(
     columns: list[str | int] = list(dict.fromkeys(key for found in rows for key in found))
     cells: list[Any] = [[found.get(str(column)) for column in columns] for found in rows]
     logged: dict[str, Any] = {"trials": wandb.Table(columns=columns, data=cells)}
-    logged |= {f"plots/{plot.name}": wandb.Plotly(figure) for plot, figure in drawn.items()}
+    logged |= {f"plots/{plot.name}": wandb.Plotly(figure) for plot, figure in drawn}
     run.log(logged)
     for trial in studies.best(study)[:1]:
         run.summary.update({f"best/{k}": v for k, v in trial.params.items()})
