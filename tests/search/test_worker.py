@@ -1,0 +1,242 @@
+"""Workers on one study: killed, interrupted, short of memory. Stand-ins take the place of fits."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import commands
+import optuna
+import pytest
+from commands import plan, study
+from optuna.trial import TrialState
+
+from gile_lightning.errors import InputError
+from gile_lightning.search import worker as module
+from gile_lightning.search.study import OUTCOME, counted, first_number
+from gile_lightning.search.worker import Worker
+
+FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
+
+pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+
+
+@pytest.fixture(autouse=True)
+def _stand_in(monkeypatch):
+    monkeypatch.setattr(Worker, "program", (commands.STAND_IN,))
+    monkeypatch.setattr(module, "_PAUSE", 0.02)
+    monkeypatch.setattr(module, "_POLL", 0.1)
+
+
+@pytest.fixture
+def url(tmp_path):
+    return f"sqlite:///{tmp_path}/study.db"
+
+
+def start(url, folder, trials, seed):
+    here = Path(__file__).parent
+    command = [sys.executable, str(here / "commands.py"), url, str(folder), str(trials), str(seed)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def starts(folder):
+    """Return the process, the value and --ckpt_path of every start of a trial, by run folder."""
+    return {
+        path.parent.name: [line.split() for line in path.read_text().splitlines()]
+        for path in (folder / "trials").glob("*/starts")
+    }
+
+
+def wait_for(condition, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def alive(pid):
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+# the storages of conftest.py, each in turn
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql", "journal"])
+def test_four_workers_two_of_them_killed(kind, tmp_path, request):
+    if kind == "postgresql":
+        url = request.getfixturevalue("database")
+    else:
+        url = {"sqlite": "sqlite:///", "journal": "journal://"}[kind] + f"{tmp_path}/study"
+    trials, chance = 40, random.Random(5)
+    known = study(url, retries=5)
+    known.enqueue_trial({"x": 0.99})  # out of memory
+    workers = [start(url, tmp_path, trials, seed) for seed in range(4)]
+    killed = {}
+    for victim in workers[:2]:
+        count = len(starts(tmp_path))
+        wait_for(lambda count=count: len(starts(tmp_path)) > count + 3)
+        time.sleep(chance.random() / 2)
+        own = [
+            trial
+            for trial in known.get_trials(states=(TrialState.RUNNING,))
+            if trial.user_attrs.get("worker", "").endswith(f":{victim.pid}")
+        ]
+        victim.kill()
+        killed |= {trial.number: trial.params for trial in own}
+    for process in workers:
+        out, errors = process.communicate(timeout=240)
+        assert process.returncode == (-9 if process in workers[:2] else 0), errors + out
+    found = study(url).get_trials()
+    assert {trial.state for trial in found} <= set(FINISHED)
+    assert counted(found) == trials
+    assert all(trial.user_attrs[OUTCOME] for trial in found)
+    (memory,) = [trial for trial in found if trial.params["x"] == 0.99]
+    assert memory.user_attrs[OUTCOME] == "failed: out of memory: tried to allocate 1 PiB"
+    assert "x is 0.99" in memory.user_attrs["log_tail"]
+    lost = [trial for trial in found if trial.user_attrs[OUTCOME].startswith("begun by")]
+    again = {
+        first_number(trial): trial for trial in found if trial.system_attrs.get("retry_history")
+    }
+    assert len(lost) <= 2
+    assert {trial.number for trial in lost} == set(again)  # each is repeated, nothing else is
+    for trial in lost:
+        assert trial.state == TrialState.FAIL
+        assert again[trial.number].params == trial.params
+        assert again[trial.number].state != TrialState.FAIL
+    # those that were seen at work at the moment of the kill, if they had not just ended
+    assert {n for n in killed if found[n].state == TrialState.FAIL} == set(again)
+    for name, lines in starts(tmp_path).items():  # nothing ran twice that was not killed
+        assert len(lines) == 1 + (int(name) in again), name
+        assert len({x for _, x, _ in lines}) == 1
+    for trial in found:
+        if trial.state == TrialState.COMPLETE:
+            assert trial.value == pytest.approx(1 - (trial.params["x"] - 0.3) ** 2)
+    # and on with it
+    Worker(study(url), plan(url, tmp_path, trials=trials + 2), lambda trial: None).run()
+    assert counted(study(url).get_trials()) == trials + 2
+
+
+def test_no_worker_takes_more_than_there_are(url, tmp_path):
+    told = []
+    Worker(study(url, 3), plan(url, tmp_path, trials=6, jobs=3), told.append).run()
+    assert sorted(trial.number for trial in told) == list(range(6))
+    assert all(len(lines) == 1 for lines in starts(tmp_path).values())
+
+
+def test_the_first_trial_has_the_configurations_own_values(url, tmp_path):
+    Worker(study(url), plan(url, tmp_path, trials=1), lambda trial: None).run()
+    assert study(url).trials[0].params == {"x": 0.5}
+
+
+def test_seeds_give_the_same_values_but_not_again_when_the_study_goes_on(url, tmp_path):
+    Worker(study(url, 3), plan(url, tmp_path, trials=4), lambda trial: None).run()
+    other = f"sqlite:///{tmp_path}/other.db"
+    (tmp_path / "other").mkdir()
+    Worker(study(other, 3), plan(other, tmp_path / "other", trials=4), lambda trial: None).run()
+    first = [trial.params["x"] for trial in study(url).trials]
+    assert first == [trial.params["x"] for trial in study(other).trials]
+    Worker(study(url, 3), plan(url, tmp_path, trials=8), lambda trial: None).run()
+    values = [trial.params["x"] for trial in study(url).trials]
+    assert len(set(values)) == 8
+
+
+def test_an_interrupt_ends_the_trials_and_they_are_gone_on_with(url, tmp_path):
+    (tmp_path / "trials").mkdir()
+    (tmp_path / "trials/hold").touch()
+    process = start(url, tmp_path, 3, 1)
+    wait_for(lambda: starts(tmp_path))
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    (((pid, x, _),),) = starts(tmp_path).values()
+    assert not alive(pid)
+    ended, again = study(url).get_trials()
+    assert (ended.state, again.state) == (TrialState.FAIL, TrialState.WAITING)
+    assert ended.user_attrs[OUTCOME].startswith("interrupted")
+    (tmp_path / "trials/hold").unlink()
+    Worker(study(url), plan(url, tmp_path, trials=3), lambda trial: None).run()
+    lines = starts(tmp_path)
+    assert lines["0000"][1][1:] == [x, "last"]  # where it was, from its newest checkpoint
+    assert len(lines) == 3
+    assert counted(study(url).trials) == 3
+
+
+def test_a_trial_whose_process_is_killed_is_tried_again(url, tmp_path):
+    (tmp_path / "die").touch()
+    Worker(study(url), plan(url, tmp_path, trials=1), lambda trial: None).run()
+    first, second = study(url).trials
+    assert first.state == TrialState.FAIL
+    assert first.user_attrs[OUTCOME] == (
+        "killed: its process was ended by SIGKILL, perhaps for want of memory"
+    )
+    assert second.state == TrialState.COMPLETE
+    assert second.params == first.params
+    (tmp_path / "die").touch()
+    Worker(study(url), plan(url, tmp_path, trials=2, retries=0), lambda trial: None).run()
+    assert counted(study(url).trials) == len(study(url).trials) - 1
+
+
+def test_a_sweep_whose_trials_all_fail_ends(url, tmp_path):
+    known = study(url, configuration="{}")
+    for _ in range(9):
+        known.enqueue_trial({"x": 0.98})
+    with pytest.raises(InputError, match=r"first 3 trials have all failed.*out of memory"):
+        Worker(known, plan(url, tmp_path, trials=9), lambda trial: None).run()
+    assert len(starts(tmp_path)) == 3
+
+
+def test_devices_are_shared_out(url, tmp_path):
+    (tmp_path / "trials").mkdir()
+    (tmp_path / "trials/hold").touch()
+    sweep = Worker(
+        study(url),
+        plan(url, tmp_path, trials=2, jobs=2, devices=["4,5", "6,7"]),
+        lambda trial: None,
+    )
+
+    def release():
+        wait_for(lambda: len(list((tmp_path / "trials").glob("*/environment"))) == 2)
+        (tmp_path / "trials/hold").unlink()
+
+    thread = threading.Thread(target=release)
+    thread.start()
+    sweep.run()
+    thread.join()
+    found = {path.read_text() for path in (tmp_path / "trials").glob("*/environment")}
+    assert found == {"4,5", "6,7"}
+
+
+def test_hours_end_it(url, tmp_path):
+    Worker(study(url), plan(url, tmp_path, trials=None, hours=1 / 3600), lambda trial: None).run()
+    assert 1 <= len(study(url).trials) <= 12
+
+
+def test_checkpoints_of_the_best_are_kept(url, tmp_path):
+    known = study(url, configuration="{}")
+    for i, x in enumerate((0.5, 0.3, 0.4, 0.8)):
+        known.enqueue_trial({"x": x})
+        (tmp_path / f"trials/{i:04d}/checkpoints").mkdir(parents=True)
+    Worker(known, plan(url, tmp_path, trials=4, keep_all=False), lambda trial: None).run()
+    assert [path.parent.name for path in (tmp_path / "trials").glob("*/checkpoints")] == ["0001"]
+
+
+def test_finite_spaces_end_a_sweep(url, tmp_path):
+    known = study(url, configuration="{}")
+    known.sampler = optuna.samplers.GridSampler({"x": [0.1, 0.2, 0.3]})
+    Worker(known, plan(url, tmp_path, trials=9), lambda trial: None).run()
+    assert Counter(trial.params["x"] for trial in study(url).trials) == Counter([0.1, 0.2, 0.3])
+
+
+def test_logs_are_artifacts(url, tmp_path):
+    Worker(study(url), plan(url, tmp_path, trials=1), lambda trial: None).run()
+    (trial,) = study(url).trials
+    storage = study(url)._storage
+    (meta,) = optuna.artifacts.get_all_artifact_meta(trial, storage=storage)
+    assert meta.filename == "log-tail.txt"
+    assert "x is 0.5" in (tmp_path / "artifacts" / meta.artifact_id).read_text()
