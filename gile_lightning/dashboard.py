@@ -7,6 +7,7 @@ with the panels of `sections`: what every fit logs, by the names it is logged by
 tested without a server; that a server takes it, and how it looks there, was never tried.
 """
 
+import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -116,7 +117,9 @@ def sections() -> list[Any]:
 
 def _package(name: str) -> Any:
     try:
-        return import_module(f"wandb_workspaces.{name}")
+        with warnings.catch_warnings():  # it is written for an older pydantic
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return import_module(f"wandb_workspaces.{name}")
     except ImportError as error:
         raise InputError(
             "the dashboard needs wandb-workspaces: pip install 'gile_lightning[dashboard]'"

@@ -84,6 +84,8 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     about = facts(cli)
     if isinstance(trainer.logger, RunLogger):
         known = {"corpus": data.meta["counts"], "skipped": data.meta["skipped"], "run": about}
+        sizes = {name: model.sizes(name) for name in model.languages}
+        known["parameters"] = {"all": count_parameters(model), **sizes}
         trainer.logger.log_hyperparams(yaml.safe_load(model.config) | known)
     try:
         trainer.fit(model, data, ckpt_path=cli.resume, weights_only=True)

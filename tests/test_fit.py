@@ -49,7 +49,8 @@ def state(path: Path) -> dict[str, torch.Tensor]:
 def test_run_folder(run):
     files = {str(f.relative_to(run.output)) for f in run.output.rglob("*") if f.is_file()}
     checkpoints = {"checkpoints/best.ckpt", "checkpoints/last.ckpt"}
-    assert files == {"config.yaml", "metrics.csv", "metrics.json", "skipped.json"} | checkpoints
+    tables = {"metrics.csv", "metrics.json", "skipped.json"}
+    assert files == {"config.yaml", "report.html"} | tables | checkpoints
 
 
 def test_keys_of_the_metrics(run):
@@ -102,7 +103,7 @@ def test_history_has_a_row_per_epoch(run):
         ("1", str(2 * steps)),
     ]
     assert set(rows[0]) == {
-        *("epoch", "step", "train/data_wait", "train/loss"),
+        *("epoch", "step", "train/data_wait", "train/documents_per_second", "train/loss"),
         "val/popularity_average_precision",
         *(f"val/{key}" for key in (*SCORES, "f1")),
     }

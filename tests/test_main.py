@@ -32,7 +32,7 @@ def test_help_with_the_arguments_of_the_process(name, monkeypatch, capsys):
     assert not stop.value.code
     printed = capsys.readouterr().out
     assert printed.startswith(f"usage: python -m gile_lightning.{name} ")
-    assert "--output OUTPUT" in printed
+    assert ("--project PROJECT" if name == "dashboard" else "--output OUTPUT") in printed
 
 
 def test_load_is_imported_when_it_is_wanted():

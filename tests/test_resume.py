@@ -32,6 +32,7 @@ def outcome(output: Path):
     timed = ("seconds", "documents_per_second")
     history = list(csv.DictReader((output / "metrics.csv").read_text().splitlines()))
     assert all(0 <= float(row.pop("train/data_wait")) < 1 for row in history)  # a time, too
+    assert all(float(row.pop("train/documents_per_second")) > 0 for row in history)  # and these
     return weights, {k: v for k, v in metrics.items() if k not in timed}, history
 
 

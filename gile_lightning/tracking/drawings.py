@@ -83,7 +83,7 @@ def bars(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> s
         axes.bar_label(drawn, fmt="%.0f", fontsize=7, padding=1)
     axes.set_xticks(range(len(rows)), [str(row[0]) for row in rows])
     axes.tick_params(axis="x", length=0)
-    axes.margins(y=0.2)
+    axes.margins(y=0.3)
     axes.legend(frameon=False, fontsize=8, ncols=3, loc="upper left", labelcolor="black")
     return svg(figure)
 

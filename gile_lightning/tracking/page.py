@@ -4,6 +4,7 @@ import html
 import io
 import math
 import re
+import warnings
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -176,7 +177,10 @@ def svg(figure: "Figure") -> str:
 
     content = io.StringIO()
     nothing: dict[str, Any] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "gile_lightning"}):
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "gile_lightning"}
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        # texts stay texts: what matplotlib's own font lacks, the browser has
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(content, format="svg", transparent=True, metadata=nothing)
     text = content.getvalue()
     text = text[text.index("<svg") :]

@@ -45,16 +45,25 @@ def has_key() -> bool:
     """Return whether there is a key for the server, in the environment or where W&B keeps it."""
     if os.environ.get("WANDB_API_KEY"):
         return True
-    host = urlparse(_server()).hostname
+    hosts = {urlparse(_server()).hostname or ""}
+    if not os.environ.get("WANDB_BASE_URL"):
+        hosts.add("api.wandb.ai")  # the former name of the default, which W&B looks up too
     path = Path(os.environ.get("NETRC") or "~/.netrc").expanduser()
     try:
-        return netrc.netrc(str(path)).authenticators(host or "") is not None
+        return not hosts.isdisjoint(netrc.netrc(str(path)).hosts)
     except (OSError, netrc.NetrcParseError):
         return False
 
 
 def _server() -> str:
-    return os.environ.get("WANDB_BASE_URL") or "https://api.wandb.ai"
+    # W&B's own default, whose host has changed
+    return os.environ.get("WANDB_BASE_URL") or str(wandb.Settings().base_url)
+
+
+def _go_offline() -> str:
+    # an offline run would still ask W&B's server whether it takes figures on how W&B is used
+    os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
+    return "offline"
 
 
 def _unreachable() -> str:
@@ -123,6 +132,7 @@ class RunLogger(WandbLogger):
             disable_git=code is None,
             git_root=None if code is None else str(code.folder),
         )
+        mode = default_mode()
         self._known = {folder.name for folder in (directory / "wandb").glob("run-*")}
         super().__init__(
             id=_earlier_run(directory),
@@ -132,7 +142,7 @@ class RunLogger(WandbLogger):
             group=group,
             tags=tags,
             job_type=job_type,
-            mode=default_mode(),
+            mode=_go_offline() if mode == "offline" else mode,
             settings=settings,
         )
         self._wandb_init.pop("anonymous")  # W&B warns of the argument, whatever its value
@@ -150,7 +160,7 @@ class RunLogger(WandbLogger):
                 reason = str(error).splitlines()[0]
                 self._clear()
             rank_zero_warn(f"W&B cannot be reached ({reason}): this run is logged offline")
-            self._wandb_init["mode"] = "offline"
+            self._wandb_init["mode"] = _go_offline()
         return super().experiment
 
     def _clear(self) -> None:

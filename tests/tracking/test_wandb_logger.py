@@ -1,16 +1,21 @@
 import builtins
-import contextlib
+import csv
 import json
-import sys
+import socket
+import threading
 import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import offline
 import pytest
 import runs
 import wandb
-from wandb.cli.cli import cli as wandb_cli
+import yaml
 
-from gile_lightning import fit
+import gile_lightning
+from gile_lightning.data import BioASQ
 from gile_lightning.tracking import wandb_logger
 from gile_lightning.tracking.wandb_logger import RunLogger, default_mode
 
@@ -24,32 +29,13 @@ def tracked(monkeypatch, tmp_path):
     def ask(*args, **kwargs):
         raise AssertionError("asked")
 
-    for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_BASE_URL", "NETRC"):
+    for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_BASE_URL", "WANDB_ERROR_REPORTING", "NETRC"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setattr(builtins, "input", ask)
     yield monkeypatch
     wandb.finish()
     wandb.teardown()
-
-
-@pytest.fixture
-def read(capfd):
-    """Reads an offline run back: its file, configuration and summary."""
-
-    def read(folder: Path) -> tuple[Path, dict, dict]:
-        (path,) = folder.glob("wandb/offline-run-*/run-*.wandb")
-        capfd.readouterr()
-        with contextlib.suppress(SystemExit):
-            wandb_cli(["leet", "inspect", "--json", str(path)])
-        records = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-        config, summary = {}, {}
-        for record in records:
-            config |= record.get("config", {}).get("update", {})
-            summary |= record.get("summary", {}).get("update", {})
-        return path, config, summary
-
-    return read
 
 
 # --- which mode ---
@@ -78,6 +64,7 @@ def test_mode(tracked, environment, mode):
     ("line", "host", "mode"),
     [
         ("machine api.wandb.ai login user password {key}", None, "online"),
+        ("machine api.forge.coreweave.com login user password {key}", None, "online"),
         ("machine api.wandb.ai login user password {key}", "http://127.0.0.1:9", "offline"),
         ("machine 127.0.0.1 login user password {key}", "http://127.0.0.1:9", "online"),
         ("machine github.com login me password secret", None, "offline"),
@@ -100,28 +87,119 @@ def test_mode_by_a_stored_key(tracked, tmp_path, line, host, mode, named):
 # --- a run ---
 
 
-def test_fit_offline(tracked, read, tmp_path):
-    tracked.setattr(sys, "stdin", None)
-    arguments = runs.arguments(tmp_path / "run")
-    arguments[arguments.index("--trainer.logger") + 1] = "null"
-    tags = ("--wandb.project", "kittens", "--wandb.tags", '["a", "b"]')
-    done = runs.call(fit.main, *arguments, *tags)
-    assert done.status is None, done.errors
-    assert wandb.run is None  # finished
-    path, config, summary = read(tmp_path / "run")
-    assert config["data"]["init_args"]["builtin_documents"] == runs.DOCUMENTS
-    assert (
-        config["model"]["init_args"]["output"]["init_args"]["joint_dim"]
-        == runs.MODEL["output.joint_dim"]
-    )
-    assert config["corpus"]["documents"]["test"] == done.result["test.all.documents"]
-    for key, value in done.result.items():
-        assert summary[key] == pytest.approx(value), key
-    assert summary["val/average_precision"] > 0
-    (table,) = path.parent.glob("files/media/table/results*.json")
-    rows = {row[0]: row[1:] for row in json.loads(table.read_text())["data"]}
-    precision = 100 * done.result["test.unseen.average_precision"]
-    assert float(rows["unseen"][2]) == pytest.approx(precision, abs=0.01)
+GROUP = ("--wandb.project", "kittens", "--wandb.tags", '["a", "b"]', "--wandb.group", "study")
+GROUP += ("--wandb.job_type", "trial", "--wandb.name", "trial-7")
+
+
+def test_what_a_run_is(tracked):
+    done = offline.fit(*GROUP)
+    run = done.offline.run
+    assert (run["project"], run["tags"]) == ("kittens", ["a", "b"])
+    assert (run["run_group"], run["job_type"]) == ("study", "trial")
+    assert run["display_name"] == "trial-7"
+    if done.commit is not None:
+        assert run["git"]["commit"] == done.commit  # of the working directory
+
+
+def test_the_whole_configuration(tracked):
+    run = offline.fit(*GROUP).offline
+    stored = yaml.safe_load((run.output / "config.yaml").read_text())
+    assert {key: run.config[key] for key in stored} == stored
+    assert run.config["corpus"]["documents"]["test"] == run.summary["test.all.documents"]
+    assert run.config["skipped"] == json.loads((run.output / "skipped.json").read_text())
+    about = run.config["run"]
+    data = BioASQ(**runs.DATA, cache_dir=runs.cache())
+    assert about["data_fingerprint"] == data.fingerprint()
+    assert about["commit"] == offline.fit(*GROUP).commit
+    sizes = run.config["parameters"]
+    assert sum(sizes["english"].values()) == sizes["all"] == run.summary["parameters"]
+    assert sizes["english"]["output"] > 0
+
+
+def test_curves_against_the_step(tracked):
+    run = offline.fit(*GROUP).offline
+    assert run.metrics["*"]["step_metric"] == "trainer/global_step"
+    rows = list(csv.DictReader((run.output / "metrics.csv").read_text().splitlines()))
+    assert len(rows) == 2
+    for name in ("val/average_precision", "val/f1", "train/documents_per_second"):
+        values = list(run.figures(name).values())
+        assert values == pytest.approx([float(row[name]) for row in rows], rel=1e-6), name
+    steps = [int(row["step"]) for row in rows]
+    assert list(run.figures("train/documents_per_second")) == steps
+    # Lightning logs the scores at the step that was the last one before them, counted from 0
+    assert list(run.figures("val/average_precision")) == [step - 1 for step in steps]
+
+
+def test_tables_and_summary(tracked):
+    run = offline.fit(*GROUP).offline
+    metrics = json.loads((run.output / "metrics.json").read_text())
+    for key, value in metrics.items():
+        assert run.summary[key] == pytest.approx(value), key
+    columns, rows = run.table("results")
+    found = {row[0]: dict(zip(columns, row, strict=True)) for row in rows}
+    precision = 100 * metrics["test.unseen.average_precision"]
+    assert found["unseen"]["average precision"] == pytest.approx(precision, abs=0.005001)
+    columns, rows = run.table("by_frequency")
+    assert [row[0] for row in rows] == ["1 to 5", "6 to 50"]
+    precision = 100 * metrics["test.frequency_1_to_5.average_precision"]
+    assert rows[0][1] == pytest.approx(precision, abs=0.005001)
+    assert run.table("average_precision_by_frequency_table")[1] == rows
+    assert "_wandb.visualize.average_precision_by_frequency" in run.config
+
+
+def test_example_predictions_are_those_of_the_best_checkpoint(tracked):
+    run = offline.fit(*GROUP).offline
+    predictor = gile_lightning.load(run.output)
+    columns, rows = run.table("examples")
+    assert len(rows) == 20
+    articles = {tuple(article["meshMajor"]) for article in runs.articles()}
+    for row in (dict(zip(columns, row, strict=True)) for row in rows):
+        gold = (row["gold labels"] or "").split("; ")
+        assert any(set(gold) <= set(labels) for labels in articles)
+        names = [found.rpartition(" (")[0].rpartition(" ")[0] for found in _parts(row)]
+        hits = [found.endswith("(hit)") for found in _parts(row)]
+        assert hits == [name in gold for name in names]
+        assert row["hits"] == sum(hits)
+        assert set((row["missed"] or "").split("; ")) - {""} == set(gold) - set(names)
+        if not row["text"].endswith(" …"):  # the whole text: tokens are split into themselves
+            (again,) = predictor.predict([row["text"]], top_k=len(names))
+            assert [label["name"] for label in again] == names
+    columns, rows = run.table("confusions")
+    assert columns == [
+        "language",
+        "gold label missed",
+        "label in its place",
+        "documents",
+        "share (%)",
+    ]
+    counts = [row[3] for row in rows]
+    assert counts == sorted(counts, reverse=True)
+    assert all(0 < row[4] <= 100 and row[1] != row[2] for row in rows)
+
+
+def _parts(row):
+    return row["predicted labels"].split("; ")
+
+
+def test_nothing_is_sent_and_nothing_is_kept_elsewhere(tracked):
+    done = offline.fit(*GROUP)
+    assert done.calls == 0
+    assert not list(done.home.rglob("*staging*"))
+    kept = [
+        Path(entry["local_path"])
+        for record in offline.records(next(done.offline.folder.glob("run-*.wandb")))
+        for entry in record.get("artifact", {}).get("manifest", {}).get("contents", ())
+    ]
+    assert len(kept) == 7  # the tables
+    assert all(path.is_file() and path.is_relative_to(done.offline.folder) for path in kept)
+
+
+def test_one_run_of_two_processes(tracked):
+    run = offline.fit(processes=2).offline
+    assert len(list(run.output.glob("wandb/*run-*"))) == 1
+    assert run.summary["val/average_precision"] > 0
+    assert len(run.table("examples")[1]) == 20
+    assert (run.output / "report.html").is_file()
 
 
 def test_a_resumed_run_goes_on(tracked, tmp_path):
@@ -136,17 +214,85 @@ def test_a_resumed_run_goes_on(tracked, tmp_path):
     assert other.experiment.id != name
 
 
-def test_a_server_that_cannot_be_reached(tracked, read, tmp_path):
-    tracked.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+@contextmanager
+def nobody():
+    """The address of a port where nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    yield f"http://127.0.0.1:{port}", []
+
+
+@pytest.mark.parametrize("server", [nobody, offline.server], ids=["closed port", "no answer"])
+@pytest.mark.parametrize("asked", [True, False], ids=["asked first", "not asked"])
+def test_a_server_that_cannot_be_reached(tracked, tmp_path, server, asked):
     tracked.setenv("WANDB_API_KEY", KEY)
-    tracked.setattr(wandb_logger, "_CONNECT", 2.0)
-    start = time.monotonic()
+    if not asked:  # as with a server that dies between the question and the run
+        tracked.setattr(wandb_logger, "_unreachable", lambda: "")
+    with server() as (address, _):
+        tracked.setenv("WANDB_BASE_URL", address)
+        start = time.monotonic()
+        logger = RunLogger(tmp_path / "run", group="study")
+        with pytest.warns(UserWarning, match="cannot be reached .* logged offline"):
+            logger.log_hyperparams({"model": {"dim": 3}})
+        logger.log_metrics({"loss": 0.5}, step=1)
+        wandb_logger.finish()
+        assert time.monotonic() - start < 20
+    assert len(list((tmp_path / "run/wandb").glob("*run-*"))) == 1
+    found = offline.read(tmp_path / "run")
+    assert found.config["model"] == {"dim": 3}
+    assert found.summary["loss"] == 0.5
+    assert found.run["run_group"] == "study"
+
+
+def test_a_failed_attempt_leaves_earlier_runs_alone(tracked, tmp_path):
+    earlier = tmp_path / "run/wandb/run-20200101_000000-abcdefgh"
+    earlier.mkdir(parents=True)
+    tracked.setenv("WANDB_API_KEY", KEY)
+    tracked.setattr(wandb_logger, "_unreachable", lambda: "")
+    tracked.setattr(wandb_logger, "_CONNECT", 1.0)
+    with nobody() as (address, _):
+        tracked.setenv("WANDB_BASE_URL", address)
+        logger = RunLogger(tmp_path / "run")
+        with pytest.warns(UserWarning, match="logged offline"):
+            logger.log_metrics({"loss": 0.5}, step=1)
+        wandb_logger.finish()
+    folders = [path.name for path in (tmp_path / "run/wandb").glob("run-*")]
+    assert folders == [earlier.name]
+
+
+def test_what_a_server_that_dies_leaves_to_be_uploaded(tracked, tmp_path):
     logger = RunLogger(tmp_path / "run")
-    with pytest.warns(UserWarning, match="cannot be reached .* logged offline"):
-        logger.log_hyperparams({"model": {"dim": 3}})
+    folder = Path(logger.experiment.dir).parent
+
+    def late():
+        raise TimeoutError("Timed out finishing run.")
+
+    with tracked.context() as patch:
+        patch.setattr(wandb, "finish", late)
+        with pytest.warns(UserWarning, match=f"wandb sync {folder}"):
+            wandb_logger.finish()
+
+
+@pytest.mark.parametrize("code", [200, 401, 404, 500])
+def test_any_answer_is_an_answer(tracked, code):
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(code)
+            self.end_headers()
+
+        def log_message(self, *args):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as http:
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        tracked.setenv("WANDB_BASE_URL", f"http://127.0.0.1:{http.server_port}")
+        assert wandb_logger._unreachable() == ""
+        http.shutdown()
+
+
+def test_without_git(tracked, tmp_path):
+    tracked.setenv("PATH", str(tmp_path))
+    logger = RunLogger(tmp_path / "run")
     logger.log_metrics({"loss": 0.5}, step=1)
-    wandb.finish()
-    assert time.monotonic() - start < 30
-    _, config, summary = read(tmp_path / "run")
-    assert config["model"] == {"dim": 3}
-    assert summary["loss"] == 0.5
+    wandb_logger.finish()
+    assert "git" not in offline.read(tmp_path / "run").run

@@ -1,0 +1,147 @@
+import re
+from datetime import datetime
+
+import pytest
+import runs
+
+from gile_lightning.tracking.examples import Confusion, Example, Gold, Predicted
+from gile_lightning.tracking.fit_report import FitReport
+
+EVIL = "<script>alert('&')</script>"
+SEEN = {"average_precision": 0.5, "precision_at_1": 0.25, "ndcg_at_5": 0.75, "documents": 9.0}
+NONE = dict.fromkeys(SEEN, float("nan")) | {"documents": 0.0}
+
+
+def report(**more):
+    given = {
+        "title": EVIL,
+        "facts": {"system": EVIL, "commit": None, "started": datetime(2026, 1, 2, 3, 4)},
+        "figures": {"parameters": 1234, "seconds": 1.5},
+        "history": [
+            {"epoch": 0, "step": 5, "val/average_precision": 0.25, "train/loss": 2.0},
+            {"epoch": 1, "step": 10, "val/average_precision": 0.5, "train/violations": 0.5},
+        ],
+        "results": {"seen": SEEN, "1 to 5 documents": SEEN, "6 to 50 documents": NONE},
+        "by_language": {},
+        "own_epochs": {},
+        "examples": [
+            Example(
+                "english",
+                f"{EVIL} UNK …",
+                [Gold("A", False, True), Gold("B & C", True, False)],
+                [Predicted("A", 0.987, False, True), Predicted("D", 0.5, True, False)],
+            )
+        ],
+        "confusions": [Confusion("english", "B & C", "D", 2, 3)],
+        "sizes": {"english": {"encoder": 1000, "output": 234, "norm": 0}},
+        "counts": {"documents": {"train": 20000, "test": 9}, "seen_labels": 40},
+        "skipped": {EVIL: {"count": 7, "first": "file:3"}},
+        "config": f"model: {EVIL}\n",
+    }
+    return FitReport(**given | more)
+
+
+def test_tables():
+    assert report().tables == {
+        "results": (
+            [
+                *("labels", "documents", "ranking loss", "average precision", "one-error"),
+                *("P@1", "P@5", "nDCG@5", "PSP@5"),
+            ],
+            [
+                ["seen", "9", "", "50.00", "", "25.00", "", "75.00", ""],
+                ["1 to 5 documents", "9", "", "50.00", "", "25.00", "", "75.00", ""],
+            ],
+        ),
+        "over_labels": (
+            ["labels", "macro-F1", "coverage@5"],
+            [["seen", "", ""], ["1 to 5 documents", "", ""]],
+        ),
+        "by_frequency": (
+            ["training documents", "average precision", "P@1", "nDCG@5"],
+            [["1 to 5", 50.0, 25.0, 75.0]],
+        ),
+        "examples": (
+            [
+                *("language", "text", "gold labels", "missed", "predicted labels"),
+                *("unseen labels", "hits"),
+            ],
+            [
+                [
+                    *("english", f"{EVIL} UNK …", "A; B & C", "B & C"),
+                    *("A 0.99 (hit); D 0.50 (miss)", "B & C; D", 1),
+                ]
+            ],
+        ),
+        "confusions": (
+            ["language", "gold label missed", "label in its place", "documents", "share (%)"],
+            [["english", "B & C", "D", 2, 66.7]],
+        ),
+    }
+
+
+def test_the_page_has_it_all_and_fetches_nothing():
+    text = report().page()
+    assert "<script" not in text
+    assert text.count("&lt;script&gt;") >= 6  # title twice, system, example, skipped, configuration
+    assert "//" not in text
+    headings = re.findall("<h2>(.*?)</h2>", text)
+    assert headings[:3] == ["Run", "Results", "Curves"]
+    assert headings[3:6] == ["By training documents of the label", "Confused labels", "Examples"]
+    assert headings[6:] == ["Corpus", "Parameters", "Configuration"]
+    labels = re.findall('aria-label="(.*?)"', text)
+    assert labels == [
+        "Average precision (validation, %)",
+        "Training loss",
+        "Training violations",
+        "Seen labels by their training documents (%)",
+    ]
+    assert '<li class="hit">✓ A <b>0.99</b></li>' in text
+    assert '<li class="miss unseen">✗ D <b>0.50</b></li>' in text
+    assert '<li class="miss unseen">✗ B &amp; C</li>' in text
+    assert "<dd>2026-01-02 03:04</dd>" in text
+    assert "20,000" in text
+    assert "1,234 in all" in text
+    assert "<td>norm</td>" not in text
+    assert "commit" not in text  # not known
+
+
+def test_a_run_without_an_epoch_or_a_document():
+    nothing = {"history": [], "results": {"seen": NONE}, "examples": [], "confusions": []}
+    text = report(**nothing, sizes={}, skipped={}).page()
+    headings = re.findall("<h2>(.*?)</h2>", text)
+    assert headings == ["Run", "Results", "Corpus", "Parameters", "Configuration"]
+    assert "<svg" not in text
+
+
+def test_several_languages():
+    counts = {"documents": {"train": 3}, "seen_labels": 4}
+    micro = {"documents": 9.0, "labels": 4, "threshold": 0.4, "precision": 0.5, "recall": 1.0}
+    scores = {"seen": SEEN, "micro": micro | {"f1": 2 / 3, "tuned_threshold": 0.3, "tuned_f1": 0.7}}
+    names = ("english", "中文")
+    row = {"step": 5, **{f"val/{name}/average_precision": 0.5 for name in names}}
+    text = report(
+        by_language=dict.fromkeys(names, scores),
+        history=[row, row],
+        counts=dict.fromkeys(names, counts),
+        skipped={name: {} for name in names},
+        sizes={"english": {"encoder": 5}, "中文": {"encoder": 6}},
+    ).page()
+    assert "Average precision of each language (validation, %)" in text
+    assert ">中文</text>" in text  # also where the drawing's own fonts lack the characters
+    assert "<td>中文</td><td>seen</td>" in text
+    assert text.count("<th>language</th>") == 2  # their results, the corpus
+    columns, rows = report(by_language=dict.fromkeys(names, scores)).tables["f1"]
+    assert len(columns) == len(set(columns)) == len(rows[0])
+    assert [row[0] for row in rows] == [*names, "average"]
+
+
+@pytest.mark.parametrize("more", [(), runs.LINEAR], ids=["GILE", "Linear"])
+def test_a_fit_leaves_a_page(more):
+    run = runs.trained(*more)
+    text = (run.output / "report.html").read_text(encoding="utf-8")
+    assert f"{run.metrics['parameters']:,}" in text
+    for name in ("average_precision", "ranking_loss"):
+        assert f">{100 * run.metrics[f'test.seen.{name}']:.2f}</td>" in text
+    assert text.count("<article") == 20
+    assert not re.search(r'(?:src|href)="(?!#)|url\((?!#)|@import', text)
