@@ -11,7 +11,6 @@ from gile_lightning.console import say
 from gile_lightning.reproduction.estimate import clock
 from gile_lightning.search import study as studies
 from gile_lightning.search.storage import without_password
-from gile_lightning.search.study import OUTCOME
 from gile_lightning.search.worker import Plan
 
 
@@ -52,7 +51,7 @@ class Progress:
     def told(self, trial: FrozenTrial) -> str:
         """Say in some words how a trial ended."""
         if trial.state != TrialState.COMPLETE:
-            return str(trial.user_attrs.get(OUTCOME, "failed"))
+            return studies.outcome(trial)
         return f"complete: {self._values(trial)}"
 
     def _values(self, trial: FrozenTrial) -> str:

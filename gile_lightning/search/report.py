@@ -65,7 +65,7 @@ def row(trial: FrozenTrial, objectives: Sequence[str]) -> dict[str, Any]:
         "state": trial.state.name.lower(),
         **dict(zip(objectives, values, strict=True)),
         **trial.params,
-        OUTCOME: trial.user_attrs.get(OUTCOME, ""),
+        OUTCOME: studies.outcome(trial),
         "folder": trial.user_attrs.get("folder", ""),
         **{key: value for key, value in known.items() if key not in objectives},
     }
@@ -165,7 +165,7 @@ def _pictures(folder: Path, drawn: Drawn) -> str:
 def _failures(trials: Sequence[FrozenTrial]) -> str:
     return "\n".join(
         _folded(
-            f"trial {trial.number}: {trial.user_attrs.get(OUTCOME, '')}",
+            f"trial {trial.number}: {studies.outcome(trial)}",
             str(trial.user_attrs.get("log_tail", "no log")),
         )
         for trial in trials

@@ -112,6 +112,14 @@ def flat(config: Any, prefix: str = "") -> dict[str, Any]:
     return found
 
 
+def outcome(trial: FrozenTrial) -> str:
+    """Say how a trial ended, and why."""
+    known = str(trial.user_attrs.get(OUTCOME, "its worker vanished before it began"))
+    if trial.state == TrialState.FAIL and known.startswith(("complete", "pruned")):
+        return "its worker vanished before the storage knew of the end"
+    return known
+
+
 def first_number(trial: FrozenTrial) -> int:
     """Return the number of the trial that a trial is a repetition of, or its own."""
     history = trial.system_attrs.get("retry_history") or [trial.number]

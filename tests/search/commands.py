@@ -19,13 +19,24 @@ STAND_IN = str(Path(__file__).with_name("stand_in.py"))
 SPACE = read_space({"x": {"type": "float", "low": 0.0, "high": 1.0}})
 GOALS = {"val/f1": "maximize"}
 CONFIGURATION = "x: 0.5\n"
+OPENED = []
 
 
-def study(url, seed=None, space=SPACE, goals=GOALS, configuration=CONFIGURATION, retries=2):
+def close():
+    """Close the connections of this process to storages."""
+    while OPENED:
+        storage = OPENED.pop()
+        if isinstance(storage, optuna.storages.RDBStorage):
+            storage.remove_session()
+            storage.engine.dispose()
+
+
+def study(url, seed=None, sampler=None, configuration=CONFIGURATION, retries=2):
     """Make a study in a storage, or go on with it."""
-    search = Search(sampler=optuna.samplers.RandomSampler(seed))
+    search = Search(sampler=sampler or optuna.samplers.RandomSampler(seed))
     storage = open_storage(url, heartbeat=1, retries=retries)
-    return join(storage, "study", search, space, goals, configuration)
+    OPENED.append(storage)
+    return join(storage, "study", search, SPACE, GOALS, configuration)
 
 
 def plan(url, folder, **changes):

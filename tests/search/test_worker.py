@@ -18,7 +18,7 @@ from optuna.trial import TrialState
 
 from gile_lightning.errors import InputError
 from gile_lightning.search import worker as module
-from gile_lightning.search.study import OUTCOME, counted, first_number
+from gile_lightning.search.study import OUTCOME, counted, first_number, outcome
 from gile_lightning.search.worker import Worker
 
 FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
@@ -31,6 +31,8 @@ def _stand_in(monkeypatch):
     monkeypatch.setattr(Worker, "program", (commands.STAND_IN,))
     monkeypatch.setattr(module, "_PAUSE", 0.02)
     monkeypatch.setattr(module, "_POLL", 0.1)
+    yield
+    commands.close()
 
 
 @pytest.fixture
@@ -96,11 +98,13 @@ def test_four_workers_two_of_them_killed(kind, tmp_path, request):
     found = study(url).get_trials()
     assert {trial.state for trial in found} <= set(FINISHED)
     assert counted(found) == trials
-    assert all(trial.user_attrs[OUTCOME] for trial in found)
     (memory,) = [trial for trial in found if trial.params["x"] == 0.99]
     assert memory.user_attrs[OUTCOME] == "failed: out of memory: tried to allocate 1 PiB"
     assert "x is 0.99" in memory.user_attrs["log_tail"]
-    lost = [trial for trial in found if trial.user_attrs[OUTCOME].startswith("begun by")]
+    told = {trial.number: outcome(trial) for trial in found}
+    assert all(told.values())
+    vanished = ("begun by", "its worker vanished")
+    lost = [trial for trial in found if told[trial.number].startswith(vanished)]
     again = {
         first_number(trial): trial for trial in found if trial.system_attrs.get("retry_history")
     }
@@ -113,7 +117,7 @@ def test_four_workers_two_of_them_killed(kind, tmp_path, request):
     # those that were seen at work at the moment of the kill, if they had not just ended
     assert {n for n in killed if found[n].state == TrialState.FAIL} == set(again)
     for name, lines in starts(tmp_path).items():  # nothing ran twice that was not killed
-        assert len(lines) == 1 + (int(name) in again), name
+        assert 1 <= len(lines) <= 1 + (int(name) in again), name
         assert len({x for _, x, _ in lines}) == 1
     for trial in found:
         if trial.state == TrialState.COMPLETE:
@@ -227,10 +231,10 @@ def test_checkpoints_of_the_best_are_kept(url, tmp_path):
 
 
 def test_finite_spaces_end_a_sweep(url, tmp_path):
-    known = study(url, configuration="{}")
-    known.sampler = optuna.samplers.GridSampler({"x": [0.1, 0.2, 0.3]})
+    grid = optuna.samplers.GridSampler({"x": [0.1, 0.2, 0.3]})
+    known = study(url, sampler=grid, configuration="{}")
     Worker(known, plan(url, tmp_path, trials=9), lambda trial: None).run()
-    assert Counter(trial.params["x"] for trial in study(url).trials) == Counter([0.1, 0.2, 0.3])
+    assert Counter(trial.params["x"] for trial in known.trials) == Counter([0.1, 0.2, 0.3])
 
 
 def test_logs_are_artifacts(url, tmp_path):
