@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import wandb
@@ -90,14 +91,18 @@ def fit(cli: GileCLI) -> dict[str, Any]:
             f"{cli.resume}: the optimizer's state is that of another model; go on with the "
             f"configuration of that run ({CONFIG})"
         ) from error
-    best = output / BEST if (output / BEST).is_file() else None  # none without an epoch
+    names = data.names if len(data.names) > 1 else []
+    paths = {None: output / BEST, **{name: output / best_of(name) for name in names}}
+    # of several processes the first one has the run folder, and knows its name
+    kept = trainer.strategy.broadcast({k: path for k, path in paths.items() if path.is_file()})
     course = {  # before testing, which restores the callbacks as they were at the best epoch
         "documents_per_second": round(cli.history.documents_per_second, 1),
         "epochs": len(cli.history.rows),
     }
+    best = kept.pop(None, None)  # none without an epoch
     trainer.test(model, data, ckpt_path=best, verbose=False, weights_only=True)
     by_language = model.by_language
-    own_epochs = _test_own_epochs(cli)
+    own_epochs = _test_own_epochs(cli, kept)
     figures = {
         "parameters": count_parameters(model),
         "seconds": round(time.perf_counter() - start, 2),
@@ -115,16 +120,14 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     return metrics
 
 
-def _test_own_epochs(cli: GileCLI) -> dict[str, Any]:
+def _test_own_epochs(cli: GileCLI, checkpoints: dict[str, Path]) -> dict[str, Any]:
     """Test every language at the epoch that was best for it (the authors' protocol)."""
-    model, data = cli.model, cli.datamodule
+    model = cli.model
     scores: dict[str, Any] = {}
-    for name in data.names if len(data.names) > 1 else ():
-        path = cli.output / best_of(name)
-        if path.is_file():
-            only = data.only(name)
-            cli.trainer.test(model, only, ckpt_path=path, verbose=False, weights_only=True)
-            scores |= model.by_language
+    for name, path in checkpoints.items():
+        only = cli.datamodule.only(name)
+        cli.trainer.test(model, only, ckpt_path=path, verbose=False, weights_only=True)
+        scores |= model.by_language
     return scores
 
 

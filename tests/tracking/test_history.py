@@ -11,7 +11,9 @@ from gile_lightning.tracking.history import History, write_csv
 
 def batch(*sizes):
     """A batch of languages with so many documents each."""
-    return {str(i): SimpleNamespace(label_counts=torch.ones(n)) for i, n in enumerate(sizes)}
+    return {
+        str(i): SimpleNamespace(label_counts=torch.ones(n), share=1.0) for i, n in enumerate(sizes)
+    }
 
 
 def trainer(epoch=0, step=0, rank=0, processes=1, **metrics):
