@@ -72,6 +72,8 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     data.setup("fit")
     say(data.summary())
     model.attach(data, resumed=cli.resume is not None)
+    # now, as weights of 64 bits are restored before Lightning makes the model's as long
+    trainer.precision_plugin.convert_module(model)
     if trainer.is_global_zero:
         output.mkdir(parents=True, exist_ok=True)
         if cli.resume is None:  # a run that goes on keeps what it was started with
