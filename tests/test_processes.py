@@ -129,7 +129,7 @@ def nodes(tmp_path_factory):
         given = dw_runs.arguments(None, *ALL, *cache, *languages, *record)
         launch = ("torch.distributed.run", "--nnodes", 2, "--nproc_per_node", 1)
         launch += ("--node_rank", node, "--master_addr", "127.0.0.1", "--master_port", port)
-        launch += ("-m", "gile_lightning.fit", "--data.batch_size", 8, *given)
+        launch += ("-m", "gile_lightning.fit", *given, "--data.batch_size", 8)
         launch += ("--trainer.devices", 1, "--trainer.num_nodes", 2, "--trainer.strategy", "ddp")
         started.append(start([*launch], directory / f"node-{node}"))
     printed = [process.communicate(timeout=processes.TIMEOUT)[0] for process in started]
@@ -172,11 +172,6 @@ def recorded(directory: Path, name: str, **more) -> list[str]:
     return processes.callbacks(Record={"directory": str(directory / name)}, **more)
 
 
-def whole(directory: Path, name: str) -> Path:
-    """Copy a run that was cut off."""
-    return shutil.copytree(directory / "run", directory / name)
-
-
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory):
     directory = tmp_path_factory.mktemp("unbroken")
@@ -191,7 +186,17 @@ def killed(tmp_path_factory):
     directory = tmp_path_factory.mktemp("killed")
     options = (*UNEVEN, *EVERY, *HALF, *recorded(directory, "two", Kill={"rank": 1, "step": 5}))
     ended = processes.run(directory, runs.arguments(directory / "run", *options, epochs=2))
+    shutil.copytree(directory / "run", directory / "kept")
     return directory, ended
+
+
+@pytest.fixture
+def cut_off(killed):
+    """The same run as it was when it was killed, in its place."""
+    directory, _ = killed
+    shutil.rmtree(directory / "run")
+    shutil.copytree(directory / "kept", directory / "run")
+    return directory
 
 
 def test_a_killed_process_ends_the_other(killed):
@@ -201,20 +206,20 @@ def test_a_killed_process_ends_the_other(killed):
     assert last_state(directory / "run")["global_step"] == 3
 
 
-def test_one_process_goes_on_with_a_run_of_two(killed, unbroken):
-    directory, _ = killed
+def test_one_process_goes_on_with_a_run_of_two(cut_off, unbroken):
+    directory = cut_off
     given = (*UNEVEN, *EVERY, "--ckpt_path", "last", *recorded(directory, "then-one"))
-    fit.main(runs.arguments(whole(directory, "by-one"), *given, epochs=2))
+    fit.main(runs.arguments(directory / "run", *given, epochs=2))
     steps = processes.steps(directory / "two", 2)[:3] + processes.steps(directory / "then-one", 1)
     assert union(steps) == union(processes.steps(unbroken / "one", 1))
     assert_same_weights(unbroken / "one/rank-0.pt", directory / "then-one/rank-0.pt", 1e-9)
 
 
-def test_two_processes_go_on_with_a_run_of_two(killed):
+def test_two_processes_go_on_with_a_run_of_two(cut_off):
     """They draw labels as they did, each from streams of its own."""
-    directory, _ = killed
+    directory = cut_off
     given = (*UNEVEN, *EVERY, *HALF, "--ckpt_path", "last", *recorded(directory, "then-two"))
-    given = runs.arguments(whole(directory, "by-two"), *given, epochs=2)
+    given = runs.arguments(directory / "run", *given, epochs=2)
     ended = processes.run(directory, given)
     assert ended.status == [0, 0], ended.printed
     first, then = (processes.steps(directory / name, 2) for name in ("two", "then-two"))
@@ -224,11 +229,11 @@ def test_two_processes_go_on_with_a_run_of_two(killed):
     assert len({own[0] for own in seeds}) == len(seeds) == 14 * 2
 
 
-def test_three_processes_go_on_with_a_run_of_two(killed):
+def test_three_processes_go_on_with_a_run_of_two(cut_off):
     """With 11 documents each at most they need other steps; the epoch still has every document."""
-    directory, _ = killed
+    directory = cut_off
     options = ("--data.batch_size", 11, "--ckpt_path", "last", *recorded(directory, "then-three"))
-    output = whole(directory, "by-three")
+    output = directory / "run"
     given = runs.arguments(output, *UNEVEN, *EVERY, *options, epochs=2)
     ended = processes.run(directory, given, 3)
     assert ended.status == [0, 0, 0], ended.printed
