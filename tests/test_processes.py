@@ -16,6 +16,7 @@ import pytest
 import runs
 import torch
 
+import gile_lightning
 from gile_lightning import fit
 
 ALL = ("--model.sampler", "gile_lightning.sampling.AllLabels", "--trainer.precision", "64-true")
@@ -99,6 +100,16 @@ def test_the_metrics_are_those_of_one_process(same):
     _, one, output = same
     assert {"test.micro.tuned_threshold", "test.all.macro_f1"} <= one.keys()
     assert_same_metrics(one, json.loads((output / "metrics.json").read_text()), 1e-9)
+
+
+def test_one_process_predicts_with_the_checkpoint_of_two(same):
+    directory, _, output = same
+    texts = [runs.text(article) for article in runs.articles()[:20]]
+    one, two = (
+        gile_lightning.load(path).predict(texts) for path in (directory / "one/run", output)
+    )
+    for labels, others in zip(one, two, strict=True):
+        assert [label["name"] for label in labels] == [label["name"] for label in others]
 
 
 def test_the_history_counts_every_document(same):

@@ -109,6 +109,10 @@ def test_documents_of_all_processes(tmp_path, clock):
     callback.on_train_epoch_start()
     callback.on_train_batch_end(trainer(processes=2), None, None, batch(16))
     assert callback.documents == 32
+    uneven = batch(15)
+    uneven["0"].share = 15 / (31 / 2)  # 31 documents, 16 of them in the other process
+    callback.on_train_batch_end(trainer(processes=2), None, None, uneven)
+    assert callback.documents == 32 + 31
 
 
 def test_a_row_per_epoch(tmp_path):
