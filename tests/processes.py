@@ -20,7 +20,7 @@ from lightning.pytorch.utilities import rank_zero_only
 from gile_lightning import evaluate, fit
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["processes"])
+CONTEXT.set_forkserver_preload(["gile_lightning.fit", "gile_lightning.evaluate", "datasets"])
 COMMANDS = {"fit": fit.main, "evaluate": evaluate.main}
 TIMEOUT = 240
 

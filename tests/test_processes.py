@@ -158,6 +158,10 @@ def test_nodes_have_one_run_folder(nodes):
     assert [text.count("run folder: ") for text in printed] == [1, 0]
 
 
+def test_each_language_is_encoded_once(nodes):
+    assert sum(text.count("encoding:   0%") for text in nodes[2]) == 2
+
+
 def test_languages_on_two_nodes_are_trained_as_on_one(nodes):
     directory = nodes[0]
     one, two = (processes.steps(directory / name, n) for name, n in (("one", 1), ("two", 2)))
