@@ -18,6 +18,7 @@ import torch
 from lightning.pytorch.utilities import rank_zero_only
 
 from gile_lightning import evaluate, fit
+from gile_lightning.data import module
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["gile_lightning.fit", "gile_lightning.evaluate", "datasets"])
@@ -120,16 +121,16 @@ class Record(lightning.Callback):
         self.directory = Path(directory)
         self.seeds: list[int] = []
 
-    def on_fit_start(self, trainer, module) -> None:
-        sampler = module.given["sampler"]
+    def on_fit_start(self, trainer, model) -> None:
+        sampler = model.given["sampler"]
 
         def recorded(*args):
             self.seeds.append(args[-1].initial_seed())
             return sampler(*args)
 
-        module.given["sampler"] = recorded
+        model.given["sampler"] = recorded
 
-    def on_train_batch_end(self, trainer, module, outputs, batch, number) -> None:
+    def on_train_batch_end(self, trainer, model, outputs, batch, number) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
         step = {
             "epoch": trainer.current_epoch,
@@ -142,8 +143,8 @@ class Record(lightning.Callback):
         with open(self.directory / f"rank-{trainer.global_rank}.jsonl", "a") as file:
             file.write(json.dumps(step) + "\n")
 
-    def on_train_end(self, trainer, module) -> None:
-        weights = {name: weight.clone() for name, weight in module.state_dict().items()}
+    def on_train_end(self, trainer, model) -> None:
+        weights = {name: weight.clone() for name, weight in model.state_dict().items()}
         torch.save(weights, self.directory / f"rank-{trainer.global_rank}.pt")
 
 
@@ -152,6 +153,20 @@ def steps(directory: Path, count: int) -> list[list[dict]]:
     files = [directory / f"rank-{rank}.jsonl" for rank in range(count)]
     lines = [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
     return [list(of_step) for of_step in zip(*lines, strict=True)]
+
+
+class Encodings(lightning.Callback):
+    """Adds a line to a file for every corpus that this process encodes."""
+
+    def __init__(self, file: str) -> None:
+        encode = module.encode
+
+        def counted(*args):
+            with open(file, "a") as lines:
+                lines.write("encoded\n")
+            return encode(*args)
+
+        module.encode = counted
 
 
 class Kill(lightning.Callback):
@@ -180,11 +195,11 @@ class Break(lightning.Callback):
     def __init__(self, rank: int, step: int) -> None:
         self.rank, self.step = rank, step
 
-    def on_fit_start(self, trainer, module) -> None:
-        loss = module.given["loss"]
+    def on_fit_start(self, trainer, model) -> None:
+        loss = model.given["loss"]
 
         def broken(*args):
             late = trainer.global_step >= self.step - 1
             return loss(*args) * (torch.inf if late and trainer.global_rank == self.rank else 1)
 
-        module.given["loss"] = broken
+        model.given["loss"] = broken
