@@ -14,7 +14,7 @@ from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch, Texts
 from gile_lightning.data.text import UNKNOWN, TextEncoder
-from gile_lightning.errors import InputError
+from gile_lightning.errors import DivergedError, InputError
 from gile_lightning.factories import describe
 from gile_lightning.metrics import SELECTION_THRESHOLD, paper_threshold
 from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, Evaluation
@@ -265,10 +265,7 @@ class Classifier(lightning.LightningModule, ABC):
             for part in documents.split(max(1, SCORES // labels)):
                 logits = self.score(name, part.texts, self._projected[name])
                 if logits.numel() and logits.amax().isnan():  # which the maximum propagates
-                    raise InputError(
-                        "the model's scores are not numbers: training diverged; lower the "
-                        "learning rate (model.optimizer) and start again"
-                    )
+                    raise DivergedError("the model's scores are not numbers")
                 if self.observer is not None:
                     self.observer(name, logits, part)
                 size = max(1, RANKED // labels)

@@ -1,18 +1,21 @@
 """When to stop, and what to keep in case of a crash."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import lightning
+import torch
 from lightning.pytorch.callbacks import Checkpoint, EarlyStopping
 from torch import Tensor
 
 from gile_lightning.base import LOGGED
 from gile_lightning.checkpoint import LAST
-from gile_lightning.errors import InputError, nearest, positive
+from gile_lightning.errors import DivergedError, InputError, nearest, positive
 
 PRECISION = "val/average_precision"
 POPULARITY = "val/popularity_average_precision"
+_NEVER = torch.iinfo(torch.long).max
 
 
 def language_score(monitor: str, language: str) -> str:
@@ -103,6 +106,22 @@ class LastCheckpoint(Checkpoint):
         self.path = directory / LAST
         self.every_n_train_steps = every_n_train_steps
 
+    def on_train_start(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
+    ) -> None:
+        """Count the batches of an epoch that is resumed by another number of processes.
+
+        The trainer counts batches, the loader documents; the epoch ends when both are through.
+        """
+        progress = trainer.fit_loop.epoch_loop.batch_progress
+        loader: Any = trainer.train_dataloader
+        done = len(loader) if progress.is_last_batch else loader.done
+        current: Any = progress.current
+        if current.ready != done:
+            behind = current.ready - current.completed  # 1 if it was saved at the end of a batch
+            current.ready = current.started = current.processed = done
+            current.completed = done - behind
+
     def on_train_batch_end(
         self,
         trainer: lightning.Trainer,
@@ -123,3 +142,63 @@ class LastCheckpoint(Checkpoint):
     ) -> None:
         """Save at the end of an epoch, after validation."""
         trainer.save_checkpoint(self.path)
+
+
+class FiniteLoss(lightning.Callback):
+    """Ends training, on all processes, when a loss is infinite or no number.
+
+    The losses are looked at together every so many steps, at the end of an epoch and before a
+    checkpoint is written, as to look at one makes a GPU wait. The weights are looked at before a
+    checkpoint too: none is overwritten by a model that is broken.
+
+    Args:
+        every_n_train_steps: batches between two looks.
+    """
+
+    def __init__(self, every_n_train_steps: int = 50) -> None:
+        self.every_n_train_steps = every_n_train_steps
+        self._first: Tensor | None = None  # the step whose loss was the first such
+
+    def on_train_batch_end(
+        self,
+        trainer: lightning.Trainer,
+        pl_module: lightning.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        """Take note of the loss; look at the last ones every so many batches."""
+        if isinstance(outputs, Mapping) and "loss" in outputs:  # some systems have none
+            loss = outputs["loss"]
+            if self._first is None:
+                self._first = torch.full((), _NEVER, device=loss.device)
+            broken = ~loss.isfinite() & (self._first == _NEVER)
+            self._first = self._first.masked_fill(broken, trainer.global_step)
+        if (batch_idx + 1) % self.every_n_train_steps == 0:
+            self._look(trainer)
+
+    def on_train_epoch_end(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
+    ) -> None:
+        """Look at the losses since the last look."""
+        self._look(trainer)
+
+    def on_save_checkpoint(
+        self,
+        trainer: lightning.Trainer,
+        pl_module: lightning.LightningModule,
+        checkpoint: dict[str, Any],
+    ) -> None:
+        """Look at the losses and at the weights, which may be broken before a loss is."""
+        self._look(trainer)
+        # the same on all processes
+        finite = [p.isfinite().all() for p in pl_module.parameters()]
+        if finite and not bool(torch.stack(finite).all()):
+            raise DivergedError(f"weights are not finite after step {trainer.global_step}")
+
+    def _look(self, trainer: lightning.Trainer) -> None:
+        if self._first is None:
+            return
+        first = trainer.strategy.reduce(self._first.clone(), reduce_op="min")
+        if (step := int(first)) != _NEVER:
+            raise DivergedError(f"the loss of step {step} is not finite")

@@ -9,6 +9,7 @@ from typing import Any, cast
 import torch
 from jsonargparse import ArgumentError
 from lightning.pytorch.plugins.io import TorchCheckpointIO
+from torch import distributed
 
 from gile_lightning.base import STATE, Classifier
 from gile_lightning.classifier import TextClassifier
@@ -42,10 +43,18 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         partial.replace(target)
 
     def load_checkpoint(
-        self, path: str | os.PathLike[str], map_location: Any = None, weights_only: Any = True
+        self, path: str | os.PathLike[str], map_location: Any = "cpu", weights_only: Any = True
     ) -> dict[str, Any]:
-        """Read a checkpoint of ours; no code in it is run."""
-        return _read(Path(path), map_location)
+        """Read a checkpoint of ours; no code in it is run.
+
+        Of several processes the first one reads it and sends it to the others, which may be on
+        nodes that do not see the file.
+        """
+        if not distributed.is_available() or not distributed.is_initialized():
+            return _read(Path(path), map_location)
+        read = [_read(Path(path), "cpu") if distributed.get_rank() == 0 else {}]
+        distributed.broadcast_object_list(read)
+        return read[0]
 
 
 def find_checkpoint(path: Path | str, key: str = "--checkpoint") -> Path:

@@ -256,7 +256,8 @@ class TextClassifier(Classifier):
             by_text = scorer.output.scores_unseen
             labels = texts.take(sample.labels) if by_text else sample.labels
             logits = scorer(documents.texts, labels)
-            losses.append(self.given["loss"](logits, sample.targets, sample.weights))
+            loss = self.given["loss"](logits, sample.targets, sample.weights)
+            losses.append(loss * documents.share)
         together = torch.stack(losses)
         loss = together.sum() if self.given["language_loss"] == "sum" else together.mean()
         size = sum(len(documents.label_counts) for documents in batch.values())

@@ -15,17 +15,24 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
 from gile_lightning.base import STATE, Classifier
-from gile_lightning.callbacks import LastCheckpoint, PlateauEarlyStopping, language_score
+from gile_lightning.callbacks import (
+    FiniteLoss,
+    LastCheckpoint,
+    PlateauEarlyStopping,
+    language_score,
+)
 from gile_lightning.checkpoint import BEST, LAST, AtomicCheckpointIO
-from gile_lightning.console import ProgressBar, Sizes, quiet
+from gile_lightning.console import ProgressBar, Sizes, quiet, say
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.errors import InputError, positive
+from gile_lightning.guard import end_with_parent
 from gile_lightning.parser import Parser
 from gile_lightning.tracking.history import History
 from gile_lightning.tracking.wandb_logger import RunLogger
 
 CONFIG = "config.yaml"
-_TIME = "GILE_LIGHTNING_RUN"
+_RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID")  # 0 in the first process
+_STARTER = "GILE_LIGHTNING_STARTER"  # the process that starts the others of its node
 
 
 class GileCLI(LightningCLI):
@@ -39,6 +46,7 @@ class GileCLI(LightningCLI):
 
     def __init__(self, args: list[str] | None, prog: str, description: str) -> None:
         quiet()
+        _end_with_starter()
         super().__init__(
             Classifier,
             TextDataModule,
@@ -134,15 +142,14 @@ class GileCLI(LightningCLI):
                 raise InputError(f"{output}: no run there to go on with (--ckpt_path last)")
             last = Path(output) / LAST
             if not last.is_file():
-                print(f"{output} has no checkpoint yet: starting from the beginning", flush=True)
+                say(f"{output} has no checkpoint yet: starting from the beginning")
             return Path(output), last if last.is_file() else None
         if path is not None and not Path(path).is_file():
             raise InputError(f"{path}: no such checkpoint (--ckpt_path)")
         if output is None:
-            # the processes that DDP starts later take the name from the first one
-            now = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-            output = Path("runs", stem, os.environ.setdefault(_TIME, now) if _is_worker() else now)
-            os.environ[_TIME] = output.name
+            # of several processes each takes its own time; that of the first one counts, which
+            # alone writes
+            output = Path("runs", stem, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
         elif (Path(output) / CONFIG).is_file() and not _is_worker():
             raise InputError(
                 f"{output}: holds a run already; go on with it (--ckpt_path last) or choose "
@@ -176,6 +183,7 @@ class GileCLI(LightningCLI):
             self.history,
             Sizes(),
             *([] if self.config.trainer.enable_progress_bar is False else [ProgressBar()]),
+            FiniteLoss(),
             *best,
             LastCheckpoint(self.output, self.config.checkpoint_every),
         ]
@@ -244,5 +252,15 @@ def _seed(value: Any) -> int:
 
 
 def _is_worker() -> bool:
-    """Whether this is a process that another one started for DDP."""
-    return os.environ.get("LOCAL_RANK", "0") != "0"
+    """Whether this is one of several processes, and not the first, by what launchers say."""
+    return any(os.environ.get(key, "0") != "0" for key in _RANKS)
+
+
+def _end_with_starter() -> None:
+    """Let a process that Lightning or torchrun has started end when its starter is killed."""
+    if "LOCAL_RANK" not in os.environ:
+        os.environ[_STARTER] = str(os.getpid())
+    elif "TORCHELASTIC_RUN_ID" in os.environ:
+        end_with_parent(os.getppid())
+    elif os.environ["LOCAL_RANK"] != "0" and _STARTER in os.environ:
+        end_with_parent(int(os.environ[_STARTER]))

@@ -1,4 +1,4 @@
-"""The one error that a user can cause and mend."""
+"""The errors that a user can cause and mend."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -9,6 +9,17 @@ class InputError(Exception):
 
     The commands print it without a traceback and leave with status 2.
     """
+
+
+class DivergedError(InputError):
+    """Training whose loss, weights or scores are no finite numbers any more."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what}: training diverged; lower the learning rate (model.optimizer), clip gradients "
+            "(--trainer.gradient_clip_val 1) or compute in float32 (--trainer.precision 32-true), "
+            "and start again, or go on from an earlier checkpoint"
+        )
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -76,6 +77,8 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     data.setup("fit")
     say(data.summary())
     model.attach(data, resumed=cli.resume is not None)
+    # now, as weights of 64 bits are restored before Lightning makes the model's as long
+    trainer.precision_plugin.convert_module(model)
     if trainer.is_global_zero:
         output.mkdir(parents=True, exist_ok=True)
         if cli.resume is None:  # a run that goes on keeps what it was started with
@@ -119,7 +122,6 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     else:
         say(", ".join(f"{key} {value:.6g}" for key, value in figures.items()))
     if trainer.is_global_zero:
-        (output / "metrics.json").write_text(json.dumps(metrics, indent=1))
         report = FitReport(
             title=output.name,
             facts=about,
@@ -136,6 +138,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
             config=model.config,
         )
         write(output / REPORT, report.page())
+        write(output / "metrics.json", json.dumps(metrics, indent=1))
         if isinstance(trainer.logger, RunLogger):
             trainer.logger.log_report(report, metrics)
     say(f"run folder: {output}")
@@ -144,28 +147,29 @@ def fit(cli: GileCLI) -> dict[str, Any]:
 
 def _test(cli: GileCLI, sample: TestSample) -> dict[str, Any]:
     """Test the best checkpoint; returns the scores of languages at their own best epochs."""
-    model, trainer = cli.model, cli.trainer
-    best = cli.output / BEST
-    path = best if best.is_file() else None  # none without an epoch
+    model, data, trainer = cli.model, cli.datamodule, cli.trainer
+    names = data.names if len(data.names) > 1 else []
+    paths = {None: cli.output / BEST, **{name: cli.output / best_of(name) for name in names}}
+    # of several processes the first one has the run folder, and knows its name
+    kept = trainer.strategy.broadcast({k: path for k, path in paths.items() if path.is_file()})
+    best = kept.pop(None, None)  # none without an epoch
     model.observer = sample.update if trainer.is_global_zero else None
-    trainer.test(model, cli.datamodule, ckpt_path=path, verbose=False, weights_only=True)
+    trainer.test(model, data, ckpt_path=best, verbose=False, weights_only=True)
     model.observer = None
     by_language = model.by_language
-    own_epochs = _test_own_epochs(cli)
+    own_epochs = _test_own_epochs(cli, kept)
     model.by_language = by_language
     return own_epochs
 
 
-def _test_own_epochs(cli: GileCLI) -> dict[str, Any]:
+def _test_own_epochs(cli: GileCLI, checkpoints: dict[str, Path]) -> dict[str, Any]:
     """Test every language at the epoch that was best for it (the authors' protocol)."""
-    model, data = cli.model, cli.datamodule
+    model = cli.model
     scores: dict[str, Any] = {}
-    for name in data.names if len(data.names) > 1 else ():
-        path = cli.output / best_of(name)
-        if path.is_file():
-            only = data.only(name)
-            cli.trainer.test(model, only, ckpt_path=path, verbose=False, weights_only=True)
-            scores |= model.by_language
+    for name, path in checkpoints.items():
+        only = cli.datamodule.only(name)
+        cli.trainer.test(model, only, ckpt_path=path, verbose=False, weights_only=True)
+        scores |= model.by_language
     return scores
 
 

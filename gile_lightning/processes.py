@@ -15,6 +15,10 @@ from gile_lightning import guard
 
 Process = subprocess.Popen[bytes]
 
+_LAUNCHERS = (
+    *("SLURM_", "TORCHELASTIC_", "RANK", "LOCAL_", "GROUP_", "ROLE_", "NODE_RANK"),
+    *("WORLD_SIZE", "MASTER_"),
+)
 GRACE = 15.0  # seconds that a process has to end when it is told to
 
 
@@ -62,10 +66,18 @@ def start(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **environment},
+            env={**_without_launcher(), **environment},
             process_group=0,  # Ctrl-C reaches this process alone, which stops the others
             pass_fds=[file.fileno() for file in held],
         )
+
+
+def _without_launcher() -> dict[str, str]:
+    """Return the environment without what tells a process that it is one of several.
+
+    A command may be a task of SLURM; the fits that it starts are none.
+    """
+    return {key: x for key, x in os.environ.items() if not key.startswith(_LAUNCHERS)}
 
 
 def stop(processes: Sequence[Process]) -> None:

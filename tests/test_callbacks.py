@@ -7,8 +7,8 @@ import torch
 from lightning.pytorch.trainer.states import TrainerFn
 
 from gile_lightning import fit
-from gile_lightning.callbacks import LastCheckpoint, PlateauEarlyStopping
-from gile_lightning.errors import InputError
+from gile_lightning.callbacks import FiniteLoss, LastCheckpoint, PlateauEarlyStopping
+from gile_lightning.errors import DivergedError, InputError
 
 POPULARITY = 0.2
 
@@ -158,3 +158,69 @@ def test_last_checkpoint_every_so_many_steps_and_after_each_epoch(tmp_path):
         callback.on_train_epoch_end(trainer, None)
     assert [step for step, _ in saved] == [3, 5, 6, 9, 10]
     assert {path for _, path in saved} == {tmp_path / "checkpoints/last.ckpt"}
+
+
+# --- losses and weights that are not finite ---
+
+
+class Steps:
+    """A trainer of one process that takes steps with given losses; counts the looks."""
+
+    def __init__(self, callback):
+        self.callback, self.global_step, self.looks = callback, 0, 0
+        self.strategy = SimpleNamespace(reduce=self._reduce)
+
+    def _reduce(self, tensor, reduce_op):
+        assert reduce_op == "min"
+        self.looks += 1
+        return tensor
+
+    def take(self, *losses):
+        for loss in losses:
+            self.global_step += 1
+            outputs = {"loss": torch.tensor(loss)}
+            self.callback.on_train_batch_end(self, None, outputs, None, self.global_step - 1)
+
+
+@pytest.mark.parametrize("loss", [float("nan"), float("inf"), -float("inf")])
+def test_a_loss_is_looked_at_every_so_many_steps(loss):
+    trainer = Steps(FiniteLoss(every_n_train_steps=4))
+    trainer.take(0.5, 0.5, 0.5, 0.5, 0.5, loss, loss)
+    assert trainer.looks == 1
+    with pytest.raises(DivergedError, match="the loss of step 6 is not finite: training diverged"):
+        trainer.take(0.5)
+    assert trainer.looks == 2
+
+
+def test_a_loss_is_looked_at_before_a_checkpoint_and_at_the_end_of_an_epoch():
+    module = torch.nn.Linear(2, 1)
+    for look in ("on_save_checkpoint", "on_train_epoch_end"):
+        trainer = Steps(FiniteLoss())
+        arguments = (trainer, module, {})[: 3 if look == "on_save_checkpoint" else 2]
+        getattr(trainer.callback, look)(*arguments)
+        trainer.take(0.5, 0.5)
+        getattr(trainer.callback, look)(*arguments)
+        trainer.take(0.5, float("nan"), 0.5)
+        with pytest.raises(DivergedError, match=r"the loss of step 4 is not finite"):
+            getattr(trainer.callback, look)(*arguments)
+
+
+def test_weights_are_looked_at_before_a_checkpoint():
+    """The step whose loss was the last finite one may have broken them."""
+    module = torch.nn.Linear(2, 1)
+    trainer = Steps(FiniteLoss())
+    trainer.take(0.5, 0.5)
+    trainer.callback.on_save_checkpoint(trainer, module, {})
+    with torch.no_grad():
+        module.weight[0, 1] = torch.inf
+    with pytest.raises(
+        DivergedError, match=r"weights are not finite after step 2: .*gradient_clip"
+    ):
+        trainer.callback.on_save_checkpoint(trainer, module, {})
+
+
+def test_systems_without_a_loss_are_let_be():
+    callback = FiniteLoss(every_n_train_steps=1)
+    callback.on_train_batch_end(None, None, None, None, 0)
+    callback.on_train_batch_end(None, None, {}, None, 1)
+    callback.on_train_epoch_end(None, None)

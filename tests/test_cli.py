@@ -98,16 +98,20 @@ def test_a_run_folder_has_the_name_of_its_configuration(cli):
     assert time.strptime(output.name, "%Y-%m-%d_%H-%M-%S")
 
 
-def test_processes_of_one_run_share_its_folder(cli, monkeypatch):
-    monkeypatch.setenv("GILE_LIGHTNING_RUN", "the-first-one")
-    monkeypatch.setenv("LOCAL_RANK", "1")  # a process that the first one started
-    assert str(cli().output) == "runs/bioasq/the-first-one"
-
-
 def test_used_output(cli, tmp_path):
     finished(tmp_path / "run")
     with pytest.raises(InputError, match="holds a run already; go on with it"):
         cli(output=tmp_path / "run")
+
+
+@pytest.mark.parametrize("rank", ["RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID"])
+def test_other_processes_of_a_run_find_it_there(cli, tmp_path, monkeypatch, rank):
+    """The first one may have written it before they look."""
+    monkeypatch.delenv("GILE_LIGHTNING_STARTER", raising=False)
+    finished(tmp_path / "run")
+    monkeypatch.setenv("LOCAL_RANK", "0")  # the first one of its node
+    monkeypatch.setenv(rank, "1")
+    assert cli(output=tmp_path / "run").output == tmp_path / "run"
 
 
 def test_last_of_an_output(cli, tmp_path):

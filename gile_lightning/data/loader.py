@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,6 +14,27 @@ from gile_lightning.data.rows import MappedRows, Rows
 from gile_lightning.errors import InputError, positive
 
 
+class _Cut(NamedTuple):
+    """The documents of an epoch, or what is left of one, cut into steps of several processes."""
+
+    start: int
+    stop: int
+    steps: int
+    processes: int
+
+    def place(self, step: int, process: int = 0) -> int:
+        """Return where a process' batch begins."""
+        piece = step * self.processes + process
+        return self.start + (self.stop - self.start) * piece // (self.steps * self.processes)
+
+    def step(self, place: int) -> int | None:
+        """Return the step that begins at a place, if one does."""
+        if place == self.start:
+            return 0
+        step = -(-(place - self.start) * self.steps // (self.stop - self.start))
+        return step if self.place(step) == place else None
+
+
 class RaggedLoader:
     """Iterates over encoded documents in ragged batches, each gathered at once.
 
@@ -21,7 +42,9 @@ class RaggedLoader:
     drawn from (seed, epoch) if ``shuffle``, else that of the documents. The order is cut into
     global batches whose sizes differ by one document at most, and each of these into one batch
     per process, so every process takes the same number of steps and no document is doubled or
-    dropped. The position is part of the state, so a restored loader goes on at the next batch.
+    dropped. The position, in documents, is part of the state, so a restored loader goes on at the
+    next batch. With another number of processes or another batch size it goes on at the next
+    document: what is left of the epoch is cut anew.
 
     An epoch can have another length than one pass: ``samples`` documents drawn with replacement,
     or ``repeat`` documents from as many passes as that takes, each in an order of its own.
@@ -64,8 +87,8 @@ class RaggedLoader:
         self.rank = rank
         self.world_size = world_size
         self.epoch = 0
-        self._start = 0
-        self._next = (0, 0)  # the epoch and batch after the one last given out
+        self._start = (0, 0)  # documents before those that are cut, and before the first batch
+        self._next = (0, 0, 0)  # the epoch and these, after the batch last given out
 
         if shuffle and self.documents < world_size:
             raise InputError(
@@ -79,10 +102,28 @@ class RaggedLoader:
 
     def __len__(self) -> int:
         """Batches per epoch and process."""
-        documents = self.documents
+        return self._from(0).steps
+
+    @property
+    def done(self) -> int:
+        """Batches before the restored position, of those that an epoch has."""
+        cut, step = self._position()
+        return len(self) - (cut.steps - step)
+
+    def _from(self, start: int) -> _Cut:
+        documents = self.documents - start
         steps = -(-documents // (self.batch_size * self.world_size))
         # a step must have a document for every process: DDP waits for each of them
-        return max(1, min(steps, documents // self.world_size))
+        steps = max(1, min(steps, documents // self.world_size))
+        return _Cut(start, self.documents, steps, self.world_size)
+
+    def _position(self) -> tuple[_Cut, int]:
+        """Return the cut and the step to begin with."""
+        before, start = self._start
+        cut = self._from(before)
+        step = cut.step(start)
+        # else the cut was that of other processes or batches
+        return (self._from(start), 0) if step is None else (cut, step)
 
     def order(self) -> NDArray[np.int64]:
         """Return the documents of the current epoch, in order, for all processes."""
@@ -95,28 +136,25 @@ class RaggedLoader:
         orders = [self.rows.permutation(generator) for _ in range(passes)]
         return np.concatenate(orders)[: self.documents]
 
-    def indices(self, order: NDArray[np.int64], batch: int) -> NDArray[np.int64]:
-        """Return the documents of this process in global batch number ``batch``."""
-        pieces = len(self) * self.world_size
-        piece = batch * self.world_size + self.rank
-        start, stop = (len(order) * i // pieces for i in (piece, piece + 1))
-        return order[start:stop]
-
     def __iter__(self) -> Iterator[dict[str, RaggedBatch]]:
-        epoch, start, steps = self.epoch, self._start, len(self)
-        order = self.order()
-        self._start = 0
-        places = (self.indices(order, step) for step in range(start, steps))
-        with closing(self.rows.batches(places)) as batches:
-            for step, batch in enumerate(batches, start):
+        order, epoch, (cut, first) = self.order(), self.epoch, self._position()
+        self._start = (0, 0)
+
+        def own(step: int) -> NDArray[np.int64]:
+            return order[cut.place(step, self.rank) : cut.place(step, self.rank + 1)]
+
+        with closing(self.rows.batches(map(own, range(first, cut.steps)))) as batches:
+            for step, batch in enumerate(batches, first):
+                start, stop = cut.place(step), cut.place(step + 1)
                 # before the yield: after the last one nothing is ever run
-                if step + 1 == steps:
+                if step + 1 == cut.steps:
                     self.epoch = epoch + 1
-                    self._next = (epoch + 1, 0)
+                    self._next = (epoch + 1, 0, 0)
                 else:
-                    self._next = (epoch, step + 1)
-                rows = torch.from_numpy(self.indices(order, step))
-                yield {self.language: batch._replace(rows=rows)}
+                    self._next = (epoch, cut.start, stop)
+                rows = own(step)
+                share = len(rows) * self.world_size / max(1, stop - start)
+                yield {self.language: batch._replace(rows=torch.from_numpy(rows), share=share)}
 
     @property
     def sampler(self) -> "RaggedLoader":
@@ -126,12 +164,30 @@ class RaggedLoader:
     def set_epoch(self, epoch: int) -> None:
         """Go to the start of an epoch; a restored position within that epoch is kept."""
         if epoch != self.epoch:
-            self.load_state_dict({"epoch": epoch, "batch": 0})
+            self._go_to(epoch, 0, 0)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the position: the epoch and the next batch."""
-        return {"epoch": self._next[0], "batch": self._next[1]}
+        """Return the position: the epoch, and the documents before the next batch.
+
+        ``cut`` are those before the place from which on the epoch is cut into batches: above 0 once
+        the number of processes or documents per batch has changed within it.
+        """
+        epoch, cut, documents = self._next
+        return {"epoch": epoch, "cut": cut, "documents": documents}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a stored position."""
-        self.epoch, self._start = self._next = state["epoch"], state["batch"]
+        """Go to a stored position.
+
+        Raises:
+            InputError: what is left of the epoch are too few documents for the processes.
+        """
+        rest = self.documents - state["documents"]
+        if rest < self.world_size:
+            raise InputError(
+                f"{rest} documents are left of the epoch, too few for {self.world_size} processes: "
+                f"go on with {max(rest, 1)} at most (trainer.devices, trainer.num_nodes)"
+            )
+        self._go_to(state["epoch"], state["cut"], state["documents"])
+
+    def _go_to(self, epoch: int, cut: int, documents: int) -> None:
+        self.epoch, self._start, self._next = epoch, (cut, documents), (epoch, cut, documents)

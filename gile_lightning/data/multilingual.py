@@ -144,6 +144,11 @@ class SideBySide:
             yield step
 
     @property
+    def done(self) -> int:
+        """Steps before the restored position, of those that an epoch has."""
+        return next(iter(self.loaders.values())).done
+
+    @property
     def sampler(self) -> "SideBySide":
         """This loader, whose parts draw their own order: Lightning tells a sampler the epoch."""
         return self
@@ -154,13 +159,23 @@ class SideBySide:
             loader.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the position, which is that of every part."""
-        return next(iter(self.loaders.values())).state_dict()
+        """Return the position of every part."""
+        return {name: loader.state_dict() for name, loader in self.loaders.items()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a stored position."""
-        for loader in self.loaders.values():
-            loader.load_state_dict(state)
+        """Go to a stored position.
+
+        Raises:
+            InputError: with so many processes the languages differ in what is left of their epochs.
+        """
+        for name, loader in self.loaders.items():
+            loader.load_state_dict(state[name])
+        done = {name: loader.done for name, loader in self.loaders.items()}
+        if len(set(done.values())) > 1:
+            raise InputError(
+                f"the languages' positions within the epoch differ ({done} steps): go on with the "
+                "number of processes and the batch_size that the run had"
+            )
 
 
 class OneByOne:

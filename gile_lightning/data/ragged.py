@@ -54,7 +54,8 @@ class RaggedBatch(NamedTuple):
     Shapes: ``words`` [N], ``sentence_lengths`` [S], ``document_lengths`` [B] as in `Texts`;
     ``label_ids`` [P] holds the labels of document 0, then of document 1, ...; ``label_counts``
     [B] says how many each has; ``rows`` [B], where known, are the documents' places in their
-    split.
+    split. ``share`` is what a mean over these documents has to be multiplied with for the mean
+    over all processes to be that over all documents of the step: B over the mean of their B.
     """
 
     words: Tensor
@@ -63,6 +64,7 @@ class RaggedBatch(NamedTuple):
     label_ids: Tensor
     label_counts: Tensor
     rows: Tensor | None = None
+    share: float = 1.0
 
     @property
     def texts(self) -> Texts:

@@ -110,8 +110,8 @@ class TestSample:
         longest = int(batch.label_counts.max())
         scores, best = logits.topk(min(max(SHOWN, longest), logits.shape[1]))
         scores, best = scores.sigmoid().cpu(), best.cpu()
-        # its places in the split are not needed
-        batch = RaggedBatch(*(part.cpu() for part in batch[:5]))
+        texts = (part.cpu() for part in batch.texts)
+        batch = RaggedBatch(*texts, batch.label_ids.cpu(), batch.label_counts.cpu())
         gold, counts = select(batch.label_ids, batch.label_counts, 0, logits.shape[1])
         self._pairs[name].append(confused(best, gold, counts))
         self._gold[name].append(gold)

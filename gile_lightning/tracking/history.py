@@ -74,8 +74,10 @@ class History(lightning.Callback):
         *args: Any,
     ) -> None:
         """Count the documents of the batch, on all processes, and the time since the last one."""
-        counts = (len(documents.label_counts) for documents in batch.values())
-        self.documents += sum(counts) * trainer.world_size
+        for documents in batch.values():
+            if documents.share:  # whose batches may differ by a document
+                mean = len(documents.label_counts) / documents.share
+                self.documents += round(mean * trainer.world_size)
         now = time.perf_counter()
         self.seconds += now - self._mark
         if self._wait is not None:

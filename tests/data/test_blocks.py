@@ -228,7 +228,8 @@ def test_restored_loader_goes_on_exactly(store, done, length, world_size):
         batches = (batch for _ in range(6) for batch in broken)
         before = [numbers(batch) for batch in islice(batches, done)]
         # what was fetched ahead is not part of the position
-        assert broken.state_dict() == {"epoch": done // steps, "batch": done % steps}
+        place = done % steps * unbroken.documents // steps
+        assert broken.state_dict() == {"epoch": done // steps, "cut": 0, "documents": place}
         fresh.load_state_dict(broken.state_dict())
         after = [numbers(batch) for _ in range(6 - done // steps) for batch in fresh]
         assert before + after == expected
@@ -294,7 +295,7 @@ def test_every_block_is_fetched_once_where_batches_straddle_windows(store, batch
 @pytest.mark.parametrize("protocol", ["watched"], indirect=True)
 def test_restored_loader_fetches_what_is_left(store):
     part = loader(store(48), 4)
-    part.load_state_dict({"epoch": 0, "batch": 9})
+    part.load_state_dict({"epoch": 0, "cut": 0, "documents": 36})
     list(part)
     assert sum(number for number, _ in Watched.ranges) == 3
 

@@ -3,6 +3,7 @@ from collections import Counter
 from itertools import chain, islice, product
 
 import datasets
+import numpy as np
 import pytest
 
 from gile_lightning.data.loader import RaggedLoader
@@ -30,6 +31,7 @@ DATASETS = {n: make_dataset(n) for n in (1, 2, 3, 5, 9, 12, 13, 25, 50)}
 def documents_of(batch):
     """The rows of a batch, cut out of the flat values in plain Python."""
     parts = batch["english"]._asdict()
+    assert parts.pop("share") > 0 or not len(parts["rows"])
     assert len(parts.pop("rows")) == len(parts["label_counts"])
     values = {name: iter(part.tolist()) for name, part in parts.items()}
     rows = []
@@ -39,6 +41,10 @@ def documents_of(batch):
         rows.append((words, lengths, list(islice(values["label_ids"], labels))))
     assert not any(list(rest) for rest in values.values())
     return rows
+
+
+def position(epoch, documents=0, cut=0):
+    return {"epoch": epoch, "cut": cut, "documents": documents}
 
 
 def numbers(batch):
@@ -119,7 +125,7 @@ def test_order_depends_on_seed_and_epoch_alone():
         assert wider.order().tolist() == joined(second)
     (other,) = loaders(50, 8, shuffle=True, seed=6)
     assert epochs(other, 1)[0] not in (first, second, third)
-    other.load_state_dict({"epoch": 2, "batch": 0})
+    other.load_state_dict(position(2))
     other.seed = 5
     assert epochs(other, 1)[0] == third
 
@@ -150,10 +156,73 @@ def test_restored_loader_goes_on_exactly(documents, length, done, world_size):
         batches = (batch for _ in range(4) for batch in broken)
         before = [numbers(batch) for batch in islice(batches, done)]
         state = broken.state_dict()
-        assert state == {"epoch": done // 7, "batch": done % 7}
+        assert state == {"epoch": done // 7, "cut": 0, "documents": done % 7 * 25 // 7}
         fresh.load_state_dict(state)
         after = [numbers(batch) for _ in range(4 - done // 7) for batch in fresh]
         assert before + after == expected
+
+
+@pytest.mark.parametrize("documents", [12, 13, 25, 50])
+@pytest.mark.parametrize("before", [(4, 1), (4, 2), (2, 3)], ids=str)
+@pytest.mark.parametrize("after", [(4, 1), (4, 2), (1, 3), (100, 2)], ids=str)
+def test_another_number_of_processes_goes_on_with_the_next_document(documents, before, after):
+    """Batch size and processes change within an epoch, twice: no document is doubled or dropped."""
+    (alone,) = loaders(documents, 4, shuffle=True, seed=3)
+    expected, following = (joined(epoch) for epoch in epochs(alone, 2))
+    for done in range(1, len(loaders(documents, *before, shuffle=True)[0])):
+        seen, state = [], position(0)
+        for (batch_size, processes), steps in ((before, done), (after, 1), (before, None)):
+            ranks = loaders(documents, batch_size, processes, shuffle=True, seed=3)
+            if documents - state["documents"] < processes:
+                with pytest.raises(InputError, match=r"left of the epoch, too few for"):
+                    ranks[0].load_state_dict(state)
+                break
+            for loader in ranks:
+                loader.load_state_dict(state)
+            assert len({(len(loader), loader.done) for loader in ranks}) == 1
+            left = len(ranks[0]) - ranks[0].done
+            read = [[numbers(batch) for batch in islice(loader, steps)] for loader in ranks]
+            assert {len(own) for own in read} == {min(left, steps or left)}
+            for step in zip(*read, strict=True):
+                assert max(map(len, step)) <= max(batch_size, 2)
+                assert min(map(len, step)) > 0
+                seen += joined(step)
+            state, *others = (loader.state_dict() for loader in ranks)
+            assert others == [state] * len(others)
+            if state["epoch"]:
+                assert [joined(x) for x in zip(*(epochs(y, 1)[0] for y in ranks), strict=True)]
+                assert seen == expected
+                for loader in ranks:
+                    loader.load_state_dict(state)
+                rest = zip(*(epochs(loader, 1)[0] for loader in ranks), strict=True)
+                assert joined(chain.from_iterable(rest)) == following
+                break
+
+
+def test_what_was_cut_anew_is_resumed_exactly():
+    """25 documents in 7 steps, 10 of them done: the other 15 in steps of 2 processes, 4 each."""
+    left, broken = (loaders(25, 4, 2, shuffle=True, seed=3) for _ in range(2))
+    for loader in left + broken:
+        loader.load_state_dict(position(0, 10))
+    expected = [epochs(loader, 1)[0] for loader in left]
+    assert [[len(batch) for batch in own] for own in expected] == [[3, 4], [4, 4]]
+    before = [[numbers(batch) for batch in islice(loader, 1)] for loader in broken]
+    for rank, loader in enumerate(loaders(25, 4, 2, shuffle=True, seed=3)):
+        state = broken[rank].state_dict()
+        assert state == position(0, 17, cut=10)
+        loader.load_state_dict(state)
+        assert before[rank] + epochs(loader, 1)[0] == expected[rank]
+
+
+@pytest.mark.parametrize("documents", [5, 13, 25])
+def test_shares_make_a_mean_of_means_that_of_all_documents(documents):
+    ranks = loaders(documents, 2, 3, shuffle=True)
+    for batches in zip(*ranks, strict=True):
+        own = [np.square(numbers(batch)) for batch in batches]
+        weighted = [
+            batch["english"].share * x.mean() for batch, x in zip(batches, own, strict=True)
+        ]
+        assert np.mean(weighted) == pytest.approx(np.concatenate(own).mean(), rel=1e-12)
 
 
 def test_state_is_the_same_on_all_processes():
@@ -161,16 +230,16 @@ def test_state_is_the_same_on_all_processes():
     for loader in loaders(25, 4, 2, shuffle=True):
         states.append([loader.state_dict() for _ in range(2) for _ in loader])
     assert states[0] == states[1]
-    assert states[0][-1] == {"epoch": 2, "batch": 0}
+    assert states[0][-1] == position(2)
 
 
 def test_state_before_the_first_and_between_batches():
     (loader,) = loaders(25, 4, shuffle=True)
-    assert loader.state_dict() == {"epoch": 0, "batch": 0}
-    loader.load_state_dict({"epoch": 3, "batch": 2})
-    assert loader.state_dict() == {"epoch": 3, "batch": 2}
+    assert loader.state_dict() == position(0)
+    loader.load_state_dict(position(3, 7))
+    assert loader.state_dict() == position(3, 7)
     assert len(list(loader)) == 5
-    assert loader.state_dict() == {"epoch": 4, "batch": 0}
+    assert loader.state_dict() == position(4)
 
 
 def test_iteration_broken_off_starts_again():
@@ -184,10 +253,10 @@ def test_epoch_is_set_without_losing_a_restored_position():
     (loader,) = loaders(25, 4, shuffle=True)
     unbroken = epochs(loader, 3)
     (other,) = loaders(25, 4, shuffle=True)
-    other.load_state_dict({"epoch": 1, "batch": 5})
+    other.load_state_dict(position(1, 17))
     other.sampler.set_epoch(1)
     assert epochs(other, 1)[0] == unbroken[1][5:]
-    other.load_state_dict({"epoch": 0, "batch": 5})
+    other.load_state_dict(position(0, 17))
     other.sampler.set_epoch(2)
     assert epochs(other, 1)[0] == unbroken[2]
 

@@ -69,6 +69,11 @@ def make(folder):
     return make
 
 
+def position(epoch, steps):
+    """Where a loader is after some of the 7 steps of an epoch of 25 documents."""
+    return {"epoch": epoch, "cut": 0, "documents": steps * 25 // 7}
+
+
 def numbers(step):
     """The documents of a step, by language."""
     found = {}
@@ -323,7 +328,7 @@ def test_restored_loader_goes_on_exactly(make, done, options, world_size):
     steps = (step for _ in range(3) for step in broken)
     before = [numbers(step) for step in islice(steps, done)]
     state = broken.state_dict()
-    assert state == {"epoch": done // 7, "batch": done % 7}
+    assert state == dict.fromkeys(unbroken.loaders, position(done // 7, done % 7))
     fresh.load_state_dict(json.loads(json.dumps(state)))
     assert fresh.state_dict() == state
     fresh.sampler.set_epoch(done // 7)  # as Lightning does at the start of an epoch
@@ -335,10 +340,10 @@ def test_epoch_is_set_without_losing_a_restored_position(make):
     unbroken = make().train_dataloader()
     expected = [epoch_of(unbroken) for _ in range(3)]
     loader = make().train_dataloader()
-    loader.load_state_dict({"epoch": 1, "batch": 5})
+    loader.load_state_dict(dict.fromkeys(SIZES, position(1, 5)))
     loader.set_epoch(1)
     assert epoch_of(loader) == expected[1][5:]
-    loader.load_state_dict({"epoch": 0, "batch": 5})
+    loader.load_state_dict(dict.fromkeys(SIZES, position(0, 5)))
     loader.set_epoch(2)
     assert epoch_of(loader) == expected[2]
 
@@ -355,7 +360,7 @@ def test_parts_keep_their_place_together(make):
     loader = make().train_dataloader()
     for step, _ in enumerate(loader, 1):
         states = [part.state_dict() for part in loader.loaders.values()]
-        assert states == [{"epoch": step // 7, "batch": step % 7}] * 3
+        assert states == [position(step // 7, step % 7)] * 3
 
 
 # ---------------------------------------------------------------- evaluation

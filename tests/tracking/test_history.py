@@ -11,7 +11,9 @@ from gile_lightning.tracking.history import History, write_csv
 
 def batch(*sizes):
     """A batch of languages with so many documents each."""
-    return {str(i): SimpleNamespace(label_counts=torch.ones(n)) for i, n in enumerate(sizes)}
+    return {
+        str(i): SimpleNamespace(label_counts=torch.ones(n), share=1.0) for i, n in enumerate(sizes)
+    }
 
 
 def trainer(epoch=0, step=0, rank=0, processes=1, **metrics):
@@ -113,6 +115,10 @@ def test_documents_of_all_processes(tmp_path, clock):
     callback.on_train_epoch_start()
     callback.on_train_batch_end(trainer(processes=2), None, None, batch(16))
     assert callback.documents == 32
+    uneven = batch(15)
+    uneven["0"].share = 15 / (31 / 2)  # 31 documents, 16 of them in the other process
+    callback.on_train_batch_end(trainer(processes=2), None, None, uneven)
+    assert callback.documents == 32 + 31
 
 
 def test_a_row_per_epoch(tmp_path):

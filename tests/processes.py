@@ -1,0 +1,205 @@
+"""Runs on several processes, as launchers start them, and callbacks for the tests to look in.
+
+The processes are forked from one that has imported everything, which saves most of the time.
+"""
+
+import json
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import lightning
+import torch
+from lightning.pytorch.utilities import rank_zero_only
+
+from gile_lightning import evaluate, fit
+from gile_lightning.data import module
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["gile_lightning.fit", "gile_lightning.evaluate", "datasets"])
+COMMANDS = {"fit": fit.main, "evaluate": evaluate.main}
+TIMEOUT = 240
+
+
+class Ended(NamedTuple):
+    """The exit status of every process and what each has printed, errors included."""
+
+    status: list[int | None]
+    printed: list[str]
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def torchrun(rank: int, count: int, port: int) -> dict[str, str]:
+    """What torchrun tells the processes of one node."""
+    return {
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "GROUP_RANK": "0",
+        "WORLD_SIZE": str(count),
+        "LOCAL_WORLD_SIZE": str(count),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "TORCHELASTIC_RUN_ID": "none",
+    }
+
+
+def slurm(rank: int, count: int, port: int) -> dict[str, str]:
+    """What srun tells the processes of one node."""
+    return {
+        "SLURM_JOB_NAME": "train",
+        "SLURM_NTASKS": str(count),
+        "SLURM_NTASKS_PER_NODE": str(count),
+        "SLURM_NNODES": "1",
+        "SLURM_NODEID": "0",
+        "SLURM_PROCID": str(rank),
+        "SLURM_LOCALID": str(rank),
+        "SLURM_NODELIST": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
+
+
+def run(directory: Path, arguments: list[str], count=2, launcher=torchrun, command="fit") -> Ended:
+    """Run a command on several processes in a working directory, to their end."""
+    port = free_port()
+    logs = [directory / f"rank-{rank}.log" for rank in range(count)]
+    devices = ["--trainer.devices", str(count), "--trainer.strategy", "ddp"]
+    started = [
+        CONTEXT.Process(
+            target=_become,
+            args=(launcher(rank, count, port), directory, command, [*arguments, *devices], log),
+        )
+        for rank, log in enumerate(logs)
+    ]
+    for process in started:
+        process.start()
+    end = time.monotonic() + TIMEOUT
+    for process in started:
+        process.join(max(0, end - time.monotonic()))
+    status = [process.exitcode for process in started]
+    for process in started:
+        process.kill()
+        process.join()
+    return Ended(status, [log.read_text() for log in logs])
+
+
+def _become(
+    environment: dict[str, str], directory: Path, command: str, arguments: list[str], log: Path
+) -> None:
+    os.environ |= environment
+    rank_zero_only.rank = int(environment.get("RANK") or environment["SLURM_PROCID"])
+    os.chdir(directory)
+    with open(log, "w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    torch.set_num_threads(1)
+    sys.argv = [command, *arguments]
+    COMMANDS[command](arguments)
+
+
+def callbacks(**options) -> list[str]:
+    """Return the arguments that add callbacks of this module: their names and options."""
+    added = [
+        {"class_path": f"processes.{name}", "init_args": given} for name, given in options.items()
+    ]
+    return ["--trainer.callbacks", json.dumps(added)]
+
+
+class Record(lightning.Callback):
+    """Writes down the documents of every step, the seeds of its draws, and the last weights."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = Path(directory)
+        self.seeds: list[int] = []
+
+    def on_fit_start(self, trainer, model) -> None:
+        sampler = model.given["sampler"]
+
+        def recorded(*args):
+            self.seeds.append(args[-1].initial_seed())
+            return sampler(*args)
+
+        model.given["sampler"] = recorded
+
+    def on_train_batch_end(self, trainer, model, outputs, batch, number) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        step = {
+            "epoch": trainer.current_epoch,
+            "batch": number,
+            "step": trainer.global_step,
+            "rows": {name: documents.rows.tolist() for name, documents in batch.items()},
+            "seeds": self.seeds,
+        }
+        self.seeds = []
+        with open(self.directory / f"rank-{trainer.global_rank}.jsonl", "a") as file:
+            file.write(json.dumps(step) + "\n")
+
+    def on_train_end(self, trainer, model) -> None:
+        weights = {name: weight.clone() for name, weight in model.state_dict().items()}
+        torch.save(weights, self.directory / f"rank-{trainer.global_rank}.pt")
+
+
+def steps(directory: Path, count: int) -> list[list[dict]]:
+    """Return what `Record` wrote: for each step what each process had."""
+    files = [directory / f"rank-{rank}.jsonl" for rank in range(count)]
+    lines = [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
+    return [list(of_step) for of_step in zip(*lines, strict=True)]
+
+
+class Encodings(lightning.Callback):
+    """Adds a line to a file for every corpus that this process encodes."""
+
+    def __init__(self, file: str) -> None:
+        encode = module.encode
+
+        def counted(*args):
+            with open(file, "a") as lines:
+                lines.write("encoded\n")
+            return encode(*args)
+
+        module.encode = counted
+
+
+class Kill(lightning.Callback):
+    """Kills one process after a number of steps; the others then wait for it as long as they do."""
+
+    def __init__(self, rank: int, step: int, hang: str | None = None) -> None:
+        self.rank, self.step, self.hang = rank, step, hang
+
+    def on_train_batch_end(self, trainer, *args) -> None:
+        if trainer.global_step < self.step:
+            return
+        if trainer.global_rank == self.rank:
+            if self.hang is not None:
+                while not Path(self.hang).is_file():
+                    time.sleep(0.05)
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif self.hang is not None:  # busy with something that is no exchange
+            Path(self.hang).with_suffix(".partial").write_text(str(os.getpid()))
+            Path(self.hang).with_suffix(".partial").rename(self.hang)
+            time.sleep(2 * TIMEOUT)
+
+
+class Break(lightning.Callback):
+    """Makes the loss of one process infinite from some step on."""
+
+    def __init__(self, rank: int, step: int) -> None:
+        self.rank, self.step = rank, step
+
+    def on_fit_start(self, trainer, model) -> None:
+        loss = model.given["loss"]
+
+        def broken(*args):
+            late = trainer.global_step >= self.step - 1
+            return loss(*args) * (torch.inf if late and trainer.global_rank == self.rank else 1)
+
+        model.given["loss"] = broken
