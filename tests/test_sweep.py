@@ -1,0 +1,268 @@
+"""The command `sweep`: studies of real fits, small ones."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import offline
+import optuna
+import pytest
+import runs
+import torch
+import yaml
+from lightning.pytorch.callbacks import Callback
+from optuna.trial import TrialState
+
+from gile_lightning import fit, sweep
+
+pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+
+DIM = "model.output.joint_dim"
+SPACE = {
+    DIM: {"type": "int", "low": 8, "high": 40, "log": True},
+    "model.sampler.rate": {"type": "float", "low": 0.01, "high": 1.0, "log": True},
+}
+
+
+class Note(Callback):
+    """Writes down what a process trains, for the test to compare."""
+
+    def on_fit_start(self, trainer, module) -> None:
+        rate = module.parts["sampler"]["init_args"]["rate"]
+        note = json.dumps([module.parts["output"]["init_args"]["joint_dim"], rate])
+        (Path(trainer.default_root_dir) / f"rank-{trainer.global_rank}").open("a").write(
+            f"{note}\n"
+        )
+
+
+class Greedy(Callback):
+    """Takes more memory than there is, with large joint spaces."""
+
+    def on_train_start(self, trainer, module) -> None:
+        if module.parts["output"]["init_args"]["joint_dim"] > 30:
+            torch.empty(2**60)
+
+
+def configuration(folder, **section):
+    """Write a sweep section to lay over the configuration."""
+    path = folder / "sweep.yaml"
+    path.write_text(yaml.safe_dump({"sweep": {"study": "small", "space": SPACE} | section}))
+    return ("--config", path)
+
+
+def command(folder, *more, epochs=2, **section):
+    """Run the command in a process of its own; returns what it printed."""
+    args = runs.arguments(folder / "study", *configuration(folder, **section), *more, epochs=epochs)
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    environment = {key: value for key, value in os.environ.items() if key != "WANDB_MODE"}
+    done = subprocess.run(
+        [sys.executable, "-m", "gile_lightning.sweep", *args],
+        cwd=folder,
+        env={**environment, "PYTHONPATH": paths, "WANDB_MODE": "offline"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:] + done.stdout[-3000:]
+    return done.stdout
+
+
+def stored(folder):
+    url = f"sqlite:///{folder / 'study/study.db'}"
+    return optuna.load_study(study_name="small", storage=url)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A study of all three choices, one of which is too large."""
+    folder = tmp_path_factory.mktemp("sweep")
+    callback = json.dumps([{"class_path": "test_sweep.Greedy"}])
+    more = ("--trainer.callbacks", callback, "--trainer.logger", "true", "--jobs", 2)
+    return folder, command(folder, *more, test=True, **CHOICES)
+
+
+CHOICES = {
+    "space": {DIM: {"choices": [20, 30, 40]}, "model.sampler.rate": {"choices": [0.003]}},
+    "sampler": {"class_path": "optuna.samplers.BruteForceSampler"},
+    "trials": 3,
+}
+
+
+def test_a_study_has_its_trials(first):
+    folder, printed = first
+    trials = stored(folder).trials
+    assert sorted(trial.params[DIM] for trial in trials) == [20, 30, 40]
+    assert trials[0].params[DIM] == 30  # the configuration's own
+    for trial in trials:
+        large = trial.params[DIM] > 30
+        assert trial.state == (TrialState.FAIL if large else TrialState.COMPLETE)
+        if large:
+            assert trial.user_attrs["outcome"].startswith("failed: out of memory: ")
+            assert "can't allocate memory" in trial.user_attrs["log_tail"]
+    assert "[3/3] trial" in printed
+    assert "failed: out of memory" in printed
+
+
+def test_values_are_those_of_the_kept_checkpoint(first):
+    folder, _ = first
+    for trial in stored(folder).get_trials(states=(TrialState.COMPLETE,)):
+        run = folder / f"study/trials/{trial.number:04d}"
+        with (run / "metrics.csv").open() as file:
+            column = [float(row["val/average_precision"]) for row in csv.DictReader(file)]
+        assert trial.value == max(column)
+        metrics = json.loads((run / "metrics.json").read_text())
+        assert metrics["val.average_precision"] == max(column)
+        assert metrics["best_epoch"] == column.index(max(column))
+        key = "test.seen.average_precision"
+        assert trial.user_attrs[key] == metrics[key]
+
+
+def test_the_best_configuration_repeats_the_best_trial(first, tmp_path):
+    folder, _ = first
+    best = stored(folder).best_trial
+    config = folder / "study/best.yaml"
+    assert yaml.safe_load(config.read_text())["wandb"]["group"] is None
+    more = ("--output", tmp_path / "run", "--trainer.logger", "false", "--trainer.callbacks", "[]")
+    done = runs.call(fit.main, "--config", config, *more)
+    assert done.result["val.average_precision"] == best.value
+
+
+def test_a_study_leaves_a_table_and_pictures(first):
+    folder, _ = first
+    with (folder / "study/trials.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    best = stored(folder).best_trial
+    assert [row["state"] for row in rows].count("fail") >= 1
+    assert float(rows[best.number]["val/average_precision"]) == best.value
+    names = {"history", "importance", "parallel", "slice", "timeline"}
+    for name in names:
+        assert (folder / f"study/plots/{name}.png").read_bytes().startswith(b"\x89PNG")
+        page = (folder / f"study/plots/{name}.html").read_text()
+        assert 'src="plotly.min.js"' in page
+    page = (folder / "study/report.html").read_text()
+    assert page.count("data:image/png;base64,") == len(names)
+    assert "failed: out of memory" in page
+    assert "https://" not in page
+    metas = optuna.artifacts.get_all_artifact_meta(stored(folder))
+    assert {meta.filename for meta in metas} == {f"{name}.png" for name in names}
+
+
+def test_checkpoints_of_the_best_trial_alone_are_kept(first):
+    folder, _ = first
+    kept = [path.parent.name for path in (folder / "study/trials").glob("*/checkpoints")]
+    assert kept == [f"{stored(folder).best_trial.number:04d}"]
+
+
+def test_one_wandb_run_per_trial_and_one_of_the_study(first):
+    folder, _ = first
+    trials = [offline.read(folder / f"study/trials/{i:04d}").run for i in range(3)]
+    study = offline.read(folder / "study")
+    assert {run["run_group"] for run in [*trials, study.run]} == {"small"}
+    assert [run["job_type"] for run in trials] == ["trial"] * 3
+    assert [run["display_name"] for run in trials] == [f"small-{i:04d}" for i in range(3)]
+    assert (study.run["job_type"], study.run["display_name"]) == ("study", "small")
+    columns, rows = study.table("trials")
+    found = [dict(zip(columns, row, strict=True)) for row in rows]
+    known = stored(folder).trials
+    assert [row[DIM] for row in found] == [trial.params[DIM] for trial in known]
+    assert [row["val/average_precision"] for row in found] == [
+        trial.value if trial.value is not None else "" for trial in known
+    ]
+    best = stored(folder).best_trial
+    assert json.loads(study.summary["val/average_precision"]) == best.value
+
+
+def test_the_same_command_goes_on(first):
+    folder, _ = first
+    callback = json.dumps([{"class_path": "test_sweep.Greedy"}])
+    more = ("--trainer.callbacks", callback, "--trainer.logger", "true")
+    before = stored(folder).trials
+    args = {"test": True} | CHOICES
+    printed = command(folder, *more, **args)
+    assert "going on" in printed
+    assert stored(folder).trials == before
+    done = refused(folder, *more, "--model.encoder.layer.dim", 25, **args)
+    assert "begun with another configuration" in done
+    assert "model.init_args.encoder.init_args.layer.init_args.dim was 24, is 25" in done
+    done = refused(folder, *more, **args, objectives={"val/f1": "maximize"})
+    assert "the study small was begun to maximize val/average_precision" in done
+
+
+def test_trials_of_two_processes_are_pruned_together(tmp_path):
+    pruner = {"class_path": "optuna.pruners.ThresholdPruner", "init_args": {"lower": 2.0}}
+    callback = json.dumps([{"class_path": "test_sweep.Note"}])
+    more = ("--trainer.callbacks", callback, "--trainer.devices", 2, "--trainer.strategy", "ddp")
+    command(tmp_path, *more, "--trainer.logger", "true", epochs=3, trials=2, pruner=pruner)
+    trials = stored(tmp_path).trials
+    assert [trial.state for trial in trials] == [TrialState.PRUNED] * 2
+    assert [list(trial.intermediate_values) for trial in trials] == [[0], [0]]
+    notes = [sorted((tmp_path / f"rank-{i}").read_text().splitlines()) for i in (0, 1)]
+    assert notes[0] == notes[1]
+    tried = [[trial.params[DIM], trial.params.get("model.sampler.rate")] for trial in trials]
+    assert [json.loads(note)[0] for note in notes[0]] == sorted(dim for dim, _ in tried)
+    for i in (0, 1):
+        offline.read(tmp_path / f"study/trials/{i:04d}")  # one run each
+
+
+# --- what is refused before the first trial ---
+
+
+def refused(folder, *more, **section):
+    output = folder / "study"
+    before = sorted(folder.rglob("*"))
+    args = runs.arguments(output, *configuration(folder, **section), *more)
+    done = runs.call(sweep.main, *args)
+    assert done.status == 2
+    assert sorted({*folder.rglob("*")} - {folder / "sweep.yaml"}) == sorted(
+        {*before} - {folder / "sweep.yaml"}
+    )
+    return done.errors
+
+
+@pytest.mark.parametrize(
+    ("section", "problem"),
+    [
+        ({"space": {}}, "sweep.space is empty"),
+        ({"space": {"model.output.joint_dims": {"choices": [1]}}}, "did you mean 'joint_dim'?"),
+        ({"space": {DIM: {"type": "int", "low": 9, "high": 9}}}, f"{DIM}: empty: low is 9"),
+        ({"space": {DIM: {"choices": [30, -1]}}}, f"{DIM}: -1: "),
+        ({"space": {DIM: {"choices": ["many"]}}}, f"{DIM}: 'many': "),
+        ({"space": {"output": {"choices": ["a"]}}}, "output: this key is not for varying"),
+        ({"objectives": {"val/avg_precision": "maximize"}}, "mean 'val/average_precision'?"),
+        ({"objectives": {"test.seen.f1": "maximize"}}, "test documents are not for choosing"),
+        ({"objectives": {"val/f1": "up"}}, "sweep.objectives"),
+        ({"objectives": {"val/german/f1": "maximize"}}, "no fit reports 'val/german/f1'"),
+        ({"trials": 0}, "must be above 0: sweep.trials is 0"),
+        ({"trials": None}, "give sweep.trials or sweep.hours"),
+        ({"trails": 3}, "unknown key 'sweep.trails'"),
+        ({"study": "a/b"}, "sweep.study is 'a/b'"),
+        ({"storage": "nosuch://x"}, "sweep.storage, nosuch://x"),
+        ({"storage": "postgresql://me:secret@127.0.0.1:9/x"}, "postgresql://me:***@127.0.0.1:9/x"),
+        ({"sampler": {"class_path": "optuna.samplers.TPSampler"}}, "no 'TPSampler'"),
+        (
+            {
+                "objectives": {"val/f1": "maximize", "seconds": "minimize"},
+                "pruner": {"class_path": "optuna.pruners.MedianPruner"},
+            },
+            "pruned by a single objective",
+        ),
+    ],
+)
+def test_mistakes(section, problem, tmp_path):
+    assert problem in refused(tmp_path, **section)
+
+
+def test_wrong_devices(tmp_path):
+    assert "there is no GPU 7" in refused(tmp_path, "--devices", "7")
+    assert "--jobs is 0" in refused(tmp_path, "--jobs", 0)
+    assert "start the command on every one" in refused(tmp_path, "--trainer.num_nodes", 2)
+
+
+def test_fit_ignores_the_section(tmp_path):
+    args = runs.arguments(tmp_path / "run", *configuration(tmp_path, trails=3), epochs=1)
+    assert runs.call(fit.main, *args).status is None
+    assert "sweep" not in yaml.safe_load((tmp_path / "run/config.yaml").read_text())
