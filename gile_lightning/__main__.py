@@ -5,6 +5,7 @@ COMMANDS = {
     "evaluate": "score a checkpoint on seen, unseen and all labels",
     "predict": "label new texts, also with labels that did not exist at training time",
     "prepare": "only the data step: raw corpus to encoded shards",
+    "sweep": "search for the best settings: a study of many fits",
     "low_resource": "train on ever larger parts of one language's documents",
     "dashboard": "make a page of a W&B project that shows its runs side by side",
     "reproduce": "run a table of the paper and print it beside the published figures",

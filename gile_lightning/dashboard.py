@@ -2,7 +2,7 @@
 
 python -m gile_lightning.dashboard --project gile_lightning
 
-Needs `pip install gile_lightning[dashboard]` and a W&B key. The page is a workspace of the project,
+Needs `pip install wandb-workspaces` and a W&B key. The page is a workspace of the project,
 with the panels of `sections`: what every fit logs, by the names it is logged by. Its definition is
 tested without a server; that a server takes it, and how it looks there, was never tried.
 """
