@@ -24,7 +24,7 @@ from gile_lightning.search.report import write_report
 from gile_lightning.search.settings import Search
 from gile_lightning.search.space import Setting, Space, Value, arguments, read_space
 from gile_lightning.search.storage import default_url, open_storage, quiet_optuna
-from gile_lightning.search.worker import CONFIG, Plan, Worker
+from gile_lightning.search.worker import Plan, Worker
 
 DESCRIPTION = (
     "Search for the best settings, as the sweep section of a configuration says. Every trial is a "
@@ -112,12 +112,11 @@ def sweep(cli: SweepCLI) -> Path:
     name = search.study or stem
     folder = Path(config.output or Path("runs", "sweeps", name))
     url = search.storage or default_url(folder)
-    plan = _plan(cli, search, space, list(objectives), folder, url)
-    folder.mkdir(parents=True, exist_ok=True)
-    storage = open_storage(url, search.heartbeat, search.retries)
     configuration = cli.configuration({})
+    plan = _plan(cli, search, configuration, space, list(objectives), folder, url)
+    storage = open_storage(url, search.heartbeat, search.retries)
+    folder.mkdir(parents=True, exist_ok=True)
     study = studies.join(storage, name, search, space, objectives, configuration)
-    (folder / CONFIG).write_text(configuration, encoding="utf-8")
     announce(data)
     data.prepare_data()  # what is wrong with the corpus shows now, not in every trial
     progress = Progress(study, plan)
@@ -171,7 +170,13 @@ def _conditions(setting: Setting, by_key: dict[str, Setting], found: dict[str, V
 
 
 def _plan(
-    cli: SweepCLI, search: Search, space: Space, objectives: list[str], folder: Path, url: str
+    cli: SweepCLI,
+    search: Search,
+    configuration: str,
+    space: Space,
+    objectives: list[str],
+    folder: Path,
+    url: str,
 ) -> Plan:
     trainer = cli.config.trainer
     if trainer.num_nodes > 1:
@@ -195,6 +200,7 @@ def _plan(
     positive(**{"--jobs": jobs})
     single = len(objectives) == 1
     return Plan(
+        configuration=configuration,
         space=space,
         objectives=objectives,
         folder=folder,

@@ -58,7 +58,7 @@ def write_report(
 
 def row(trial: FrozenTrial, objectives: Sequence[str]) -> dict[str, Any]:
     """Return what is known of a trial, in columns."""
-    values = trial.values or [""] * len(objectives)
+    values = trial.values or [None] * len(objectives)
     known = {k: v for k, v in trial.user_attrs.items() if k not in _ATTRIBUTES}
     return {
         "trial": trial.number,
@@ -114,7 +114,7 @@ def _page(
 ) -> str:
     trials = study.get_trials(deepcopy=False)
     names = list(dict.fromkeys(name for trial in trials for name in trial.params))
-    columns = ["trial", "state", *objectives, *names, "seconds", OUTCOME]
+    columns = ["trial", "state", *objectives, *names, "seconds", OUTCOME, "folder"]
     cells = [[row(x, objectives).get(column) for column in columns] for x in trials]
     goals = zip(study.directions, objectives, strict=True)
     note = ", ".join(f"{direction.name.lower()} {name}" for direction, name in goals)

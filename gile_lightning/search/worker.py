@@ -1,6 +1,7 @@
 """A worker: takes trials of a study, each a fit in a process of its own, several at a time."""
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -28,8 +29,8 @@ from gile_lightning.search.storage import has_heartbeats, host
 from gile_lightning.search.study import OUTCOME
 from gile_lightning.search.trial import ORDER, RESULT
 
-CONFIG = "base.yaml"  # in the study's folder: what all trials have in common
-LOG = "log.txt"  # in a trial's folder
+BASE = "base.yaml"  # in a trial's folder: what all trials have in common
+LOG = "log.txt"  # there too
 
 _PAUSE = 0.2  # seconds between two looks at a trial
 _POLL = 3.0  # seconds between two looks at the trials of other workers
@@ -37,6 +38,7 @@ _OUTAGE = 20  # times that a storage may fail in a row, with as many half minute
 _HOPELESS = 3  # trials that fail before any succeeds
 _LINES = 200  # of a log, kept with the trial
 _KEPT = ("parameters", "seconds", "documents_per_second", "epochs", "best_epoch")
+_SCORES = ("val.", "test.seen", "test.unseen", "test.all")
 
 
 class TrialError(Exception):
@@ -52,6 +54,7 @@ class Plan:
     """What a worker does.
 
     Attributes:
+        configuration: what all trials have in common, as YAML.
         space: what is varied.
         objectives: names of the scores, in the order of the study's directions.
         folder: the study's.
@@ -67,6 +70,7 @@ class Plan:
         threads: CPU threads of a trial's processes.
     """
 
+    configuration: str
     space: Space
     objectives: Sequence[str]
     folder: Path
@@ -176,20 +180,18 @@ class Worker:
         if self.plan.hours and time.monotonic() - self._began > 3600 * self.plan.hours:
             return True
         running = self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-        own = f"{host()}:{os.getpid()}"
-        others = [x for x in running if x.user_attrs.get("worker") != own]
+        others = [trial for trial in running if trial.user_attrs.get("worker") != _name()]
         if others and not self._waiting:
             self._waiting = True
             say(f"waiting for {len(others)} trials of other workers (Ctrl-C to leave)")
         return not others
 
     def _run(self, trial: optuna.Trial, slot: int, turn: FileLock, held: ExitStack) -> list[float]:
-        worker = f"{host()}:{os.getpid()}"
-        trial.set_user_attr(OUTCOME, f"begun by {worker}, which has not reported an end")
-        trial.set_user_attr("worker", worker)
         folder, lock = self._place(trial)
-        trial.set_user_attr("folder", folder.name)
         held.enter_context(lock)
+        trial.set_user_attr("folder", folder.name)
+        trial.set_user_attr("worker", _name())
+        trial.set_user_attr(OUTCOME, f"begun by {_name()}, which has not reported an end")
         turn.release()
         values = suggest(self.plan.space, trial)
         code = self._process(trial, values, folder, lock, slot)
@@ -218,8 +220,9 @@ class Worker:
     ) -> int:
         """Run the fit to its end, and return its status."""
         (folder / RESULT).unlink(missing_ok=True)
+        (folder / BASE).write_text(self.plan.configuration, encoding="utf-8")
         name = f"{self.study.study_name}-{folder.name}"
-        command = [*self.program, "--config", str(self.plan.folder / CONFIG)]
+        command = [*self.program, "--config", str(folder / BASE)]
         command += ["--trainer.enable_progress_bar", "false", "--output", str(folder)]
         command += ["--wandb.group", self.study.study_name, "--wandb.name", name]
         command += ["--wandb.job_type", "trial"]
@@ -266,10 +269,14 @@ class Worker:
         if found["state"] == "complete":
             metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
             for key, value in metrics.items():
-                if key in _KEPT or key.startswith(("val.", "test.seen", "test.unseen", "test.all")):
+                if key in _KEPT or key.startswith(_SCORES):
                     trial.set_user_attr(key, value)
-            trial.set_user_attr(OUTCOME, "complete")
-            return [float(metrics[name.replace("/", ".")]) for name in self.plan.objectives]
+            values = {name: metrics.get(name.replace("/", ".")) for name in self.plan.objectives}
+            missing = [name for name, x in values.items() if x is None or not math.isfinite(x)]
+            if not missing:
+                trial.set_user_attr(OUTCOME, "complete")
+                return list(map(float, values.values()))
+            found = {"state": "failed", "reason": f"{missing[0]} is no number"}
         trial.set_user_attr(OUTCOME, f"{found['state']}: {found['reason']}")
         if found["state"] != "pruned":
             trial.set_user_attr("log_tail", processes.tail(folder / LOG))
@@ -310,6 +317,11 @@ class Worker:
                 f"the first {len(failed)} trials have all failed, the last because of: "
                 f"{failed[-1].user_attrs[OUTCOME].removeprefix('failed: ')} (logs: {self.folder})"
             )
+
+
+def _name() -> str:
+    """Name this worker."""
+    return f"{host()}:{os.getpid()}"
 
 
 def _terminate(*args: object) -> None:

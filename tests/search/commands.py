@@ -42,6 +42,7 @@ def study(url, seed=None, sampler=None, configuration=CONFIGURATION, retries=2):
 def plan(url, folder, **changes):
     """Return what a worker does."""
     given = {
+        "configuration": CONFIGURATION,
         "space": SPACE,
         "objectives": list(GOALS),
         "folder": folder,
