@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
 from jsonargparse import ArgumentError
 from lightning.pytorch.cli import LightningArgumentParser
 
@@ -113,12 +114,24 @@ def sweep(cli: SweepCLI) -> Path:
     folder = Path(config.output or Path("runs", "sweeps", name))
     url = search.storage or default_url(folder)
     configuration = cli.configuration({})
-    plan = _plan(cli, search, configuration, space, list(objectives), folder, url)
+    devices, jobs, threads = _shares(cli)
+    plan = Plan(
+        search=search,
+        space=space,
+        objectives=list(objectives),
+        configuration=configuration,
+        pruner=config.sweep.as_dict()["pruner"] if len(objectives) == 1 else None,
+        folder=folder,
+        storage=url,
+        devices=devices,
+        jobs=jobs,
+        threads=threads,
+    )
     storage = open_storage(url, search.heartbeat, search.retries)
-    folder.mkdir(parents=True, exist_ok=True)
-    study = studies.join(storage, name, search, space, objectives, configuration)
     announce(data)
     data.prepare_data()  # what is wrong with the corpus shows now, not in every trial
+    folder.mkdir(parents=True, exist_ok=True)
+    study = studies.join(storage, name, search, space, objectives, configuration)
     progress = Progress(study, plan)
     progress.begin(folder, url)
 
@@ -128,7 +141,8 @@ def sweep(cli: SweepCLI) -> Path:
         say("stopped; the same command goes on where it was")
         raise
     finally:
-        write_report(study, folder, list(objectives), cli.configuration, _logger(cli))
+        with FileLock(folder / "report.lock"):  # workers may end at the same time
+            write_report(study, folder, list(objectives), cli.configuration, _logger(cli))
     progress.end()
     return folder
 
@@ -169,15 +183,8 @@ def _conditions(setting: Setting, by_key: dict[str, Setting], found: dict[str, V
         found[key] = value
 
 
-def _plan(
-    cli: SweepCLI,
-    search: Search,
-    configuration: str,
-    space: Space,
-    objectives: list[str],
-    folder: Path,
-    url: str,
-) -> Plan:
+def _shares(cli: SweepCLI) -> tuple[list[str], int, int]:
+    """Share out this machine: the GPUs of each trial, trials at a time, threads of a process."""
     trainer = cli.config.trainer
     if trainer.num_nodes > 1:
         raise InputError(
@@ -198,23 +205,7 @@ def _plan(
         raise InputError(f"trainer.devices is {size}: more GPUs than there are ({len(gpus)})")
     jobs = cli.config.jobs if cli.config.jobs is not None else len(shares) or 1
     positive(**{"--jobs": jobs})
-    single = len(objectives) == 1
-    return Plan(
-        configuration=configuration,
-        space=space,
-        objectives=objectives,
-        folder=folder,
-        storage=url,
-        pruner=cli.config.sweep.as_dict()["pruner"] if single else None,
-        trials=search.trials,
-        hours=search.hours,
-        retries=search.retries,
-        test=search.test,
-        keep_all=search.keep_checkpoints == "all",
-        devices=shares,
-        jobs=jobs,
-        threads=max(1, processes.cores() // (jobs * (1 if gpus else size))),
-    )
+    return shares, jobs, max(1, processes.cores() // (jobs * (1 if gpus else size)))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Optuna's plots of a study, as pictures and as interactive pages."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,10 +35,12 @@ def plots(study: optuna.Study, objectives: Sequence[str]) -> Iterator[Plot]:
         yield Plot("pareto", "Pareto front", "plot_pareto_front", names)
     for i, objective in enumerate(objectives):
         suffix = f"-{objective.replace('/', '-')}" if several else ""
-        target: dict[str, Any] = {"target_name": objective}
-        if several:
-            target["target"] = _value(i)
         for name, (title, function) in _EACH.items():
+            target: dict[str, Any] = {"target_name": objective}
+            if several:
+                # importance is that for low values, where a study's own direction is not taken
+                high = study.directions[i] == optuna.study.StudyDirection.MAXIMIZE
+                target["target"] = _value(i, -1 if high and name == "importance" else 1)
             yield Plot(f"{name}{suffix}", f"{title}: {objective}", function, target)
     if any(trial.intermediate_values for trial in study.get_trials(deepcopy=False)):
         yield Plot("epochs", "Scores after every epoch", "plot_intermediate_values", {})
@@ -52,8 +55,8 @@ _EACH = {
 }
 
 
-def _value(i: int) -> Callable[[FrozenTrial], float]:
-    return lambda trial: float(trial.values[i])
+def _value(i: int, sign: int) -> Callable[[FrozenTrial], float]:
+    return lambda trial: sign * float(trial.values[i])
 
 
 def enough(study: optuna.Study) -> bool:
@@ -66,7 +69,8 @@ def picture(study: optuna.Study, plot: Plot, path: Path) -> None:
     import matplotlib.pyplot as plt
     from optuna.visualization import matplotlib as pictures
 
-    with plt.rc_context():  # Optuna sets a style for everyone
+    with plt.rc_context(), warnings.catch_warnings():  # Optuna sets a style for everyone
+        warnings.simplefilter("ignore", UserWarning)  # of targets, which are right
         plt.switch_backend("agg")
         axes = getattr(pictures, plot.function)(study, **plot.arguments)
         figure = plt.gcf() if hasattr(axes, "__len__") else axes.figure
@@ -77,7 +81,9 @@ def picture(study: optuna.Study, plot: Plot, path: Path) -> None:
 
 def interactive(study: optuna.Study, plot: Plot) -> Any:
     """Return a plot as a figure of Plotly."""
-    figure = getattr(optuna.visualization, plot.function)(study, **plot.arguments)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # as above
+        figure = getattr(optuna.visualization, plot.function)(study, **plot.arguments)
     figure.update_layout(template="plotly_white")
     return figure
 

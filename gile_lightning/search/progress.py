@@ -42,7 +42,7 @@ class Progress:
     def ended(self, trial: FrozenTrial) -> None:
         """Tell of a trial that this worker has ended."""
         done = self._counts()["over"]
-        of = f"{done}/{self.plan.trials}" if self.plan.trials else f"{done}"
+        of = f"{done}/{self.plan.search.trials}" if self.plan.search.trials else f"{done}"
         say(f"[{of}] trial {trial.number} {self.told(trial)}; {self._summary()}")
         tail = trial.user_attrs.get("log_tail")
         if tail and trial.state == TrialState.FAIL:
@@ -85,9 +85,9 @@ class Progress:
     def _left(self, over: int) -> float:
         """Estimate the seconds to go, from the pace of all workers since this one began."""
         spent = time.monotonic() - self._began
-        limits = [3600 * self.plan.hours - spent] if self.plan.hours else []
-        if self.plan.trials and (done := over - self._done_before) > 0:
-            limits.append((self.plan.trials - over) * spent / done)
+        limits = [3600 * self.plan.search.hours - spent] if self.plan.search.hours else []
+        if self.plan.search.trials and (done := over - self._done_before) > 0:
+            limits.append((self.plan.search.trials - over) * spent / done)
         return max(0.0, min(limits, default=0.0))
 
     def end(self) -> None:

@@ -1,6 +1,7 @@
 """Where studies are kept: a file, or a database that many machines share."""
 
 import socket
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from gile_lightning.errors import InputError
 
 _JOURNAL = "journal://"
 _PATIENCE = 4  # heartbeats that are missed before a trial is taken for dead
+_ATTEMPTS = 5  # to make the tables of an empty database
 _LOCKED = 120  # seconds that a worker waits for others to have written to an SQLite file
 
 
@@ -38,23 +40,36 @@ def open_storage(url: str, heartbeat: int = 15, retries: int = 0) -> BaseStorage
             path = Path(url.removeprefix(_JOURNAL))
             path.parent.mkdir(parents=True, exist_ok=True)
             return JournalStorage(JournalFileBackend(str(path)))
-        if url.startswith("sqlite:///"):
-            Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
-            engine: dict[str, Any] = {"connect_args": {"timeout": _LOCKED}}
-        else:
-            engine = {"pool_pre_ping": True}  # a server may have closed an idle connection
-        return RDBStorage(
-            url,
-            engine_kwargs=engine,
-            heartbeat_interval=heartbeat,
-            grace_period=_PATIENCE * heartbeat,
-            heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(
-                max_retry=retries, inherit_intermediate_values=True
-            ),
-        )
+        return _database(url, heartbeat, retries)
     except (SQLAlchemyError, ImportError, OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"sweep.storage, {without_password(url)}: {reason}") from error
+
+
+def _database(url: str, heartbeat: int, retries: int) -> RDBStorage:
+    if url.startswith("sqlite:///"):
+        Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+        engine: dict[str, Any] = {"connect_args": {"timeout": _LOCKED}}
+    else:
+        engine = {"pool_pre_ping": True}  # a server may have closed an idle connection
+    again = optuna.storages.RetryHeartbeatStaleTrialCallback(
+        max_retry=retries, inherit_intermediate_values=True
+    )
+    for attempt in range(_ATTEMPTS):
+        try:
+            return RDBStorage(
+                url,
+                engine_kwargs=engine,
+                heartbeat_interval=heartbeat,
+                grace_period=_PATIENCE * heartbeat,
+                heartbeat_stale_trial_callback=again,
+            )
+        except SQLAlchemyError as error:  # another worker makes the same tables
+            made = any(word in str(error) for word in ("already exists", "duplicate key"))
+            if not made or attempt == _ATTEMPTS - 1:
+                raise
+        time.sleep(1)
+    raise AssertionError
 
 
 def has_heartbeats(url: str) -> bool:

@@ -24,6 +24,7 @@ from gile_lightning.console import say
 from gile_lightning.errors import InputError
 from gile_lightning.search import study as studies
 from gile_lightning.search.artifacts import keep
+from gile_lightning.search.settings import Search
 from gile_lightning.search.space import Space, Value, arguments, suggest
 from gile_lightning.search.storage import has_heartbeats, host
 from gile_lightning.search.study import OUTCOME
@@ -51,39 +52,31 @@ class KilledError(TrialError):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a worker does.
+    """What a worker does, and with what.
 
     Attributes:
-        configuration: what all trials have in common, as YAML.
+        search: how many trials, for how long, ...
         space: what is varied.
         objectives: names of the scores, in the order of the study's directions.
+        configuration: what all trials have in common, as YAML.
+        pruner: as plain values, None for none.
         folder: the study's.
         storage: its URL.
-        pruner: as plain values, None for none.
-        trials: how many in all.
-        hours: after which no further one is started.
-        retries: how often a trial is repeated that was killed.
-        test: whether trials are scored on the test documents too.
-        keep_all: whether checkpoints of all trials are kept, not only those of the best.
         devices: CUDA devices of each slot.
         jobs: trials at a time.
-        threads: CPU threads of a trial's processes.
+        threads: CPU threads of each process of a trial.
     """
 
-    configuration: str
+    search: Search
     space: Space
     objectives: Sequence[str]
+    configuration: str
+    pruner: Any
     folder: Path
     storage: str
-    pruner: Any
-    trials: int | None
-    hours: float | None
-    retries: int
-    test: bool
-    keep_all: bool
-    devices: Sequence[str]
-    jobs: int
-    threads: int
+    devices: Sequence[str] = ()
+    jobs: int = 1
+    threads: int = 1
 
 
 class Worker:
@@ -140,7 +133,7 @@ class Worker:
                 if self._stop.is_set():
                     return
                 heartbeats = has_heartbeats(self.plan.storage)
-                studies.recover(self.study, self.folder, self.plan.retries, heartbeats)
+                studies.recover(self.study, self.folder, self.plan.search.retries, heartbeats)
                 if not self._room():
                     turn.release()
                     if self._finished():
@@ -168,16 +161,22 @@ class Worker:
 
     def _room(self) -> bool:
         """Whether there is a trial to take or to add."""
-        if self.plan.hours and time.monotonic() - self._began > 3600 * self.plan.hours:
+        if (
+            self.plan.search.hours
+            and time.monotonic() - self._began > 3600 * self.plan.search.hours
+        ):
             return False
         trials = self.study.get_trials(deepcopy=False)
         if any(trial.state == TrialState.WAITING for trial in trials):
             return True
-        return self.plan.trials is None or studies.counted(trials) < self.plan.trials
+        return self.plan.search.trials is None or studies.counted(trials) < self.plan.search.trials
 
     def _finished(self) -> bool:
         """Whether no other worker is at a trial, which it could leave to this one."""
-        if self.plan.hours and time.monotonic() - self._began > 3600 * self.plan.hours:
+        if (
+            self.plan.search.hours
+            and time.monotonic() - self._began > 3600 * self.plan.search.hours
+        ):
             return True
         running = self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         others = [trial for trial in running if trial.user_attrs.get("worker") != _name()]
@@ -226,7 +225,7 @@ class Worker:
         command += ["--trainer.enable_progress_bar", "false", "--output", str(folder)]
         command += ["--wandb.group", self.study.study_name, "--wandb.name", name]
         command += ["--wandb.job_type", "trial"]
-        command += ["--test", json.dumps(self.plan.test), *arguments(values)]
+        command += ["--test", json.dumps(self.plan.search.test), *arguments(values)]
         if (folder / "config.yaml").is_file():
             command += ["--ckpt_path", "last"]
         single = len(self.plan.objectives) == 1 and self.plan.pruner is not None
@@ -290,9 +289,9 @@ class Worker:
         if outcome.startswith("interrupted"):
             studies.repeat(study, trial)
         elif outcome.startswith("killed"):
-            studies.repeat(study, trial, self.plan.retries)
+            studies.repeat(study, trial, self.plan.search.retries)
         with self._lock:
-            if not self.plan.keep_all:
+            if self.plan.search.keep_checkpoints == "best":
                 self._drop_checkpoints()
             self._ended(trial)
             self._hopeless()

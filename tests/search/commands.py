@@ -39,25 +39,20 @@ def study(url, seed=None, sampler=None, configuration=CONFIGURATION, retries=2):
     return join(storage, "study", search, SPACE, GOALS, configuration)
 
 
-def plan(url, folder, **changes):
+def plan(url, folder, jobs=1, devices=(), **search):
     """Return what a worker does."""
-    given = {
-        "configuration": CONFIGURATION,
-        "space": SPACE,
-        "objectives": list(GOALS),
-        "folder": folder,
-        "storage": url,
-        "pruner": None,
-        "trials": 5,
-        "hours": None,
-        "retries": 2,
-        "test": False,
-        "keep_all": True,
-        "devices": [],
-        "jobs": 1,
-        "threads": 1,
-    }
-    return Plan(**given | changes)
+    given = {"trials": 5, "keep_checkpoints": "all"} | search
+    return Plan(
+        search=Search(**given),
+        space=SPACE,
+        objectives=list(GOALS),
+        configuration=CONFIGURATION,
+        pruner=None,
+        folder=folder,
+        storage=url,
+        devices=devices,
+        jobs=jobs,
+    )
 
 
 def main():

@@ -226,7 +226,7 @@ def test_checkpoints_of_the_best_are_kept(url, tmp_path):
     for i, x in enumerate((0.5, 0.3, 0.4, 0.8)):
         known.enqueue_trial({"x": x})
         (tmp_path / f"trials/{i:04d}/checkpoints").mkdir(parents=True)
-    Worker(known, plan(url, tmp_path, trials=4, keep_all=False), lambda trial: None).run()
+    Worker(known, plan(url, tmp_path, trials=4, keep_checkpoints="best"), lambda trial: None).run()
     assert [path.parent.name for path in (tmp_path / "trials").glob("*/checkpoints")] == ["0001"]
 
 

@@ -1,0 +1,76 @@
+"""What a study of two objectives leaves; and one that has nothing to draw."""
+
+import csv
+
+import optuna
+import pytest
+
+from gile_lightning.search.report import write_report
+from gile_lightning.search.study import OUTCOME
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+GOALS = ["val/f1", "documents_per_second"]
+
+
+def configuration(values):
+    return f"x: {values['x']}\n"
+
+
+@pytest.fixture
+def study():
+    study = optuna.create_study(study_name="both", directions=["maximize", "maximize"])
+    study.set_metric_names(GOALS)
+    for x, pruned in ((0.1, False), (0.5, False), (0.9, False), (0.3, False), (0.7, True)):
+        trial = study.ask()
+        trial.suggest_float("x", 0.0, 1.0)
+        trial.suggest_float("y", 1e-3, 1.0, log=True)
+        trial.set_user_attr("x given", x)
+        trial.set_user_attr(OUTCOME, "failed: <b>bad</b>" if pruned else "complete")
+        trial.set_user_attr("log_tail", "<i>log</i>")
+        if pruned:
+            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        else:
+            study.tell(trial, [x, 1 - (x - 0.5) ** 2])
+    return study
+
+
+def test_the_front(study, tmp_path):
+    (tmp_path / "best-0000.yaml").write_text("of an earlier front")
+    write_report(study, tmp_path, GOALS, configuration, None)
+    # 0.5 is the fastest and 0.9 the most accurate: the others are worse than 0.5 in both
+    assert {path.name for path in tmp_path.glob("best*")} == {"best-0001.yaml", "best-0002.yaml"}
+    x = study.trials[1].params["x"]
+    assert (tmp_path / "best-0001.yaml").read_text() == f"x: {x}\n"
+    drawn = {path.stem for path in (tmp_path / "plots").glob("*.png")}
+    each = {f"{kind}-{name}" for kind in KINDS for name in ("val-f1", "documents_per_second")}
+    assert drawn == {"pareto", "timeline", *each}
+    page = (tmp_path / "report.html").read_text()
+    assert "maximize val/f1, maximize documents_per_second. 4 complete, 1 fail." in page
+    assert "<b>bad" not in page
+    assert "<i>log" not in page
+    assert "&lt;i&gt;log" in page
+
+
+KINDS = ("history", "importance", "parallel", "slice")
+
+
+def test_the_table_has_all_that_is_known(study, tmp_path):
+    write_report(study, tmp_path, GOALS, configuration, None)
+    with (tmp_path / "trials.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["state"] for row in rows] == ["complete"] * 4 + ["fail"]
+    assert [row["x given"] for row in rows] == ["0.1", "0.5", "0.9", "0.3", "0.7"]
+    assert [row["val/f1"] for row in rows] == ["0.1", "0.5", "0.9", "0.3", ""]
+
+
+def test_nothing_to_draw(tmp_path):
+    study = optuna.create_study(study_name="one")
+    write_report(study, tmp_path, ["val/f1"], configuration, None)
+    assert list(tmp_path.iterdir()) == []  # nothing at all
+    study.tell(study.ask(), state=optuna.trial.TrialState.FAIL)
+    write_report(study, tmp_path, ["val/f1"], configuration, None)
+    assert "No trial is complete." in (tmp_path / "report.html").read_text()
