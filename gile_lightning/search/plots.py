@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-_DPI = 110
+_DPI = 80
 
 
 class Plot(NamedTuple):

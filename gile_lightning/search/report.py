@@ -130,7 +130,11 @@ def _page(
     return page.page(f"Study {study.study_name}", sections, f"{note}. {counts}.", _STYLE)
 
 
-_STYLE = "img { max-width: 100%; background: #fff; border-radius: 6px; }"
+_STYLE = """
+figure { margin: 0; }
+img { width: 100%; background: #fff; border-radius: 6px; }
+figcaption a { color: var(--accent); }
+"""
 
 
 def _best(best: Mapping[Path, FrozenTrial], objectives: Sequence[str], names: Sequence[str]) -> str:
@@ -159,7 +163,7 @@ def _pictures(folder: Path, drawn: Drawn) -> str:
             f'<figcaption>{title} (<a href="plots/{plot.name}.html">interactive</a>)</figcaption>'
             "</figure>"
         )
-    return "\n".join(figures)
+    return page.pictures(figures)
 
 
 def _failures(trials: Sequence[FrozenTrial]) -> str:

@@ -74,7 +74,7 @@ class Search:
         if self.pruner is not None and self.objectives is not None and len(self.objectives) > 1:
             raise InputError(
                 "sweep.pruner: trials are pruned by a single objective, not by "
-                f"{' and '.join(self.objectives)}; leave it out, or choose one"
+                f"{' and '.join(self.objectives)}; set sweep.pruner to null, or choose one"
             )
 
     def judged_by(

@@ -20,6 +20,7 @@ from filelock import FileLock
 from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning import processes
+from gile_lightning.base import LOGGED
 from gile_lightning.console import say
 from gile_lightning.errors import InputError
 from gile_lightning.search import study as studies
@@ -39,7 +40,7 @@ _OUTAGE = 20  # times that a storage may fail in a row, with as many half minute
 _HOPELESS = 3  # trials that fail before any succeeds
 _LINES = 200  # of a log, kept with the trial
 _KEPT = ("parameters", "seconds", "documents_per_second", "epochs", "best_epoch")
-_SCORES = ("val.", "test.seen", "test.unseen", "test.all")
+_SETS = ("val.", "test.seen.", "test.unseen.", "test.all.")  # all of whose scores would be many
 
 
 class TrialError(Exception):
@@ -268,7 +269,7 @@ class Worker:
         if found["state"] == "complete":
             metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
             for key, value in metrics.items():
-                if key in _KEPT or key.startswith(_SCORES):
+                if key in _KEPT or (key.startswith(_SETS) and key.rpartition(".")[2] in LOGGED):
                     trial.set_user_attr(key, value)
             values = {name: metrics.get(name.replace("/", ".")) for name in self.plan.objectives}
             missing = [name for name, x in values.items() if x is None or not math.isfinite(x)]
