@@ -23,7 +23,7 @@ from gile_lightning.search import study as studies
 from gile_lightning.search.progress import Progress
 from gile_lightning.search.report import write_report
 from gile_lightning.search.settings import Search
-from gile_lightning.search.space import Setting, Space, Value, arguments, read_space
+from gile_lightning.search.space import Setting, Space, Value, arguments, in_order, read_space
 from gile_lightning.search.storage import default_url, open_storage, quiet_optuna
 from gile_lightning.search.worker import Plan, Worker
 
@@ -142,7 +142,13 @@ def sweep(cli: SweepCLI) -> Path:
         raise
     finally:
         with FileLock(folder / "report.lock"):  # workers may end at the same time
-            write_report(study, folder, list(objectives), cli.configuration, _logger(cli))
+            write_report(
+                study,
+                folder,
+                plan.objectives,
+                lambda values: cli.configuration(in_order(space, values)),
+                _logger(cli),
+            )
     progress.end()
     return folder
 

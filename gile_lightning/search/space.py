@@ -169,6 +169,14 @@ def suggest(space: Space, trial: optuna.Trial) -> dict[str, Value]:
     return values
 
 
+def in_order(space: Space, values: Mapping[str, Any]) -> dict[str, Value]:
+    """Put values in the order of their settings: a class comes before its arguments.
+
+    Databases return the values of a trial in another order.
+    """
+    return {setting.key: values[setting.key] for setting in space if setting.key in values}
+
+
 def values_of(space: Space, configuration: Mapping[str, Any]) -> dict[str, Value]:
     """Return the values that a configuration has itself, as far as they are within the space.
 

@@ -299,11 +299,12 @@ class Worker:
 
     def _drop_checkpoints(self) -> None:
         """Remove the checkpoints of trials that are over and not among the best."""
-        kept = {studies.first_number(trial) for trial in studies.best(self.study)}
         over = {
             studies.first_number(trial): trial.state.is_finished()
             for trial in self.study.get_trials(deepcopy=False)
         }  # by the last of those that repeat the same
+        # only now: another worker's trial may have become the best since
+        kept = {studies.first_number(trial) for trial in studies.best(self.study)}
         for number, finished in over.items():
             if finished and number not in kept:
                 shutil.rmtree(self.folder / f"{number:04d}/checkpoints", ignore_errors=True)

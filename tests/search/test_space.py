@@ -4,7 +4,7 @@ import optuna
 import pytest
 
 from gile_lightning.errors import InputError
-from gile_lightning.search.space import arguments, read_space, suggest, values_of
+from gile_lightning.search.space import arguments, in_order, read_space, suggest, values_of
 
 DIM = {"type": "int", "low": 50, "high": 2000, "log": True}
 RATE = {"type": "float", "low": 0.001, "high": 1.0, "log": True}
@@ -65,6 +65,12 @@ def test_conditions_hold_through_others():
         assert ("width" in values) == (values.get("layer") == 2)
         seen.add(tuple(values))
     assert len(seen) == 3
+
+
+def test_classes_come_before_their_arguments():
+    space = read_space({"sampler": {"choices": ["all", "some"]}, "sampler.rate": RATE})
+    stored = {"sampler.rate": 0.5, "sampler": "some", "gone": 1}
+    assert arguments(in_order(space, stored)) == ["--sampler", "some", "--sampler.rate", "0.5"]
 
 
 def test_the_configurations_own_values():
