@@ -102,7 +102,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
             f"{cli.resume}: the optimizer's state is that of another model; go on with the "
             f"configuration of that run ({CONFIG})"
         ) from error
-    history = cli.history.rows
+    history, earlier = cli.history.rows, cli.history.earlier
     course = {  # before testing, which restores the callbacks as they were at the best epoch
         **cli.history.best(cli.config.early_stopping.monitor, cli.config.early_stopping.mode),
         "documents_per_second": round(cli.history.documents_per_second, 1),
@@ -112,7 +112,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     own_epochs = _test(cli, sample) if cli.config.test else {}
     figures = {
         "parameters": count_parameters(model),
-        "seconds": round(time.perf_counter() - start, 2),
+        "seconds": round(earlier + time.perf_counter() - start, 2),
         **course,
     }
     metrics = flatten(model.results, model.by_language, own_epochs) | figures

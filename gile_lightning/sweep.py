@@ -11,6 +11,7 @@ from typing import Any
 from filelock import FileLock
 from jsonargparse import ArgumentError
 from lightning.pytorch.cli import LightningArgumentParser
+from lightning.pytorch.utilities import rank_zero_only
 
 from gile_lightning import processes
 from gile_lightning.cli import GileCLI
@@ -20,12 +21,18 @@ from gile_lightning.factories import instantiate
 from gile_lightning.fit import announce
 from gile_lightning.parser import Parser, command
 from gile_lightning.search import study as studies
+from gile_lightning.search.attempt import Plan
 from gile_lightning.search.progress import Progress
 from gile_lightning.search.report import write_report
 from gile_lightning.search.settings import Search
 from gile_lightning.search.space import Setting, Space, Value, arguments, in_order, read_space
-from gile_lightning.search.storage import default_url, open_storage, quiet_optuna
-from gile_lightning.search.worker import Plan, Worker
+from gile_lightning.search.storage import (
+    default_url,
+    open_storage,
+    quiet_optuna,
+    without_password,
+)
+from gile_lightning.search.worker import Worker
 
 DESCRIPTION = (
     "Search for the best settings, as the sweep section of a configuration says. Every trial is a "
@@ -97,7 +104,10 @@ class SweepCLI(GileCLI):
 @command
 def main(args: list[str] | None = None) -> Path:
     """Run the command; returns the study's folder."""
-    return sweep(SweepCLI(list(sys.argv[1:] if args is None else args)))
+    args = list(sys.argv[1:] if args is None else args)
+    sys.argv[1:] = map(without_password, sys.argv[1:])  # W&B keeps the arguments of a process
+    rank_zero_only.rank = 0  # type: ignore[attr-defined]  # a task of SLURM is a worker of its own
+    return sweep(SweepCLI(args))
 
 
 def sweep(cli: SweepCLI) -> Path:
@@ -127,11 +137,15 @@ def sweep(cli: SweepCLI) -> Path:
         jobs=jobs,
         threads=threads,
     )
-    storage = open_storage(url, search.heartbeat, search.retries)
+    storage = open_storage(url, search.heartbeat)
     announce(data)
     data.prepare_data()  # what is wrong with the corpus shows now, not in every trial
+    data.setup("fit")
+    say(data.summary())
     folder.mkdir(parents=True, exist_ok=True)
-    study = studies.join(storage, name, search, space, objectives, configuration)
+    corpus = data.meta["counts"]
+    study = studies.join(storage, name, search, space, objectives, configuration, corpus)
+    studies.claim(study, folder)
     progress = Progress(study, plan)
     progress.begin(folder, url)
 
@@ -167,6 +181,8 @@ def check(cli: SweepCLI, space: Space) -> Any:
     Raises:
         InputError: one of them is refused.
     """
+    if cli.config.start_from is not None:
+        raise InputError("start_from: trials train from the beginning; leave it out of a sweep")
     data = cli.try_values({})
     by_key: dict[str, Setting] = {setting.key: setting for setting in space}
     for setting in space:

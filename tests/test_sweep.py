@@ -235,6 +235,13 @@ def refused(folder, *more, **section):
         ({"objectives": {"test.seen.f1": "maximize"}}, "test documents are not for choosing"),
         ({"objectives": {"val/f1": "up"}}, "sweep.objectives"),
         ({"objectives": {"val/german/f1": "maximize"}}, "no fit reports 'val/german/f1'"),
+        (
+            {
+                "objectives": {"seconds": "minimize"},
+                "pruner": {"class_path": "optuna.pruners.MedianPruner"},
+            },
+            "sweep.pruner: needs a score of every epoch, not seconds",
+        ),
         ({"trials": 0}, "must be above 0: sweep.trials is 0"),
         ({"trials": None}, "give sweep.trials or sweep.hours"),
         ({"trails": 3}, "unknown key 'trails' in 'sweep'; did you mean 'trials'?"),
@@ -253,6 +260,10 @@ def refused(folder, *more, **section):
 )
 def test_mistakes(section, problem, tmp_path):
     assert problem in refused(tmp_path, **section)
+
+
+def test_no_start_from(tmp_path):
+    assert "start_from: trials train from" in refused(tmp_path, "--start_from", tmp_path / "run")
 
 
 def test_wrong_devices(tmp_path):

@@ -179,8 +179,14 @@ class RaggedLoader:
         """Go to a stored position.
 
         Raises:
-            InputError: what is left of the epoch are too few documents for the processes.
+            InputError: what is left of the epoch are too few documents for the processes, or the
+                position is one of an earlier version.
         """
+        if "documents" not in state:
+            raise InputError(
+                "the checkpoint is of an earlier version, whose runs cannot be gone on with; its "
+                "weights can be trained further (--start_from)"
+            )
         rest = self.documents - state["documents"]
         if rest < self.world_size:
             raise InputError(

@@ -10,8 +10,8 @@ from optuna.trial import FrozenTrial, TrialState
 from gile_lightning.console import say
 from gile_lightning.reproduction.estimate import clock
 from gile_lightning.search import study as studies
+from gile_lightning.search.attempt import Plan
 from gile_lightning.search.storage import without_password
-from gile_lightning.search.worker import Plan
 
 
 class Progress:
@@ -44,7 +44,7 @@ class Progress:
         done = self._counts()["over"]
         of = f"{done}/{self.plan.search.trials}" if self.plan.search.trials else f"{done}"
         say(f"[{of}] trial {trial.number} {self.told(trial)}; {self._summary()}")
-        tail = trial.user_attrs.get("log_tail")
+        tail = trial.user_attrs.get(studies.LOG_TAIL)
         if tail and trial.state == TrialState.FAIL:
             say("\n".join(f"  | {line}" for line in tail.splitlines()))
 
@@ -63,7 +63,7 @@ class Progress:
     def _counts(self) -> Counter[str]:
         trials = self.study.get_trials(deepcopy=False)
         repeated = studies.repeated(trials)
-        counts = Counter(trial.state.name for trial in trials)
+        counts = Counter(trial.state.name for trial in trials if trial.number not in repeated)
         counts["over"] = sum(
             trial.state.is_finished() and trial.number not in repeated for trial in trials
         )

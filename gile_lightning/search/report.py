@@ -15,16 +15,16 @@ from gile_lightning.search import plots
 from gile_lightning.search import study as studies
 from gile_lightning.search.artifacts import keep
 from gile_lightning.search.space import Value
-from gile_lightning.search.study import CONFIGURATION, OUTCOME
+from gile_lightning.search.study import CONFIGURATION, LOG_TAIL, OUTCOME, WORKER
 from gile_lightning.tracking import page
 from gile_lightning.tracking.history import write_csv
-from gile_lightning.tracking.wandb_logger import RunLogger
+from gile_lightning.tracking.wandb_logger import RunLogger, finish
 
 BEST = "best"
 
 Drawn = Sequence[tuple[plots.Plot, Any]]
 
-_ATTRIBUTES = (CONFIGURATION, "log_tail", "folder", "worker", OUTCOME)  # no columns of figures
+_ATTRIBUTES = (LOG_TAIL, "folder", WORKER, OUTCOME)  # no columns of figures
 
 
 def write_report(
@@ -53,7 +53,12 @@ def write_report(
     page.write(folder / "report.html", _page(study, folder, objectives, best, drawn))
     say(f"report: {folder / 'report.html'}")
     if logger is not None:
-        _log(study, folder, objectives, drawn, rows, logger)
+        try:
+            _log(study, folder, objectives, drawn, rows, logger)
+        except Exception as error:  # whatever it is: the study is done, and the page is written
+            say(f"no W&B run of the study: {' '.join(str(error).split())}")
+        finally:
+            finish()
 
 
 def row(trial: FrozenTrial, objectives: Sequence[str]) -> dict[str, Any]:
@@ -170,7 +175,7 @@ def _failures(trials: Sequence[FrozenTrial]) -> str:
     return "\n".join(
         _folded(
             f"trial {trial.number}: {studies.outcome(trial)}",
-            str(trial.user_attrs.get("log_tail", "no log")),
+            str(trial.user_attrs.get(LOG_TAIL, "no log")),
         )
         for trial in trials
         if trial.state == TrialState.FAIL
@@ -199,11 +204,10 @@ def _log(
     run = RunLogger(folder, **given, job_type="study").experiment
     columns: list[str | int] = list(dict.fromkeys(key for found in rows for key in found))
     cells: list[Any] = [[found.get(str(column)) for column in columns] for found in rows]
-    logged: dict[str, Any] = {"trials": wandb.Table(columns=columns, data=cells)}
+    logged: dict[str, Any] = {"trials": wandb.Table(columns, cells, allow_mixed_types=True)}
     logged |= {f"plots/{plot.name}": wandb.Plotly(figure) for plot, figure in drawn}
     run.log(logged)
     for trial in studies.best(study)[:1]:
         run.summary.update({f"best/{k}": v for k, v in trial.params.items()})
         run.summary.update(dict(zip(objectives, trial.values, strict=True)))
     run.config.update({CONFIGURATION: _common(study)}, allow_val_change=True)
-    wandb.finish()

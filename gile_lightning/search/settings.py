@@ -105,6 +105,11 @@ class Search:
             if name not in known:
                 remedy = nearest(name, known) or f"; known are {', '.join(known)}"
                 raise InputError(f"sweep.objectives: no fit reports {name!r}{remedy}")
+        if self.pruner is not None and not next(iter(self.objectives), "val/").startswith("val/"):
+            raise InputError(
+                f"sweep.pruner: needs a score of every epoch, not {next(iter(self.objectives))}; "
+                "set sweep.pruner to null"
+            )
         if not self.objectives:
             raise InputError(
                 "sweep.objectives is empty; leave it out for what early stopping watches"

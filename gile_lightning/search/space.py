@@ -188,6 +188,8 @@ def values_of(space: Space, configuration: Mapping[str, Any]) -> dict[str, Value
     found: dict[str, Value] = {}
     for setting in space:
         value = _look_up(configuration, setting.key)
+        if isinstance(value, Mapping) and not setting.contains(value):
+            value = value.get("class_path")  # its arguments may be settings of their own
         if setting.applies(found) and setting.contains(value):
             found[setting.key] = plain(value)
     return found

@@ -1,8 +1,10 @@
 """Where studies are kept: a file, or a database that many machines share."""
 
+import re
 import socket
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +26,12 @@ def default_url(folder: Path) -> str:
     return f"sqlite:///{folder.resolve() / 'study.db'}"
 
 
-def open_storage(url: str, heartbeat: int = 15, retries: int = 0) -> BaseStorage:
+def open_storage(url: str, heartbeat: int = 15) -> BaseStorage:
     """Open a storage, made if it is not there.
 
     Args:
         url: of a database, or `journal://PATH` of a journal file.
         heartbeat: seconds between two signs of life; journal files know none.
-        retries: how often a trial is tried again whose worker vanished.
 
     Raises:
         InputError: it cannot be reached.
@@ -40,29 +41,33 @@ def open_storage(url: str, heartbeat: int = 15, retries: int = 0) -> BaseStorage
             path = Path(url.removeprefix(_JOURNAL))
             path.parent.mkdir(parents=True, exist_ok=True)
             return JournalStorage(JournalFileBackend(str(path)))
-        return _database(url, heartbeat, retries)
+        return _database(url, heartbeat)
     except (SQLAlchemyError, ImportError, OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"sweep.storage, {without_password(url)}: {reason}") from error
 
 
-def _database(url: str, heartbeat: int, retries: int) -> RDBStorage:
+class _Database(RDBStorage):
+    """A database whose outage of seconds does not end a trial's signs of life."""
+
+    def record_heartbeat(self, trial_id: int) -> None:
+        with suppress(optuna.exceptions.StorageInternalError):  # the next one may arrive
+            super().record_heartbeat(trial_id)
+
+
+def _database(url: str, heartbeat: int) -> RDBStorage:
     if url.startswith("sqlite:///"):
         Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
         engine: dict[str, Any] = {"connect_args": {"timeout": _LOCKED}}
     else:
         engine = {"pool_pre_ping": True}  # a server may have closed an idle connection
-    again = optuna.storages.RetryHeartbeatStaleTrialCallback(
-        max_retry=retries, inherit_intermediate_values=True
-    )
     for attempt in range(_ATTEMPTS):
         try:
-            return RDBStorage(
+            return _Database(
                 url,
                 engine_kwargs=engine,
                 heartbeat_interval=heartbeat,
                 grace_period=_PATIENCE * heartbeat,
-                heartbeat_stale_trial_callback=again,
             )
         except SQLAlchemyError as error:  # another worker makes the same tables
             made = any(word in str(error) for word in ("already exists", "duplicate key"))
@@ -82,10 +87,13 @@ def without_password(url: str) -> str:
 
     >>> without_password("postgresql://me:secret@host/db")
     'postgresql://me:***@host/db'
+    >>> without_password("postgresql://host/db?user=me&password=secret&port=1")
+    'postgresql://host/db?user=me&password=***&port=1'
     """
     scheme, separator, rest = url.partition("://")
     user, at, place = rest.rpartition("@")
-    return f"{scheme}{separator}{user.partition(':')[0]}:***@{place}" if at else url
+    shown = f"{scheme}{separator}{user.partition(':')[0]}:***@{place}" if at else url
+    return re.sub(r"(password=)[^&]*", r"\1***", shown)
 
 
 def quiet_optuna() -> None:

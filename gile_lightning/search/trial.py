@@ -6,13 +6,14 @@ GILE_LIGHTNING_TRIAL='{"storage": ...}' python -m gile_lightning.search.trial AR
 import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import lightning
 import optuna
 import torch
-import wandb
+from lightning.pytorch.utilities.exceptions import SIGTERMException
 from optuna.pruners import BasePruner
 from optuna.trial import Trial
 
@@ -22,6 +23,7 @@ from gile_lightning.factories import instantiate
 from gile_lightning.fit import fit
 from gile_lightning.parser import command
 from gile_lightning.search.storage import open_storage, quiet_optuna
+from gile_lightning.tracking.wandb_logger import finish
 
 ORDER = "GILE_LIGHTNING_TRIAL"  # environment: what the process has to know of its study, as JSON
 RESULT = "trial.json"  # in the run folder: the state and its reason
@@ -56,9 +58,11 @@ class Report(lightning.Callback):
             optuna.TrialPruned: on every process, as the study's pruner has decided.
         """
         epoch, prune = trainer.current_epoch, False  # from 0, as pruners expect
-        if self.trial is not None and epoch not in self.reported:
-            self.trial.report(float(trainer.callback_metrics[self.score]), epoch)
-            prune = self.trial.should_prune()
+        known = self.score in trainer.callback_metrics  # not before the first validation
+        if self.trial is not None and known and epoch not in self.reported:
+            with suppress(optuna.exceptions.StorageInternalError):  # pruning can wait
+                self.trial.report(float(trainer.callback_metrics[self.score]), epoch)
+                prune = self.trial.should_prune()
         if trainer.strategy.broadcast(prune):
             raise optuna.TrialPruned(f"after epoch {epoch}")
 
@@ -80,11 +84,14 @@ def main(args: list[str] | None = None) -> None:
         _leave(folder, "complete")
     except optuna.TrialPruned as pruned:
         _leave(folder, "pruned", str(pruned))
+    except SIGTERMException:
+        _leave(folder, "killed", "its process was ended by SIGTERM")
+        raise
     except BaseException as error:
         _leave(folder, "failed", reason(error))
         raise
     finally:
-        wandb.finish()
+        finish()
 
 
 def _trial(order: dict[str, Any]) -> Trial:

@@ -27,12 +27,14 @@ class History(lightning.Callback):
     def __init__(self, directory: Path) -> None:
         self.path = directory / "metrics.csv"
         self.rows: list[dict[str, float]] = []
+        self.earlier = 0.0  # seconds of the processes that this one goes on from
         self.documents = 0
         self.seconds = 0.0
         self.waited = 0.0
         self.stepped = 0.0  # as seconds, without the steps whose wait is not known
         self._before = (0.0, 0.0)  # both at the start of the epoch
         self._counted = (0, 0.0)  # documents and seconds then
+        self._start = time.perf_counter()
         self._mark = 0.0
         self._wait: float | None = None  # before this step, if it is known
         self._saved = False  # a checkpoint since the last step
@@ -134,6 +136,7 @@ class History(lightning.Callback):
             "rows": self.rows,
             "documents": self.documents,
             "seconds": self.seconds,
+            "elapsed": self.earlier + time.perf_counter() - self._start,
             "waiting": [self.waited, self.stepped, *self._before],
             "counted": [*self._counted],
         }
@@ -141,6 +144,7 @@ class History(lightning.Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on with stored rows and counts; older checkpoints lack some of them."""
         self.rows = state_dict["rows"]
+        self.earlier = state_dict.get("elapsed", 0.0)
         self.documents = state_dict["documents"]
         self.seconds = state_dict["seconds"]
         waiting = state_dict.get("waiting", [0.0] * 4)

@@ -9,11 +9,12 @@ from pathlib import Path
 import optuna
 
 from gile_lightning.search import worker
+from gile_lightning.search.attempt import Plan
 from gile_lightning.search.settings import Search
 from gile_lightning.search.space import read_space
 from gile_lightning.search.storage import open_storage, quiet_optuna
 from gile_lightning.search.study import join
-from gile_lightning.search.worker import Plan, Worker
+from gile_lightning.search.worker import Worker
 
 STAND_IN = str(Path(__file__).with_name("stand_in.py"))
 SPACE = read_space({"x": {"type": "float", "low": 0.0, "high": 1.0}})
@@ -31,12 +32,12 @@ def close():
             storage.engine.dispose()
 
 
-def study(url, seed=None, sampler=None, configuration=CONFIGURATION, retries=2):
+def study(url, seed=None, sampler=None, configuration=CONFIGURATION):
     """Make a study in a storage, or go on with it."""
     search = Search(sampler=sampler or optuna.samplers.RandomSampler(seed))
-    storage = open_storage(url, heartbeat=1, retries=retries)
+    storage = open_storage(url, heartbeat=2)
     OPENED.append(storage)
-    return join(storage, "study", search, SPACE, GOALS, configuration)
+    return join(storage, "study", search, SPACE, GOALS, configuration, {})
 
 
 def plan(url, folder, jobs=1, devices=(), **search):

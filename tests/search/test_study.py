@@ -12,10 +12,21 @@ from gile_lightning.search import study as module
 from gile_lightning.search.settings import Search
 from gile_lightning.search.space import read_space
 from gile_lightning.search.storage import open_storage
-from gile_lightning.search.study import best, counted, differences, join, recover, repeat, repeated
+from gile_lightning.search.study import (
+    best,
+    claim,
+    counted,
+    cut_off,
+    differences,
+    join,
+    recover,
+    repeat,
+    repeated,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 
+CORPUS = {"documents": {"train": 9}}
 CONFIGURATION = "model: {dim: 1}\ntrainer: {devices: 1, max_epochs: 3}\n"
 
 
@@ -23,9 +34,9 @@ CONFIGURATION = "model: {dim: 1}\ntrainer: {devices: 1, max_epochs: 3}\n"
 def joined(tmp_path):
     """Makes a study in one place, or goes on with it."""
 
-    def joined(space=SPACE, goals=commands.GOALS, configuration=CONFIGURATION):
+    def joined(space=SPACE, goals=commands.GOALS, configuration=CONFIGURATION, corpus=CORPUS):
         storage = open_storage(f"journal://{tmp_path}/study.log")
-        return join(storage, "study", Search(), space, goals, configuration)
+        return join(storage, "study", Search(), space, goals, configuration, corpus)
 
     return joined
 
@@ -42,6 +53,7 @@ def test_it_goes_on_with_the_same(joined):
     ("change", "problem"),
     [
         ({"configuration": "model: {dim: 2}\n"}, "model.dim was 1, is 2; trainer.max_epochs was 3"),
+        ({"corpus": {"documents": {"train": 8}}}, "was begun on another corpus"),
         ({"goals": {"val/f1": "minimize"}}, "was begun to maximize val/f1"),
         ({"goals": {"seconds": "minimize"}}, "was begun to maximize val/f1"),
         ({"goals": {"val/f1": "maximize", "seconds": "minimize"}}, "was begun to maximize val/f1"),
@@ -78,25 +90,67 @@ def test_repetitions_count_once():
     assert counted(study.trials) == 3
     assert repeated(study.trials) == {1, 3}
     assert [trial.params for trial in study.trials[3:]] == [study.trials[1].params] * 2
-    repeat(study, study.trials[4], retries=2)  # which has been tried again twice
-    assert len(study.trials) == 5
+    assert study.trials[3].system_attrs["retry_history"] == [1]
+    assert study.trials[4].system_attrs["retry_history"] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "again"),
+    [
+        (["complete: in the storage's view it is not"], True),
+        (["failed: out of memory"], False),
+        (["interrupted"], True),
+        (["interrupted"] * 4, True),
+        (["killed: by SIGKILL"], True),
+        (["killed", "begun by someone"], True),
+        (["killed", "begun by someone", None], False),
+        (["killed", "interrupted", "killed"], True),
+        (["killed", "interrupted", "killed", "killed"], False),
+        (["killed", "failed: out of memory"], False),
+    ],
+)
+def test_what_is_tried_again(outcomes, again):
+    study = optuna.create_study()
+    for number, told in enumerate(outcomes):
+        trial = study.ask()
+        assert trial.number == number
+        if told is not None:
+            trial.set_user_attr(module.OUTCOME, told)
+        study.tell(trial, state=TrialState.FAIL)
+        if number + 1 < len(outcomes):
+            repeat(study, study.trials[-1])
+            assert module.OUTCOME not in study.trials[-1].user_attrs
+    assert [trial.number for trial in cut_off(study.trials, 2)] == [len(outcomes) - 1] * again
+
+
+def test_a_folder_belongs_to_one_study(joined, tmp_path):
+    folder = tmp_path / "folder"
+    (folder / "trials").mkdir(parents=True)
+    claim(joined(), folder)
+    (folder / "trials/0000").mkdir()
+    claim(joined(), folder)
+    storage = open_storage(f"journal://{tmp_path}/other.log")
+    other = join(storage, "study", Search(), SPACE, commands.GOALS, CONFIGURATION, CORPUS)
+    with pytest.raises(InputError, match="holds trials of another study than study"):
+        claim(other, folder)
 
 
 def test_trials_of_workers_that_are_gone(joined, tmp_path):
     study = joined()
-    for name in ("held", "free"):
+    for name in ("held", "free", "other"):
         (tmp_path / name).mkdir()
         trial = study.ask()
         trial.set_user_attr(module.OUTCOME, "begun")
         trial.set_user_attr("folder", name)
+        trial.set_user_attr(module.WORKER, "me" if name != "other" else "another machine's")
+        (tmp_path / name / module.LOCK).write_text("me")
     here = processes.lock(tmp_path / "held" / module.LOCK)
-    processes.lock(tmp_path / "free" / module.LOCK).close()
     study.ask()  # just now: its worker may be about to say more
     recover(study, tmp_path, retries=1, heartbeats=True)  # a database's own business
-    assert [trial.state for trial in study.trials] == [TrialState.RUNNING] * 3
+    assert [trial.state for trial in study.trials] == [TrialState.RUNNING] * 4
     recover(study, tmp_path, retries=1, heartbeats=False)
-    found = [trial.state for trial in study.trials]
-    assert found == [TrialState.RUNNING, TrialState.FAIL, TrialState.RUNNING, TrialState.WAITING]
+    found = [trial.state.name for trial in study.trials]
+    assert found == ["RUNNING", "FAIL", "RUNNING", "RUNNING", "WAITING"]
     here.close()
 
 
