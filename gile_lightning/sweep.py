@@ -3,6 +3,7 @@
 python -m gile_lightning.sweep --config sweeps/bioasq.yaml
 """
 
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -90,7 +91,7 @@ class SweepCLI(GileCLI):
             made = self.parser.instantiate(config)
             made.model.check(made.data.names)
         except (ArgumentError, InputError, ValueError) as error:
-            raise InputError(self.parser.explain(str(error))) from error
+            raise InputError(self.parser.explain(_own_words(error))) from error
         return made.data
 
     def configuration(self, values: Mapping[str, Value]) -> str:
@@ -120,7 +121,7 @@ def sweep(cli: SweepCLI) -> Path:
     monitored = config.early_stopping
     objectives = search.judged_by(monitored.monitor, monitored.mode, data.names)
     stem = Path(str(config.config[0])).stem if config.config else "sweep"
-    name = search.study or stem
+    name = search.study or (Path(config.output).name if config.output else stem)
     folder = Path(config.output or Path("runs", "sweeps", name))
     url = search.storage or default_url(folder)
     configuration = cli.configuration({})
@@ -165,6 +166,13 @@ def sweep(cli: SweepCLI) -> Path:
             )
     progress.end()
     return folder
+
+
+def _own_words(error: BaseException) -> str:
+    """Return what a part said of its values, without what the parser tried beside it."""
+    found = re.search(r"^ *- (.*)$", str(error), re.MULTILINE)
+    refused = "Does not validate against any of the Union subtypes" in str(error)
+    return found.group(1) if refused and found and "Expected" not in found.group(1) else str(error)
 
 
 def _logger(cli: SweepCLI) -> dict[str, Any] | None:

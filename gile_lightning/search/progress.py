@@ -5,12 +5,15 @@ from collections import Counter
 from pathlib import Path
 
 import optuna
+import yaml
 from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning.console import say
 from gile_lightning.reproduction.estimate import clock
 from gile_lightning.search import study as studies
 from gile_lightning.search.attempt import Plan
+from gile_lightning.search.report import best_files
+from gile_lightning.search.space import values_of
 from gile_lightning.search.storage import without_password
 
 
@@ -29,6 +32,7 @@ class Progress:
 
     def begin(self, folder: Path, url: str) -> None:
         """Say what there is."""
+        own = values_of(self.plan.space, yaml.safe_load(self.plan.configuration))
         settings = ", ".join(setting.key for setting in self.plan.space)
         aims = [direction.name.lower() for direction in self.study.directions]
         goals = ", ".join(map(" ".join, zip(aims, self.plan.objectives, strict=True)))
@@ -38,12 +42,16 @@ class Progress:
             say(f"watch: optuna-dashboard {url} --artifact-dir {folder / 'artifacts'}")
         if self._done_before:
             say(f"going on: {self._summary()}")
+        elif drawn := [x.key for x in self.plan.space if x.key not in own and x.applies(own)]:
+            say(
+                f"the first trial: the configuration's own values, but {', '.join(drawn)} are drawn"
+            )
 
     def ended(self, trial: FrozenTrial) -> None:
         """Tell of a trial that this worker has ended."""
         done = self._counts()["over"]
         of = f"{done}/{self.plan.search.trials}" if self.plan.search.trials else f"{done}"
-        say(f"[{of}] trial {trial.number} {self.told(trial)}; {self._summary()}")
+        say(f"[{of}] trials/{trial.user_attrs['folder']} {self.told(trial)}; {self._summary()}")
         tail = trial.user_attrs.get(studies.LOG_TAIL)
         if tail and trial.state == TrialState.FAIL:
             say("\n".join(f"  | {line}" for line in tail.splitlines()))
@@ -63,21 +71,21 @@ class Progress:
     def _counts(self) -> Counter[str]:
         trials = self.study.get_trials(deepcopy=False)
         repeated = studies.repeated(trials)
-        counts = Counter(trial.state.name for trial in trials if trial.number not in repeated)
-        counts["over"] = sum(
-            trial.state.is_finished() and trial.number not in repeated for trial in trials
-        )
+        again = {x.number for x in studies.cut_off(trials, self.plan.search.retries)}
+        over = repeated | again
+        counts = Counter(trial.state.name for trial in trials if trial.number not in over)
+        counts["over"] = counts["COMPLETE"] + counts["PRUNED"] + counts["FAIL"]
+        counts["again"] = len(again)
         return counts
 
     def _summary(self) -> str:
         counts = self._counts()
         parts = []
         if best := studies.best(self.study):
-            found = f"best {self._values(best[0])} (trial {best[0].number})"
+            found = f"best {self._values(best[0])} ({_name(best[0])})"
             parts.append(found if len(best) == 1 else f"{len(best)} that none is better than")
-        parts.append(
-            f"{counts['COMPLETE']} complete, {counts['PRUNED']} pruned, {counts['FAIL']} failed"
-        )
+        done = f"{counts['COMPLETE']} complete, {counts['PRUNED']} pruned, {counts['FAIL']} failed"
+        parts.append(f"{done}, {counts['again']} to go on with" if counts["again"] else done)
         if left := self._left(counts["over"]):
             parts.append(f"about {clock(left)} left")
         return "; ".join(parts)
@@ -93,3 +101,11 @@ class Progress:
     def end(self) -> None:
         """Say what came of it."""
         say(f"study {self.study.study_name}: {self._summary()}")
+        for path, trial in best_files(self.study, self.plan.folder).items():
+            values = ", ".join(f"{key} {value}" for key, value in trial.params.items())
+            say(f"{path}: {self._values(trial)} with {values}")
+
+
+def _name(trial: FrozenTrial) -> str:
+    """Name a trial after its run folder, which is that of the first one that it repeats."""
+    return f"trial {trial.user_attrs.get('folder', trial.number)}"

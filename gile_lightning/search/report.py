@@ -2,6 +2,8 @@
 
 import base64
 import html
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from gile_lightning.tracking.history import write_csv
 from gile_lightning.tracking.wandb_logger import RunLogger, finish
 
 BEST = "best"
+_PATH = re.compile(r"[A-Za-z_]\w*(\.\w+)+")
 
 Drawn = Sequence[tuple[plots.Plot, Any]]
 
@@ -44,10 +47,11 @@ def write_report(
         logger: arguments of the study's own W&B run; None for no such run.
     """
     trials = study.get_trials(deepcopy=False)
+    settings = list(dict.fromkeys(name for trial in trials for name in trial.params))
     if not any(trial.state.is_finished() for trial in trials):
         return
     best = _write_best(study, folder, configuration)
-    rows = [row(trial, objectives) for trial in trials]
+    rows = [row(trial, trials, objectives, settings) for trial in trials]
     write_csv(folder / "trials.csv", rows)
     drawn = _draw(study, folder, objectives)
     page.write(folder / "report.html", _page(study, folder, objectives, best, drawn))
@@ -61,16 +65,22 @@ def write_report(
             finish()
 
 
-def row(trial: FrozenTrial, objectives: Sequence[str]) -> dict[str, Any]:
+def row(
+    trial: FrozenTrial,
+    trials: Sequence[FrozenTrial],
+    objectives: Sequence[str],
+    settings: Sequence[str],
+) -> dict[str, Any]:
     """Return what is known of a trial, in columns."""
+    continued = trial.number in studies.repeated(trials)
     values = trial.values or [None] * len(objectives)
     known = {k: v for k, v in trial.user_attrs.items() if k not in _ATTRIBUTES}
     return {
         "trial": trial.number,
-        "state": trial.state.name.lower(),
+        "state": "continued" if continued else trial.state.name.lower(),
         **dict(zip(objectives, values, strict=True)),
-        **trial.params,
-        OUTCOME: studies.outcome(trial),
+        **{name: trial.params.get(name) for name in settings},
+        OUTCOME: studies.ending(trial, trials),
         "folder": trial.user_attrs.get("folder", ""),
         **{key: value for key, value in known.items() if key not in objectives},
     }
@@ -82,12 +92,30 @@ def _write_best(
     """Write the configurations of the best trials: best.yaml, or one of each on the front."""
     for old in folder.glob(f"{BEST}*.yaml"):
         old.unlink()
-    trials = studies.best(study)
-    names = [BEST] if len(study.directions) == 1 else [f"{BEST}-{x.number:04d}" for x in trials]
-    found = {folder / f"{name}.yaml": trial for name, trial in zip(names, trials, strict=False)}
+    found = best_files(study, folder)
     for path, trial in found.items():
         page.write(path, configuration(trial.params))
     return found
+
+
+def best_files(study: optuna.Study, folder: Path) -> dict[Path, FrozenTrial]:
+    """Return the best trials by the files with their configurations."""
+    trials = studies.best(study)
+    names = [BEST] if len(study.directions) == 1 else [f"{BEST}-{x.number:04d}" for x in trials]
+    return {folder / f"{name}.yaml": trial for name, trial in zip(names, trials, strict=False)}
+
+
+def _short(value: Any) -> Any:
+    """Leave the module of an import path out."""
+    path = isinstance(value, str) and _PATH.fullmatch(value)
+    return value.rpartition(".")[2] if path else value
+
+
+def _links(folder: Path) -> str:
+    """Lead to the pages of the trials that are in this folder."""
+    found = sorted(folder.glob("trials/*/report.html"))
+    links = (f'<a href="trials/{x.parent.name}/report.html">{x.parent.name}</a>' for x in found)
+    return f"<p>Pages of trials: {' '.join(links)}</p>" if found else ""
 
 
 def _draw(study: optuna.Study, folder: Path, objectives: Sequence[str]) -> Drawn:
@@ -120,15 +148,16 @@ def _page(
     trials = study.get_trials(deepcopy=False)
     names = list(dict.fromkeys(name for trial in trials for name in trial.params))
     columns = ["trial", "state", *objectives, *names, "seconds", OUTCOME, "folder"]
-    cells = [[row(x, objectives).get(column) for column in columns] for x in trials]
+    rows = [row(trial, trials, objectives, names) for trial in trials]
+    cells = [[_short(found.get(column)) for column in columns] for found in rows]
     goals = zip(study.directions, objectives, strict=True)
     note = ", ".join(f"{direction.name.lower()} {name}" for direction, name in goals)
-    states = [state for state in TrialState if any(x.state == state for x in trials)]
-    counts = ", ".join(f"{sum(x.state == s for x in trials)} {s.name.lower()}" for s in states)
+    states = Counter(str(found["state"]) for found in rows)
+    counts = ", ".join(f"{number} {state}" for state, number in states.items())
     sections = [
         ("Best", _best(best, objectives, names)),
         ("Plots", _pictures(folder, drawn)),
-        ("Trials", page.table(columns, cells)),
+        ("Trials", page.table(columns, cells) + _links(folder)),
         ("Failed trials", _failures(trials)),
         ("Configuration", _folded("what all trials have in common", _common(study))),
     ]
@@ -146,13 +175,14 @@ def _best(best: Mapping[Path, FrozenTrial], objectives: Sequence[str], names: Se
     if not best:
         return "<p>No trial is complete.</p>"
     cells = [
-        [path.name, trial.number, *trial.values, *(trial.params.get(name) for name in names)]
+        [path.name, trial.user_attrs.get("folder"), *trial.values]
+        + [_short(trial.params.get(name)) for name in names]
         for path, trial in best.items()
     ]
     several = "None of these is better than another in all respects. " if len(best) > 1 else ""
     command = f"python -m gile_lightning.fit --config {next(iter(best))}"
     return (
-        page.table(["configuration", "trial", *objectives, *names], cells)
+        page.table(["configuration", "folder", *objectives, *names], cells)
         + f"<p>{several}To repeat one:</p><pre>{html.escape(command)}</pre>"
     )
 
@@ -178,7 +208,7 @@ def _failures(trials: Sequence[FrozenTrial]) -> str:
             str(trial.user_attrs.get(LOG_TAIL, "no log")),
         )
         for trial in trials
-        if trial.state == TrialState.FAIL
+        if trial.state == TrialState.FAIL and trial.number not in studies.repeated(trials)
     )
 
 

@@ -22,7 +22,7 @@ class Search:
     """What a sweep varies, what it judges by, and how long it goes on.
 
     Args:
-        study: its name, and that of its folder; by default that of the configuration.
+        study: its name; by default that of `--output`, or of the configuration.
         space: what to vary, by dotted keys of the configuration: `{type: int, low: 50, high: 2000,
             log: true}`, `{type: float, low: 0.0, high: 0.5, step: 0.1}` or `{choices: [...]}`,
             each perhaps with `when: {KEY: CHOICE}`.

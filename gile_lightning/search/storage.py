@@ -17,6 +17,7 @@ from gile_lightning.errors import InputError
 
 _JOURNAL = "journal://"
 _PATIENCE = 4  # heartbeats that are missed before a trial is taken for dead
+_RACES = ("already exists", "duplicate key", "UNIQUE constraint", "Duplicate entry")
 _ATTEMPTS = 5  # to make the tables of an empty database
 _LOCKED = 120  # seconds that a worker waits for others to have written to an SQLite file
 
@@ -70,7 +71,7 @@ def _database(url: str, heartbeat: int) -> RDBStorage:
                 grace_period=_PATIENCE * heartbeat,
             )
         except SQLAlchemyError as error:  # another worker makes the same tables
-            made = any(word in str(error) for word in ("already exists", "duplicate key"))
+            made = any(word in str(error) for word in _RACES)
             if not made or attempt == _ATTEMPTS - 1:
                 raise
         time.sleep(1)

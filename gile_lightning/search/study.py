@@ -154,6 +154,16 @@ def outcome(trial: FrozenTrial) -> str:
     return known
 
 
+def ending(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> str:
+    """Say how a trial ended, and which one goes on with it."""
+    after = [x.number for x in trials if trial.number in _history(x)]
+    if not after:
+        return outcome(trial)
+    cause = outcome(trial).partition(";")[0]
+    cause = "its worker was killed or vanished" if cause.startswith("begun by") else cause
+    return f"{cause}; trial {after[0]} goes on with it"
+
+
 def first_number(trial: FrozenTrial) -> int:
     """Return the number of the trial that a trial is a repetition of, or its own."""
     return int((_history(trial) or [trial.number])[0])

@@ -137,6 +137,8 @@ class FitReport:
         return table(*_without_empty(*self.tables[name])) if name in self.tables else ""
 
     def _results(self) -> str:
+        if not self.results:
+            return ""
         body = "<p>Percentages of the test documents with the best checkpoint. Ranking loss and "
         body += "one-error are better when low, the others when high.</p>"
         body += "".join(self._table(name) for name in (RESULTS, OVER_LABELS, F1))
