@@ -12,6 +12,7 @@ import yaml
 
 import gile_lightning
 from gile_lightning import fit, predict
+from gile_lightning.base import LOGGED
 from gile_lightning.errors import InputError
 
 SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
@@ -23,7 +24,7 @@ MICRO = ("documents", "labels", *F1, *(f"tuned_{key}" for key in F1))
 SETS = ("test.seen", "test.unseen", "test.all")
 BUCKETS = ("test.frequency_1_to_5", "test.frequency_6_to_50")  # no label has more than 50
 REFERENCES = ("reference.seen.by_popularity", "reference.unseen.at_random")
-FIGURES = ("parameters", "seconds", "documents_per_second", "epochs")
+FIGURES = ("parameters", "seconds", "documents_per_second", "epochs", "best_epoch")
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +59,22 @@ def test_keys_of_the_metrics(run):
     ranked = {f"{name}.{key}" for name in sets + REFERENCES for key in RANKED + COUNTS}
     ranked |= {f"{name}.macro_f1" for name in sets}
     micro = {f"test.micro.{key}" for key in MICRO}
-    assert set(run.metrics) == ranked | micro | set(FIGURES)
+    kept = {f"val.{name}" for name in (*LOGGED, "popularity_average_precision")}
+    assert set(run.metrics) == ranked | micro | kept | set(FIGURES)
+
+
+def test_validation_scores_are_those_of_the_kept_checkpoint(run):
+    with (run.output / "metrics.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    best = max(rows, key=lambda row: float(row["val/average_precision"]))
+    assert run.metrics["best_epoch"] == int(best["epoch"])
+    for name in LOGGED:
+        assert run.metrics[f"val.{name}"] == float(best[f"val/{name}"])
 
 
 def test_scores_are_fractions(run):
-    scores = [value for key, value in run.metrics.items() if key.split(".")[-1] in RANKED]
+    tested = {key: x for key, x in run.metrics.items() if not key.startswith("val.")}
+    scores = [value for key, value in tested.items() if key.split(".")[-1] in RANKED]
     assert len(scores) == 7 * len(RANKED)
     assert all(0 <= score <= 1 for score in scores)
     for name in SETS:
