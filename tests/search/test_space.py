@@ -87,7 +87,7 @@ def test_the_configurations_own_values():
     )
     model = {
         "output": {"class_path": "GILE", "init_args": {"joint_dim": 500}},
-        "sampler": {"class_path": "Uniform"},
+        "sampler": {"class_path": "Uniform", "init_args": {"rate": 0.003, "negatives": None}},
         "embedding": {"class_path": "WordEmbedding", "init_args": {"dim": 100}},
         "norm": {"class_path": "torch.nn.LayerNorm", "init_args": {}},
     }
@@ -99,6 +99,7 @@ def test_the_configurations_own_values():
     assert values_of(space, configuration) == {
         "model.output.joint_dim": 500,
         "model.sampler": "Uniform",
+        "model.sampler.rate": 0.003,
         "data.batch_size": 64,
         "model.norm": "torch.nn.LayerNorm",
     }
