@@ -148,7 +148,10 @@ def test_a_resumed_run_goes_on_with_the_table(tmp_path, clock):
             callback.on_train_epoch_start()
             step(callback, clock, wait=0.5, work=1.5)
             callback.on_train_epoch_end(trainer(epoch, epoch + 1, train_loss=0.5), None)
-    assert resumed.state_dict() == whole.state_dict()
+    state, unbroken = resumed.state_dict(), whole.state_dict()
+    assert resumed.earlier == 4.0  # the clock when the first one's state was taken
+    assert state.pop("elapsed") == 4.0 + unbroken.pop("elapsed")  # both here since the clock's 0
+    assert state == unbroken
     assert resumed.path.read_text() == whole.path.read_text()
 
 
