@@ -170,9 +170,10 @@ def sweep(cli: SweepCLI) -> Path:
 
 def _own_words(error: BaseException) -> str:
     """Return what a part said of its values, without what the parser tried beside it."""
-    found = re.search(r"^ *- (.*)$", str(error), re.MULTILINE)
+    found = re.findall(r"^ *- (.*)$", str(error), re.MULTILINE)
+    own = [line for line in found if not line.startswith(("Problem with", "Expected", "Does not"))]
     refused = "Does not validate against any of the Union subtypes" in str(error)
-    return found.group(1) if refused and found and "Expected" not in found.group(1) else str(error)
+    return own[0] if refused and own else str(error)
 
 
 def _logger(cli: SweepCLI) -> dict[str, Any] | None:
