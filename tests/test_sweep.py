@@ -232,7 +232,7 @@ def refused(folder, *more, **section):
         ({"space": {DIM: {"choices": ["many"]}}}, f"{DIM}: 'many': "),
         (
             {"space": {"model.sampler.rate": {"type": "float", "low": 0.5, "high": 2.0}}},
-            "model.sampler.rate: 2.0: rate is 2.0: a label sampling rate is above 0 and at most 1\n",
+            "sampler.rate: 2.0: rate is 2.0: a label sampling rate is above 0 and at most 1\n",
         ),
         ({"space": {"output": {"choices": ["a"]}}}, "output: this key is not for varying"),
         ({"objectives": {"val/avg_precision": "maximize"}}, "mean 'val/average_precision'?"),
