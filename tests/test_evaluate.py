@@ -78,7 +78,8 @@ def test_the_numbers_of_fit(run, form, monkeypatch, tmp_path):
         "with an equals sign": [f"--checkpoint={run.output}"],
     }[form]
     metrics = runs.call(evaluate.main, *given).result
-    course = {"epochs", *runs.TIMED}
+    course = {"epochs", "best_epoch", *runs.TIMED}
+    course |= {key for key in run.metrics if key.startswith("val.")}
     assert metrics == {key: value for key, value in run.metrics.items() if key not in course}
     assert not list(tmp_path.iterdir())  # nothing is left behind
 

@@ -208,7 +208,9 @@ def remote(request, tmp_path, monkeypatch):
 
 
 def flat(batch):
-    return {name: part.tolist() for name, part in batch["english"]._asdict().items()}
+    fields = batch["english"]._asdict()
+    assert fields.pop("share") == 1.0
+    return {name: part.tolist() for name, part in fields.items()}
 
 
 def by_document(data, loader):

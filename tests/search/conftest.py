@@ -9,6 +9,7 @@ import socket
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,21 +23,21 @@ def postgresql():
     pytest.importorskip("psycopg")
     programs = Path(found).resolve().parent
     place = Path(tempfile.mkdtemp(prefix="gile-lightning-postgresql-"))
-    before: list[str] = []
+    account: dict[str, Any] = {}
     if os.geteuid() == 0:  # which the server refuses to be
         try:
             owner = pwd.getpwnam("postgres")
         except KeyError:
             pytest.skip("PostgreSQL runs neither as root nor is there a user postgres")
         os.chown(place, owner.pw_uid, owner.pw_gid)
-        before = ["runuser", "-u", "postgres", "--"]
+        account = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
     with contextlib.closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
 
     def run(program, *args):
-        command = [*before, str(programs / program), "-D", str(place / "data"), *args]
-        subprocess.run(command, check=True, cwd=place, stdout=subprocess.DEVNULL)
+        command = [str(programs / program), "-D", str(place / "data"), *args]
+        subprocess.run(command, check=True, cwd=place, stdout=subprocess.DEVNULL, **account)
 
     try:
         run("initdb", "--auth=trust", "--username=me", "--no-sync")
