@@ -122,7 +122,7 @@ def _package(name: str) -> Any:
             return import_module(f"wandb_workspaces.{name}")
     except ImportError as error:
         raise InputError(
-            "the dashboard needs wandb-workspaces: pip install 'gile_lightning[dashboard]'"
+            "the dashboard needs wandb-workspaces: pip install wandb-workspaces"
         ) from error
 
 

@@ -43,15 +43,13 @@ class Progress:
         if self._done_before:
             say(f"going on: {self._summary()}")
         elif drawn := [x.key for x in self.plan.space if x.key not in own and x.applies(own)]:
-            say(
-                f"the first trial: the configuration's own values, but {', '.join(drawn)} are drawn"
-            )
+            say(f"the first trial has the configuration's values, but draws {', '.join(drawn)}")
 
     def ended(self, trial: FrozenTrial) -> None:
         """Tell of a trial that this worker has ended."""
         done = self._counts()["over"]
         of = f"{done}/{self.plan.search.trials}" if self.plan.search.trials else f"{done}"
-        say(f"[{of}] trials/{trial.user_attrs['folder']} {self.told(trial)}; {self._summary()}")
+        say(f"[{of}] {_name(trial)} {self.told(trial)}; {self._summary()}")
         tail = trial.user_attrs.get(studies.LOG_TAIL)
         if tail and trial.state == TrialState.FAIL:
             say("\n".join(f"  | {line}" for line in tail.splitlines()))

@@ -32,7 +32,8 @@ _REMEDY = "go on with the same, or name another study (sweep.study)"
 _MACHINE = (  # keys that may differ between the machines of one study
     *("trainer.accelerator", "trainer.devices", "trainer.strategy", "trainer.num_nodes"),
     *("trainer.logger", "trainer.enable_progress_bar", "data.init_args.cache_dir"),
-    *("data.init_args.path", "data.init_args.num_proc", "checkpoint_every", "test", "wandb"),
+    *("data.init_args.path", "data.init_args.word_vectors", "data.init_args.num_proc"),
+    *("checkpoint_every", "test", "wandb"),
 )
 
 

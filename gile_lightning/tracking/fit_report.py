@@ -262,7 +262,9 @@ def _pairs(values: Mapping[str, Any]) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%d %H:%M")
-    return f"{value:,}" if isinstance(value, int | float) else str(value or "")
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return f"{value:,}" if isinstance(value, int) else str(value or "")
 
 
 def _card(example: Example) -> str:
