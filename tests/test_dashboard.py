@@ -82,7 +82,7 @@ def test_without_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "wandb_workspaces", None)
     done = runs.call(dashboard.main)
     assert done.status == 2
-    assert "pip install 'gile_lightning[dashboard]'" in done.errors
+    assert "pip install wandb-workspaces" in done.errors
 
 
 def test_a_server_that_cannot_be_reached(monkeypatch):
