@@ -18,6 +18,7 @@ from gile_lightning.console import count_parameters, say
 from gile_lightning.errors import InputError
 from gile_lightning.parser import command
 from gile_lightning.tracking.examples import TestSample
+from gile_lightning.tracking.fit_page import fit_page
 from gile_lightning.tracking.fit_report import FitReport, facts
 from gile_lightning.tracking.page import write
 from gile_lightning.tracking.report import flatten, table
@@ -137,7 +138,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
             skipped=data.meta["skipped"],
             config=model.config,
         )
-        write(output / REPORT, report.page())
+        write(output / REPORT, fit_page(report))
         write(output / "metrics.json", json.dumps(metrics, indent=1))
         if isinstance(trainer.logger, RunLogger):
             trainer.logger.log_report(report, metrics)

@@ -1,6 +1,5 @@
-"""What a fit leaves to look at: the tables and curves of W&B, and the same as a page."""
+"""What a fit leaves to look at: the tables that W&B and the page of a run show."""
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,9 +8,7 @@ from typing import Any
 
 from gile_lightning.metrics.evaluation import BUCKETS
 from gile_lightning.metrics.summary import Scores
-from gile_lightning.tracking import drawings
 from gile_lightning.tracking.examples import Confusion, Example, Gold, Predicted
-from gile_lightning.tracking.page import page, pictures, table
 from gile_lightning.tracking.report import (
     COLUMNS,
     F1_COLUMNS,
@@ -107,76 +104,6 @@ class FitReport:
         }
         return {name: (columns, found) for name, (columns, found) in made.items() if found}
 
-    def page(self) -> str:
-        """Lay out everything as one HTML page."""
-        curves = drawings.curves(self.history, list(self.by_language))
-        bars = []
-        if BY_FREQUENCY in self.tables:
-            bars = [
-                drawings.bars(
-                    "Seen labels by their training documents (%)", *self.tables[BY_FREQUENCY]
-                )
-            ]
-        sections = [
-            ("Run", _pairs({**self.facts, **self.figures})),
-            ("Results", self._results()),
-            ("Curves", pictures(curves)),
-            ("By training documents of the label", pictures(bars) + self._table(BY_FREQUENCY)),
-            (
-                "Confused labels",
-                _CONFUSED + self._table(CONFUSION_TABLE) if self.confusions else "",
-            ),
-            ("Examples", _LEGEND + "".join(map(_card, self.examples)) if self.examples else ""),
-            ("Corpus", self._corpus()),
-            ("Parameters", self._parameters()),
-            ("Configuration", f"<pre>{html.escape(self.config)}</pre>"),
-        ]
-        return page(self.title, sections, _NOTE, _STYLE)
-
-    def _table(self, name: str) -> str:
-        return table(*_without_empty(*self.tables[name])) if name in self.tables else ""
-
-    def _results(self) -> str:
-        if not self.results:
-            return ""
-        body = "<p>Percentages of the test documents with the best checkpoint. Ranking loss and "
-        body += "one-error are better when low, the others when high.</p>"
-        body += "".join(self._table(name) for name in (RESULTS, OVER_LABELS, F1))
-        if len(self.by_language) > 1:
-            columns = ["language", "labels", *COLUMNS.values()]
-            found = [
-                [name, *row] for name, scores in self.by_language.items() for row in rows(scores)
-            ]
-            made = table(*_without_empty(columns, found))
-            body += f"<details><summary>every language</summary>{made}</details>"
-        return body
-
-    def _corpus(self) -> str:
-        by_language = {"": self.counts} if "documents" in self.counts else self.counts
-        skipped = {"": self.skipped} if "documents" in self.counts else self.skipped
-        found = [[name, *_flat(counts).values()] for name, counts in by_language.items()]
-        columns = ["language", *_flat(next(iter(by_language.values()), {}))]
-        left_out = [
-            [name, reason, case["count"], case["first"]]
-            for name, cases in skipped.items()
-            for reason, case in cases.items()
-        ]
-        body = table(*_without_empty(columns, found))
-        if left_out:
-            columns = ["language", "left out", "count", "first"]
-            body += table(*_without_empty(columns, left_out))
-        return body
-
-    def _parameters(self) -> str:
-        parts = dict.fromkeys(key for sizes in self.sizes.values() for key in sizes)
-        found = [
-            [part, *(sizes.get(part, 0) for sizes in self.sizes.values())]
-            for part in parts
-            if any(sizes.get(part) for sizes in self.sizes.values())
-        ]
-        total = f"<p>{int(self.figures['parameters']):,} in all, shared ones counted once.</p>"
-        return total + (table(["part", *self.sizes], found) if found else "")
-
 
 def facts(cli: Any) -> dict[str, Any]:
     """Return what a run is: its system, data, code and machine.
@@ -225,91 +152,3 @@ def _distinct(columns: Mapping[str, str]) -> list[str]:
     for key, heading in columns.items():
         found.append(key.replace("_", " ") if heading in found else heading)
     return found
-
-
-def _without_empty(columns: Sequence[str], found: Sequence[Sequence[Any]]) -> Table:
-    """Leave out columns without a value, and that of the language where there is but one."""
-    kept = [
-        i
-        for i, column in enumerate(columns)
-        if any(row[i] not in ("", None) for row in found)
-        and not (column == "language" and len({row[i] for row in found}) == 1)
-    ]
-    return [columns[i] for i in kept], [[row[i] for i in kept] for row in found]
-
-
-def _flat(counts: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the counts of the splits beside the others."""
-    found: dict[str, Any] = {}
-    for key, value in counts.items():
-        if isinstance(value, Mapping):
-            found |= {f"{name} {key}": number for name, number in value.items()}
-        else:
-            found[key.replace("_", " ")] = value
-    return found
-
-
-def _pairs(values: Mapping[str, Any]) -> str:
-    shown = {key.replace("_", " "): _shown(value) for key, value in values.items()}
-    cells = (
-        f"<div><dt>{html.escape(key)}</dt><dd>{html.escape(value)}</dd></div>"
-        for key, value in shown.items()
-        if value
-    )
-    return f"<dl>{''.join(cells)}</dl>"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M")
-    if isinstance(value, float):
-        return f"{value:,.6g}"
-    return f"{value:,}" if isinstance(value, int) else str(value or "")
-
-
-def _card(example: Example) -> str:
-    gold = "".join(map(_label, example.gold))
-    predicted = "".join(map(_label, example.predicted))
-    return (
-        f'<article lang="">\n<p>{html.escape(example.text)}</p>\n'
-        f"<h4>labels</h4><ul>{gold or '<li>none</li>'}</ul>\n"
-        f"<h4>predicted</h4><ul>{predicted or '<li>none</li>'}</ul>\n</article>\n"
-    )
-
-
-def _label(label: Gold | Predicted) -> str:
-    kind = ("hit" if label.hit else "miss") + (" unseen" if label.unseen else "")
-    mark = "✓" if label.hit else "✗"
-    score = f" <b>{label.score:.2f}</b>" if isinstance(label, Predicted) else ""
-    return f'<li class="{kind}">{mark} {html.escape(label.name)}{score}</li>'
-
-
-_NOTE = "A fit of gile_lightning. Everything is in this file; nothing is fetched."
-_CONFUSED = (
-    "<p>In so many of the first test documents the label on the left is missing among the first "
-    "|gold| predictions (as many as the document has labels), while the one on the right wrongly "
-    "is there; and their share of the documents that have the left one.</p>"
-)
-_LEGEND = (
-    "<p>The beginnings of some test documents, as the model reads them. ✓ a label that the "
-    "document has and that was predicted, ✗ one that was missed, or wrongly predicted; a dashed "
-    "frame is a label without a training document. At least five predictions with their scores, "
-    "else as many as labels.</p>"
-)
-_STYLE = """
-dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: .8rem 1.4rem;
-  margin: 0; }
-dt { color: var(--soft); font-size: .8rem; }
-dd { margin: 0; font-variant-numeric: tabular-nums; }
-article { border: 1px solid var(--line); border-radius: 8px; padding: .7rem 1rem .8rem;
-  margin: .8rem 0; }
-article p { margin: 0 0 .5rem; max-width: none; }
-article h4 { font-size: .75rem; font-weight: 600; color: var(--soft); margin: .5rem 0 .2rem; }
-article ul { list-style: none; display: flex; flex-wrap: wrap; gap: .35rem; margin: 0; padding: 0;
-  font-size: .82rem; }
-article li { border: 1px solid var(--line); border-radius: 5px; padding: .05rem .45rem; }
-article li b { font-weight: 400; color: var(--soft); font-variant-numeric: tabular-nums; }
-li.hit { border-color: var(--good); color: var(--good); }
-li.miss { color: var(--soft); }
-li.unseen { border-style: dashed; border-color: currentColor; }
-"""

@@ -5,6 +5,7 @@ import pytest
 import runs
 
 from gile_lightning.tracking.examples import Confusion, Example, Gold, Predicted
+from gile_lightning.tracking.fit_page import fit_page
 from gile_lightning.tracking.fit_report import FitReport
 
 EVIL = "<script>alert('&')</script>"
@@ -81,7 +82,7 @@ def test_tables():
 
 
 def test_the_page_has_it_all_and_fetches_nothing():
-    text = report().page()
+    text = fit_page(report())
     assert "<script" not in text
     assert text.count("&lt;script&gt;") >= 6  # title twice, system, example, skipped, configuration
     assert "//" not in text
@@ -108,7 +109,7 @@ def test_the_page_has_it_all_and_fetches_nothing():
 
 def test_a_run_without_an_epoch_or_a_document():
     nothing = {"history": [], "results": {"seen": NONE}, "examples": [], "confusions": []}
-    text = report(**nothing, sizes={}, skipped={}).page()
+    text = fit_page(report(**nothing, sizes={}, skipped={}))
     headings = re.findall("<h2>(.*?)</h2>", text)
     assert headings == ["Run", "Results", "Corpus", "Parameters", "Configuration"]
     assert "<svg" not in text
@@ -120,18 +121,19 @@ def test_several_languages():
     scores = {"seen": SEEN, "micro": micro | {"f1": 2 / 3, "tuned_threshold": 0.3, "tuned_f1": 0.7}}
     names = ("english", "中文")
     row = {"step": 5, **{f"val/{name}/average_precision": 0.5 for name in names}}
-    text = report(
+    several = report(
         by_language=dict.fromkeys(names, scores),
         history=[row, row],
         counts=dict.fromkeys(names, counts),
         skipped={name: {} for name in names},
         sizes={"english": {"encoder": 5}, "中文": {"encoder": 6}},
-    ).page()
+    )
+    text = fit_page(several)
     assert "Average precision of each language (validation, %)" in text
     assert ">中文</text>" in text  # also where the drawing's own fonts lack the characters
     assert "<td>中文</td><td>seen</td>" in text
     assert text.count("<th>language</th>") == 2  # their results, the corpus
-    columns, rows = report(by_language=dict.fromkeys(names, scores)).tables["f1"]
+    columns, rows = several.tables["f1"]
     assert len(columns) == len(set(columns)) == len(rows[0])
     assert [row[0] for row in rows] == [*names, "average"]
 
