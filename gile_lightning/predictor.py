@@ -15,7 +15,7 @@ from gile_lightning.data.corpus import read_labels
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts
 from gile_lightning.errors import InputError, nearest, positive
-from gile_lightning.projected import ProjectedLabels
+from gile_lightning.scorer import PreparedLabels
 
 Prediction = list[dict[str, Any]]
 Text = str | Sequence[str]  # a document, as one text or in pieces such as title and text
@@ -188,7 +188,7 @@ class Predictor:
     def label_vectors(self) -> Any:
         """Return the current labels as the model prepares them: [K, d_j] for GILE."""
         projected = self._projected
-        return projected.all() if isinstance(projected, ProjectedLabels) else projected
+        return projected.all() if isinstance(projected, PreparedLabels) else projected
 
     @torch.inference_mode()
     def _label(
