@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 import yaml
@@ -12,7 +12,7 @@ from torch import Tensor
 from gile_lightning.base import SCORES, Classifier
 from gile_lightning.checkpoint import load_classifier, read_checkpoint
 from gile_lightning.data.corpus import read_labels
-from gile_lightning.data.descriptions import Described, Kind, described, label_text
+from gile_lightning.data.descriptions import Described, described, label_text
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts
 from gile_lightning.errors import InputError, nearest, positive
@@ -80,8 +80,8 @@ class Predictor:
     def use_labels(self, labels: Labels | None) -> None:
         """Choose the labels for the following predictions; None for the model's own.
 
-        Their texts are put together as those of the labels in training (``label_text``,
-        ``label_synonyms`` and ``label_parents`` of `gile_lightning.data.Corpus`).
+        Synonyms and parents follow a description if they did so in training (``label_synonyms``
+        and ``label_parents`` of `gile_lightning.data.Corpus`).
 
         Args:
             labels: descriptions by name; or records with ``name`` and ``description``, and perhaps
@@ -100,9 +100,8 @@ class Predictor:
                 f"{self.classifier.layer(self.name)} scores only the labels it was trained on; "
                 "train a model with gile_lightning.outputs.GILE to score others"
             )
+        given = _described(labels, by_name=self.language.text.known_words_only)
         options = self._label_options()
-        by_name = self.language.text.known_words_only or options["kind"] == "name"
-        given = _described(labels, by_name)
         texts = {name: label_text(label, given, **options) for name, label in given.items()}
         flat = self.language.text.labels(texts.values())
         empty = [name for name, words in zip(texts, flat[1], strict=True) if not words]
@@ -177,11 +176,9 @@ class Predictor:
         return data.get("init_args") or {}
 
     def _label_options(self) -> dict[str, Any]:
-        """How the texts of the labels were put together in training."""
+        """What followed the descriptions of the labels in training."""
         options = self._data_options()
-        kind = options.get("label_text")
         return {
-            "kind": kind if kind in get_args(Kind) else "description",
             "synonyms": bool(options.get("label_synonyms")),
             "parents": int(options.get("label_parents") or 0),
         }

@@ -114,17 +114,13 @@ RECORDS = [
     ("options", "texts"),
     [
         ({}, ["House animals.", "A large organ."]),
-        ({"label_text": "name_description"}, ["Cats House animals.", "Liver A large organ."]),
-        ({"label_text": "name"}, ["Cats", "Liver"]),
         (
             {"label_synonyms": True, "label_parents": 2},
             ["House animals. Felines Mice", "A large organ. Cats House animals."],
         ),
     ],
 )
-def test_texts_of_new_labels_are_put_together_as_in_training(
-    predictor, monkeypatch, options, texts
-):
+def test_what_follows_the_description_as_in_training(predictor, monkeypatch, options, texts):
     projected = []
     config = yaml.safe_dump({"data": {"init_args": options}})
     monkeypatch.setattr(predictor.classifier, "config", config)
