@@ -272,8 +272,9 @@ class TextClassifier(Classifier):
         for name, documents in batch.items():
             scorer, texts = self.scorer(name), self.texts(name)
             seen = self.languages[name].labels.seen
+            generator = self.generator(name, batch_idx)
             sample = self.given["sampler"](
-                documents.label_ids, documents.label_counts, seen, self.generator(name, batch_idx)
+                documents.label_ids, documents.label_counts, seen, generator
             )
             labels = texts.select(sample.labels)
             if scorer.memory is not None:
@@ -317,9 +318,11 @@ class TextClassifier(Classifier):
     def _encoded(self, name: str, text: TextEncoder, labels: LabelSet) -> LabelTexts:
         scorer = self.scorer(name)
         remembered = 0 if scorer.memory is None else len(scorer.memory)
-        known = dict(zip(self.languages[name].labels.names[:remembered], range(remembered)))
-        ids = torch.tensor([known.get(label, NOT_SEEN) for label in labels.names]).long()
-        indexes = [channel.index(text, labels) for channel in scorer.channels]
+        own = self.languages[name].labels.ids
+        places = [own.get(label, remembered) for label in labels.names]
+        ids = torch.tensor([i if i < remembered else NOT_SEEN for i in places]).long()
+        channels: Iterable[Any] = scorer.channels
+        indexes = [channel.index(text, labels) for channel in channels]
         texts = Texts.from_flat(*text.labels(labels.texts))
         return LabelTexts(texts, ids, indexes).to(self.device)
 

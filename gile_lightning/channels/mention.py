@@ -22,7 +22,7 @@ class Phrases(NamedTuple):
 
     Shapes: ``keys`` [P] sorted; ``labels`` [P]; ``stems`` [V]; ``places`` [all labels] where a
     label stands among those asked for, or -1. ``longest`` is the number of words of the longest
-    phrase, ``count`` that of the labels asked for.
+    phrase, ``size`` that of the labels asked for.
     """
 
     keys: Tensor
@@ -30,7 +30,7 @@ class Phrases(NamedTuple):
     stems: Tensor
     places: Tensor
     longest: int
-    count: int
+    size: int
 
 
 class PhraseIndex(LabelIndex):
@@ -120,7 +120,7 @@ class NameMention(Channel):
 
     def forward(self, documents: Texts, labels: Phrases) -> Tensor:
         """Score documents against K labels: [B, K]."""
-        size = len(documents.document_lengths), labels.count
+        size = len(documents.document_lengths), labels.size
         rows, columns, features = self.features(documents, labels)
         scores = self.weight.new_zeros(size)
         return scores.index_put((rows, columns), features @ self.weight)
@@ -145,7 +145,7 @@ class NameMention(Channel):
         in_first = sentences == firsts[rows]
         rarity = self._rarity(documents, labels, starts, sizes)
         pairs, places, counts = torch.unique(
-            rows * labels.count + columns, return_inverse=True, return_counts=True
+            rows * labels.size + columns, return_inverse=True, return_counts=True
         )
 
         def most(values: Tensor) -> Tensor:
@@ -160,7 +160,7 @@ class NameMention(Channel):
             1 - most(~inside),
             most(rarity),
         ]
-        return pairs // max(1, labels.count), pairs % max(1, labels.count), torch.stack(features, 1)
+        return pairs // max(1, labels.size), pairs % max(1, labels.size), torch.stack(features, 1)
 
     def _rarity(self, documents: Texts, labels: Phrases, starts: Tensor, sizes: Tensor) -> Tensor:
         """Return how rare the rarest word is of the phrases at these places [H]."""
