@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from gile_lightning.base import LOSS, NEW, STATE, Classifier, nothing
 from gile_lightning.data.base import TextDataModule
+from gile_lightning.data.cache import default_cache
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch, Texts
@@ -19,6 +20,7 @@ from gile_lightning.errors import InputError
 from gile_lightning.losses import binary_cross_entropy
 from gile_lightning.optimizers import clip_gradients, has_sparse, refusal
 from gile_lightning.outputs import GILE, OutputLayer
+from gile_lightning.pretrained import VectorStore
 from gile_lightning.projected import ProjectedLabels
 from gile_lightning.sampling import LabelSampler, UniformLabels
 from gile_lightning.scorer import LabelTexts, Scorer, build_scorers, project_all
@@ -72,6 +74,7 @@ class TextClassifier(Classifier):
         self.keep(locals())
         self.scorers = nn.ModuleDict()
         self.label_texts = nn.ModuleDict()
+        self.cache_dir = default_cache()
         self._matched_dim: int | None = None
         self._start: dict[str, Any] | None = None
 
@@ -87,15 +90,19 @@ class TextClassifier(Classifier):
         # word vectors and label texts that never change need not go to every process at every step
         self._ddp_params_and_buffers_to_ignore = [name for name, _ in self.named_buffers()]
 
-    def check(self, names: Iterable[str] = ("text",)) -> None:
+    def check(self, names: Iterable[str] = ("text",), pretrained: str | None = None) -> None:
         """Make every part once, without memory: before hours of encoding, not after them.
+
+        Args:
+            names: of the languages.
+            pretrained: the pretrained model that texts are split into subwords for.
 
         Raises:
             InputError: a part refuses its settings.
         """
-        super().check(names)
+        super().check(names, pretrained)
         with torch.device("meta"):
-            languages = dict.fromkeys(names, nothing())
+            languages = dict.fromkeys(names, nothing(pretrained))
             scorers = build_scorers(self.given, languages, self.given["sharing"])
         scorer = next(iter(scorers.values()))
         vectors = getattr(scorer.embedding, "vectors", None)
@@ -133,6 +140,7 @@ class TextClassifier(Classifier):
         Raises:
             InputError: the weights or word vectors do not fit.
         """
+        self.cache_dir = getattr(data, "cache_dir", self.cache_dir)
         start = self._start or {STATE: {}}
         self.build(data.languages, start[STATE])
         if self._start is not None:
@@ -140,6 +148,13 @@ class TextClassifier(Classifier):
         elif not resumed:
             for name in data.languages:
                 self._take_vectors(name, data)
+
+    def setup(self, stage: str) -> None:
+        """Build the modules or check that they fit; find the vectors of a pretrained model."""
+        super().setup(stage)
+        if any("vectors" in self.scorer(name).encoder.reads for name in self.languages):
+            data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
+            data.keep_text_vectors(self.trainer.strategy.root_device)
 
     def _take_vectors(self, name: str, data: TextDataModule) -> bool:
         """Begin with the word vectors that the corpus brings, or those of the embedding's file."""
@@ -290,8 +305,16 @@ class TextClassifier(Classifier):
         return projected.score(self.scorer(name).encode_documents(documents))
 
     def _encoded(self, name: str, labels: LabelSet) -> LabelTexts:
-        flat = self.languages[name].text.labels(labels.texts)
-        return LabelTexts(Texts.from_flat(*flat)).to(self.device)
+        text, reads = self.languages[name].text, self.scorer(name).label_encoder.reads
+        subwords = text.subwords(labels.texts)
+        texts = Texts.from_flat(*text.labels(labels.texts), None, *subwords)
+        if "vectors" in reads and subwords[0] is not None:
+            store = VectorStore(str(text.pretrained), text.max_subwords, self.cache_dir)
+            store.fill([subwords], len(labels), self.device)
+            texts = texts._replace(vectors=store.find(*subwords))
+        if "subwords" not in reads:
+            texts = texts._replace(subwords=None, subword_counts=None)
+        return LabelTexts(texts).to(self.device)
 
     # --- access ---
 

@@ -1,6 +1,6 @@
 """A model without its training: documents and label texts in, logits out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -122,6 +122,8 @@ def build_scorers(
         embedding = make["embedding"](language.text.vocabulary)
         encoder = make["encoder"](embedding.embedding_dim)
         label_encoder = make["label_encoder"](embedding.embedding_dim)
+        for part in (encoder, label_encoder):
+            part.attach(language.text)
         sizes = encoder.output_dim, label_encoder.output_dim
         matched = joint_dim or matched_dim(encoder.hidden_dim, sizes[1], labels)
         output = make["output"](*sizes, language.labels.seen, matched)
@@ -129,7 +131,10 @@ def build_scorers(
         scorer = Scorer(
             embedding, encoder, label_encoder, output, document_norm, label_norm, matched
         )
-        for module in scorer.modules():  # as in the authors' code
+        reads = encoder.reads | (label_encoder.reads if output.scores_unseen else set())
+        if "words" not in reads:
+            embedding.requires_grad_(False)  # DDP would wait for a gradient
+        for module in _untrained(scorer):  # as in the authors' code
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
@@ -138,6 +143,14 @@ def build_scorers(
             scorer.share(first, sharing)
         scorers[name] = scorer
     return scorers
+
+
+def _untrained(module: nn.Module) -> Iterator[nn.Module]:
+    """Yield the modules whose weights are still to be drawn: all but pretrained ones."""
+    if not getattr(module, "pretrained", False):
+        yield module
+        for child in module.children():
+            yield from _untrained(child)
 
 
 class LabelTexts(nn.Module):
@@ -149,9 +162,19 @@ class LabelTexts(nn.Module):
     words: Tensor
     lengths: Tensor
     starts: Tensor
+    subwords: Tensor | None
+    subword_counts: Tensor | None
+    subword_starts: Tensor | None
+    vectors: Tensor | None
 
     def __init__(self, texts: Texts) -> None:
         super().__init__()
+        counts = texts.subword_counts
+        subword_starts = None if counts is None else segment_starts(counts)
+        self.register_buffer("subwords", texts.subwords, persistent=False)
+        self.register_buffer("subword_counts", counts, persistent=False)
+        self.register_buffer("subword_starts", subword_starts, persistent=False)
+        self.register_buffer("vectors", texts.vectors, persistent=False)
         self.register_buffer("words", texts.words, persistent=False)
         self.register_buffer("lengths", texts.sentence_lengths, persistent=False)
         starts = segment_starts(texts.sentence_lengths)
@@ -163,7 +186,14 @@ class LabelTexts(nn.Module):
     def take(self, ids: Tensor) -> Texts:
         """Return the texts of the labels ``ids`` [K]."""
         words = take_segments(self.words, self.starts, self.lengths, ids)
-        return Texts(words, self.lengths[ids], torch.ones_like(ids))
+        texts = Texts(words, self.lengths[ids], torch.ones_like(ids))
+        counts, starts = self.subword_counts, self.subword_starts
+        if self.subwords is not None and counts is not None and starts is not None:
+            subwords = take_segments(self.subwords, starts, counts, ids)
+            texts = texts._replace(subwords=subwords, subword_counts=counts[ids])
+        if self.vectors is not None:
+            texts = texts._replace(vectors=self.vectors[ids])
+        return texts
 
 
 @torch.no_grad()
