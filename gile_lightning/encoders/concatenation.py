@@ -57,7 +57,11 @@ class Concatenation(Encoder):
             return
         theirs = other._encoders if isinstance(other, Concatenation) else []
         trained = [any(True for _ in part.parameters()) for part in self._encoders]
-        if len(theirs) != len(trained) or not any(trained):
+        if len(theirs) != len(trained):
+            raise InputError(
+                f"{parts} cannot be shared: give all languages a Concatenation of the same encoders"
+            )
+        if not any(trained):
             self._check_sharing(other, (), parts)
         for part, their, has in zip(self._encoders, theirs, trained, strict=True):
             if has:
