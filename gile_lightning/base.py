@@ -28,6 +28,7 @@ SCORES = 2**26  # of documents and labels at a time: 256 MB in float32, whatever
 RANKED = 2**22  # of these, ranked at a time; copies of them are sorted
 
 LOSS = "train/loss"
+BOTH = "seen_unseen_average_precision"
 LOGGED = (
     "ranking_loss",
     "average_precision",
@@ -35,7 +36,10 @@ LOGGED = (
     "precision_at_1",
     "precision_at_5",
     "f1",
+    BOTH,
 )
+UNSEEN = "unseen_average_precision"
+VALIDATED = CANDIDATES[:3]  # which of them are ranked in validation
 
 
 class Classifier(lightning.LightningModule, ABC):
@@ -190,7 +194,7 @@ class Classifier(lightning.LightningModule, ABC):
             self._evaluations[name] = Evaluation(
                 language.labels,
                 self.scores_unseen(name),
-                CANDIDATES if testing else CANDIDATES[:2],
+                CANDIDATES if testing else VALIDATED,
                 self.threshold,
                 self.without_positive,
                 self.nam16,
@@ -278,7 +282,12 @@ class Classifier(lightning.LightningModule, ABC):
                     self.evaluation(name).update(scores, some)
 
     def on_validation_epoch_end(self) -> None:
-        """Log the scores of the labels seen in training, averaged over languages."""
+        """Log the scores of the labels seen in training, averaged over languages.
+
+        And the average precision on labels that validation documents have and training documents
+        have not, with the mean of both average precisions, to select a model by that is good at
+        both. Where there are no such labels, the mean is that of the seen ones.
+        """
         scores: dict[str, Scores] = {}
         popularity: dict[str, Scores] = {}
         for name in self.languages:
@@ -287,7 +296,7 @@ class Classifier(lightning.LightningModule, ABC):
             if not self.trainer.sanity_checking:
                 self.thresholds[name], _ = micro.best()
             f1 = micro.at(SELECTION_THRESHOLD)["f1"]
-            scores[name] = {"seen": found["seen"] | {"f1": float(f1)}}
+            scores[name] = {"seen": found["seen"] | {"f1": float(f1)} | _of_both(found)}
             if (key := "seen, by popularity") in found:
                 popularity[name] = {key: found[key]}
             evaluation.reset()
@@ -295,9 +304,9 @@ class Classifier(lightning.LightningModule, ABC):
             # the same in every epoch: computed in the first one only
             self._popularity = average(popularity)["seen, by popularity"]["average_precision"]
             for name in self.languages:
-                self.evaluation(name).candidates = ("seen",)
+                self.evaluation(name).candidates = ("seen", "unseen")
         averaged = average(scores)["seen"]
-        logged = {f"val/{key}": averaged[key] for key in LOGGED}
+        logged = {f"val/{key}": averaged[key] for key in (*LOGGED, UNSEEN) if key in averaged}
         known = self._popularity if self._popularity is not None else float("nan")
         logged["val/popularity_average_precision"] = known
         if len(scores) > 1:
@@ -345,6 +354,15 @@ class Classifier(lightning.LightningModule, ABC):
         """Return the metrics of a language."""
         evaluation: Evaluation = self._evaluations[name]  # type: ignore[assignment]
         return evaluation
+
+
+def _of_both(found: Scores) -> dict[str, float]:
+    """Return the average precision on unseen labels, if there are any, and the mean of both."""
+    seen, unseen = found["seen"]["average_precision"], found.get("unseen", {})
+    if not unseen.get("documents"):
+        return {BOTH: seen}
+    precision = unseen["average_precision"]
+    return {UNSEEN: precision, BOTH: (seen + precision) / 2}
 
 
 def nothing(pretrained: str | None = None) -> Language:

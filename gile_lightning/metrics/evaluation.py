@@ -34,7 +34,7 @@ class Evaluation(nn.Module):
     The sets are the seen, the unseen and all labels, and those of some numbers of training
     documents, which need ``labels.documents``. So does propensity-scored precision. The reference
     rankings have neither macro-F1 nor Nam et al.'s metrics, as their scores are on no scale.
-    Macro-F1 is left out where only seen labels are ranked, as in validation. The numbers are those
+    Macro-F1 is left out in validation, where seen and unseen labels are ranked. The numbers are those
     of all training documents, also where a model is trained on a part of them.
 
     Args:
@@ -88,7 +88,7 @@ class Evaluation(nn.Module):
             len(labels) if self.scores_unseen else labels.seen,
             threshold or paper_threshold(labels.seen or len(labels)),
         )
-        self.macro = any(key not in CANDIDATES[:2] for key in candidates)  # not in validation
+        self.macro = any(key not in CANDIDATES[:3] for key in candidates)  # not in validation
 
     def update(self, logits: Tensor, documents: RaggedBatch) -> None:
         """Add a batch: logits [B, K] of all labels, or of those seen in training alone."""
