@@ -16,7 +16,7 @@ from gile_lightning.data.ragged import RaggedBatch, Texts
 from gile_lightning.encoders import WAN, Encoder, Mean, WordEmbedding
 from gile_lightning.encoders.encoder import Sharing
 from gile_lightning.errors import InputError
-from gile_lightning.losses import binary_cross_entropy
+from gile_lightning.losses import Loss, binary_cross_entropy
 from gile_lightning.optimizers import clip_gradients, has_sparse, refusal
 from gile_lightning.outputs import GILE, OutputLayer
 from gile_lightning.projected import ProjectedLabels
@@ -44,7 +44,8 @@ class TextClassifier(Classifier):
             vectors is so small, and so alike for all documents, that without it a model ranks
             labels by popularity alone for many epochs. ``torch.nn.Identity`` is the paper's form.
         sampler: chooses the labels that a training step scores.
-        loss: of logits, targets and weights, [B, K] each.
+        loss: of logits, targets and weights, [B, K] each; a `Loss` says what the probabilities are,
+            which otherwise are the sigmoids of logits.
         optimizer: makes the optimizer (paper: Adam).
         sharing: which parts of their encoders the languages have in common: none, the layers
             ("encoders"), the attention, or both. The joint space is always common to all, the
@@ -62,7 +63,7 @@ class TextClassifier(Classifier):
         output: Callable[[int, int, int, int], OutputLayer] = GILE,
         norm: Callable[[int], nn.Module] = LayerNorm,
         sampler: LabelSampler = UniformLabels(),  # noqa: B008 (frozen)
-        loss: Callable[[Tensor, Tensor, Tensor], Tensor] = binary_cross_entropy,
+        loss: Loss | Callable[[Tensor, Tensor, Tensor], Tensor] = binary_cross_entropy,
         optimizer: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = Adam,
         sharing: Sharing = "none",
         language_loss: Literal["mean", "sum"] = "mean",
@@ -249,13 +250,15 @@ class TextClassifier(Classifier):
         losses = []
         for name, documents in batch.items():
             scorer, texts = self.scorer(name), self.texts(name)
-            seen = self.languages[name].labels.seen
-            sample = self.given["sampler"](
-                documents.label_ids, documents.label_counts, seen, self.generator(name, batch_idx)
-            )
+            sampler, generator = self.given["sampler"], self.generator(name, batch_idx)
+            positives = documents.label_ids, documents.label_counts
+            sample = sampler(*positives, texts.frequencies, generator)
             by_text = scorer.output.scores_unseen
             labels = texts.take(sample.labels) if by_text else sample.labels
             logits = scorer(documents.texts, labels)
+            sample = sampler.refine(sample, logits.detach(), generator)
+            if sample.offsets is not None:
+                logits = logits - sample.offsets
             loss = self.given["loss"](logits, sample.targets, sample.weights)
             losses.append(loss * documents.share)
         together = torch.stack(losses)
@@ -275,6 +278,11 @@ class TextClassifier(Classifier):
         """Whether the output layer scores labels by their texts."""
         return self.scorer(name).output.scores_unseen
 
+    def log_odds(self, logits: Tensor) -> Tensor:
+        """Return numbers whose sigmoids are the labels' probabilities [B, K], as the loss says."""
+        loss = self.given["loss"]
+        return loss.log_odds(logits) if isinstance(loss, Loss) else logits
+
     def layer(self, name: str) -> str:
         """Name the output layer."""
         return f"a model with the output layer {type(self.scorer(name).output).__name__}"
@@ -291,7 +299,8 @@ class TextClassifier(Classifier):
 
     def _encoded(self, name: str, labels: LabelSet) -> LabelTexts:
         flat = self.languages[name].text.labels(labels.texts)
-        return LabelTexts(Texts.from_flat(*flat)).to(self.device)
+        seen = labels.frequencies[: labels.seen]
+        return LabelTexts(Texts.from_flat(*flat), seen).to(self.device)
 
     # --- access ---
 

@@ -1,6 +1,6 @@
 """A model without its training: documents and label texts in, logits out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -144,18 +144,25 @@ class LabelTexts(nn.Module):
     """The encoded texts of a label set, on the device of the model that holds them.
 
     Not part of the state: they are made from the label set that travels with a checkpoint.
+
+    Args:
+        texts: of the labels.
+        frequencies: training documents per label, of those seen in training.
     """
 
     words: Tensor
     lengths: Tensor
     starts: Tensor
+    frequencies: Tensor
 
-    def __init__(self, texts: Texts) -> None:
+    def __init__(self, texts: Texts, frequencies: Sequence[int] = ()) -> None:
         super().__init__()
         self.register_buffer("words", texts.words, persistent=False)
         self.register_buffer("lengths", texts.sentence_lengths, persistent=False)
         starts = segment_starts(texts.sentence_lengths)
         self.register_buffer("starts", starts, persistent=False)
+        counts = torch.tensor(frequencies, dtype=torch.long)
+        self.register_buffer("frequencies", counts, persistent=False)
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -90,12 +90,21 @@ class Evaluation(nn.Module):
         )
         self.macro = any(key not in CANDIDATES[:2] for key in candidates)  # not in validation
 
-    def update(self, logits: Tensor, documents: RaggedBatch) -> None:
-        """Add a batch: logits [B, K] of all labels, or of those seen in training alone."""
+    def update(
+        self, logits: Tensor, documents: RaggedBatch, log_odds: Tensor | None = None
+    ) -> None:
+        """Add a batch of documents.
+
+        Args:
+            logits: [B, K] of all labels, or of those seen in training alone, to rank them by.
+            documents: B of them, with all their labels.
+            log_odds: [B, K] whose sigmoids are the probabilities; by default the logits.
+        """
         label_ids, label_counts = documents.label_ids, documents.label_counts
-        self.micro.update(logits, label_ids, label_counts)
+        log_odds = logits if log_odds is None else log_odds
+        self.micro.update(log_odds, label_ids, label_counts)
         if self.macro:
-            self.per_label.update(logits[:, : self.per_label.labels], label_ids, label_counts)
+            self.per_label.update(log_odds[:, : self.per_label.labels], label_ids, label_counts)
         for key in self.candidates:
             if key in self.columns:
                 start, stop = self.columns[key]
