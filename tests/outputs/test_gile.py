@@ -148,7 +148,7 @@ def test_deep_layers_equal_the_equation(vectors, layers, kind, function):
 
 
 def test_deep_layers_by_hand():
-    """Of two documents, h' + 0.1 relu(2 h' - 3) for h' = 2 and 1; the label's layer adds 0.1 · 5."""
+    """h' + 0.1 relu(2 h' - 3) for h' = 2 and 1; the label's layer adds 0.1 · 5."""
     gile = GILE(1, 1, 1, joint_dim=1, layers=2)
     values = {
         "document_projection.weight": [[1.0]],
