@@ -15,7 +15,7 @@ class PopularLabels(SharedLabels):
 
     Label k is among the M drawn ones with the probability π_k = min(1, c f_k^a), f_k being its
     number of training documents and c such that these sum to M. The power of 0.75 of the unigram
-    distribution is that of Mikolov et al. (2013).
+    distribution is that of Mikolov et al. (2013). A draw takes time in proportion to the label set.
 
     Args:
         rate: M as a share of the labels seen in training, in (0, 1].
