@@ -9,19 +9,22 @@ import torch
 from torch import Tensor, nn
 
 from gile_lightning.base import LOSS, NEW, STATE, Classifier, nothing
+from gile_lightning.channels import Channel
 from gile_lightning.data.base import TextDataModule
+from gile_lightning.data.frequencies import document_frequencies
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch, Texts
+from gile_lightning.data.text import TextEncoder
 from gile_lightning.encoders import WAN, Encoder, Mean, WordEmbedding
 from gile_lightning.encoders.encoder import Sharing
 from gile_lightning.errors import InputError
 from gile_lightning.losses import Loss, binary_cross_entropy
+from gile_lightning.memory import NOT_SEEN, LabelMemory
 from gile_lightning.optimizers import clip_gradients, has_sparse, refusal
 from gile_lightning.outputs import GILE, OutputLayer
-from gile_lightning.projected import ProjectedLabels
 from gile_lightning.sampling import LabelSampler, UniformLabels
-from gile_lightning.scorer import LabelTexts, Scorer, build_scorers, project_all
+from gile_lightning.scorer import LabelTexts, PreparedLabels, Scorer, build_scorers, project_all
 
 LayerNorm = partial(nn.LayerNorm, elementwise_affine=False)
 Adam = partial(torch.optim.Adam, lr=1e-3, fused=True)
@@ -44,6 +47,11 @@ class TextClassifier(Classifier):
             vectors is so small, and so alike for all documents, that without it a model ranks
             labels by popularity alone for many epochs. ``torch.nn.Identity`` is the paper's form.
         sampler: chooses the labels that a training step scores.
+        channels: make further scores of documents and labels from the vocabulary, which are added
+            to that of the output layer (see `gile_lightning.channels`).
+        memory: makes a memory of single labels from the size of the document vectors, the labels'
+            training frequencies and the number of channels: `LabelMemory`; by default there is
+            none.
         loss: of logits, targets and weights, [B, K] each; a `Loss` says what the probabilities are,
             which otherwise are the sigmoids of logits.
         optimizer: makes the optimizer (paper: Adam).
@@ -63,6 +71,8 @@ class TextClassifier(Classifier):
         output: Callable[[int, int, int, int], OutputLayer] = GILE,
         norm: Callable[[int], nn.Module] = LayerNorm,
         sampler: LabelSampler = UniformLabels(),  # noqa: B008 (frozen)
+        channels: list[Callable[[list[str]], Channel]] | None = None,
+        memory: Callable[[int, list[int], int], LabelMemory] | None = None,
         loss: Loss | Callable[[Tensor, Tensor, Tensor], Tensor] = binary_cross_entropy,
         optimizer: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = Adam,
         sharing: Sharing = "none",
@@ -118,7 +128,7 @@ class TextClassifier(Classifier):
         """Score these label sets; the vocabularies and the seen labels must be the model's."""
         super().use(languages)
         for name, language in languages.items():
-            self.label_texts[name] = self._encoded(name, language.labels)
+            self.label_texts[name] = self._encoded(name, language.text, language.labels)
 
     def start_from(self, checkpoint: dict[str, Any]) -> None:
         """Begin with the weights of a checkpoint, in the languages of the data to come."""
@@ -136,11 +146,23 @@ class TextClassifier(Classifier):
         """
         start = self._start or {STATE: {}}
         self.build(data.languages, start[STATE])
+        if not resumed:
+            self._count_words(data)
         if self._start is not None:
             self._take_weights(self._start, data)
         elif not resumed:
             for name in data.languages:
                 self._take_vectors(name, data)
+
+    def _count_words(self, data: TextDataModule) -> None:
+        """Let the channels know in how many training documents each word is."""
+        for name, language in data.languages.items():
+            channels = self.scorer(name).channels
+            if len(channels):
+                words = len(language.text.vocabulary)
+                counted = document_frequencies(data.training_documents(name), words)
+                for channel in channels:
+                    channel.count_words(*counted)  # type: ignore[operator]
 
     def _take_vectors(self, name: str, data: TextDataModule) -> bool:
         """Begin with the word vectors that the corpus brings, or those of the embedding's file."""
@@ -253,8 +275,10 @@ class TextClassifier(Classifier):
             sampler, generator = self.given["sampler"], self.generator(name, batch_idx)
             positives = documents.label_ids, documents.label_counts
             sample = sampler(*positives, texts.frequencies, generator)
-            by_text = scorer.output.scores_unseen
-            labels = texts.take(sample.labels) if by_text else sample.labels
+            labels = texts.select(sample.labels)
+            if scorer.memory is not None:
+                hidden = scorer.memory.hide(labels.memory_ids, generator)
+                labels = labels._replace(memory_ids=hidden)
             logits = scorer(documents.texts, labels)
             sample = sampler.refine(sample, logits.detach(), generator)
             if sample.offsets is not None:
@@ -287,20 +311,28 @@ class TextClassifier(Classifier):
         """Name the output layer."""
         return f"a model with the output layer {type(self.scorer(name).output).__name__}"
 
-    def project(self, name: str, labels: LabelSet) -> ProjectedLabels:
-        """Project the label texts: [K, d_j] for GILE."""
+    def project(self, name: str, labels: LabelSet) -> PreparedLabels:
+        """Project the label texts: [K, d_j] for GILE; prepare them for the channels."""
         own = self.languages[name].labels
-        texts = self.texts(name) if labels is own else self._encoded(name, labels)
+        text = self.languages[name].text
+        texts = self.texts(name) if labels is own else self._encoded(name, text, labels)
         return project_all(self.scorer(name), texts, own.seen)
 
-    def score(self, name: str, documents: Texts, projected: ProjectedLabels) -> Tensor:
-        """Score documents against projected labels: logits [B, K]."""
-        return projected.score(self.scorer(name).encode_documents(documents))
+    def score(self, name: str, documents: Texts, projected: PreparedLabels) -> Tensor:
+        """Score documents against prepared labels: logits [B, K]."""
+        return projected.score(documents)
 
-    def _encoded(self, name: str, labels: LabelSet) -> LabelTexts:
-        flat = self.languages[name].text.labels(labels.texts)
+    def _encoded(self, name: str, text: TextEncoder, labels: LabelSet) -> LabelTexts:
+        scorer = self.scorer(name)
+        remembered = 0 if scorer.memory is None else len(scorer.memory)
+        own = self.languages[name].labels.ids
+        places = [own.get(label, remembered) for label in labels.names]
+        ids = torch.tensor([i if i < remembered else NOT_SEEN for i in places]).long()
+        channels: Iterable[Any] = scorer.channels
+        indexes = [channel.index(text, labels) for channel in channels]
+        texts = Texts.from_flat(*text.labels(labels.texts))
         seen = labels.frequencies[: labels.seen]
-        return LabelTexts(Texts.from_flat(*flat), seen).to(self.device)
+        return LabelTexts(texts, ids, indexes, seen).to(self.device)
 
     # --- access ---
 

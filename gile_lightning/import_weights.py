@@ -190,7 +190,7 @@ def _labels(files: ReleasedArticles, folder: Path, name: str) -> list[str]:
         raise InputError(
             f"{folder}: no {name}.json, train/{name}.json or {name}.jsonl there (--labels)"
         )
-    return [label for _, label, _ in read_labels(file)]
+    return [label.name for label in read_labels(file)]
 
 
 @command

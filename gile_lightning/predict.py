@@ -44,7 +44,8 @@ def predict(
             "text" (or "title" and "abstract"), and perhaps an "id"; or plain text; - is standard
             input. The id is the line number where none is given.
         output: where the lines go; - is standard output.
-        labels: JSON lines with "name" and "description" to label with, in place of the model's.
+        labels: JSON lines with "name" and "description", and perhaps "synonyms" and "parents"
+            (lists of names), to label with in place of the model's.
         top_k: labels per text; 5 unless a threshold is given.
         threshold: give only labels whose score, a probability, is above this; tuned for the
             threshold that was best on the validation documents.

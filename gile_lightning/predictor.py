@@ -12,14 +12,15 @@ from torch import Tensor
 from gile_lightning.base import SCORES, Classifier
 from gile_lightning.checkpoint import load_classifier, read_checkpoint
 from gile_lightning.data.corpus import read_labels
+from gile_lightning.data.descriptions import Described, described, label_text
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts
 from gile_lightning.errors import InputError, nearest, positive
-from gile_lightning.projected import ProjectedLabels
+from gile_lightning.scorer import PreparedLabels
 
 Prediction = list[dict[str, Any]]
 Text = str | Sequence[str]  # a document, as one text or in pieces such as title and text
-Labels = Mapping[str, str] | Iterable[Mapping[str, str]] | Path | str
+Labels = Mapping[str, str] | Iterable[Mapping[str, Any]] | Path | str
 
 
 def load(path: Path | str, device: str = "cpu", language: str | None = None) -> "Predictor":
@@ -79,13 +80,17 @@ class Predictor:
     def use_labels(self, labels: Labels | None) -> None:
         """Choose the labels for the following predictions; None for the model's own.
 
+        Synonyms and parents follow a description if they did so in training (``label_synonyms``
+        and ``label_parents`` of `gile_lightning.data.Corpus`).
+
         Args:
-            labels: descriptions by name; or records with ``name`` and ``description``; or a
-                JSONL file of these.
+            labels: descriptions by name; or records with ``name`` and ``description``, and perhaps
+                ``synonyms`` and ``parents``; or a JSONL file of these.
 
         Raises:
-            InputError: there is no label, a name comes twice, a description is missing, or the
-                model cannot score labels it was not trained on.
+            InputError: there is no label, a name comes twice, a description is missing, a parent
+                that is asked for is none of the labels, or the model cannot score labels it was
+                not trained on.
         """
         if labels is None:
             self.label_names, self._projected = self._own_names, self._own
@@ -95,14 +100,18 @@ class Predictor:
                 f"{self.classifier.layer(self.name)} scores only the labels it was trained on; "
                 "train a model with gile_lightning.outputs.GILE to score others"
             )
-        texts = _label_texts(labels, by_name=self.language.text.known_words_only)
+        given = _described(labels, by_name=self.language.text.known_words_only)
+        options = self._label_options()
+        texts = {name: label_text(label, given, **options) for name, label in given.items()}
         flat = self.language.text.labels(texts.values())
         empty = [name for name, words in zip(texts, flat[1], strict=True) if not words]
         if empty:
             raise InputError(f"labels without a word in their description: {', '.join(empty[:5])}")
         self.label_names = list(texts)
-        given = LabelSet(self.label_names, list(texts.values()), [0] * len(texts))
-        self._projected = self._project(given)
+        synonyms = [list(label.synonyms) for label in given.values()]
+        unseen = [0] * len(texts)
+        label_set = LabelSet(self.label_names, list(texts.values()), unseen, synonyms=synonyms)
+        self._projected = self._project(label_set)
 
     def predict(
         self,
@@ -158,9 +167,21 @@ class Predictor:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the text of a training document was put together from, in order."""
-        data = (yaml.safe_load(self.classifier.config) or {}).get("data") or {}
-        columns = (data.get("init_args") or {}).get("columns") or {}
+        columns = self._data_options().get("columns") or {}
         return (*columns.get("lead", ()), *columns.get("text", ()))
+
+    def _data_options(self) -> dict[str, Any]:
+        """The options of the data module that the model was trained with."""
+        data = (yaml.safe_load(self.classifier.config) or {}).get("data") or {}
+        return data.get("init_args") or {}
+
+    def _label_options(self) -> dict[str, Any]:
+        """What followed the descriptions of the labels in training."""
+        options = self._data_options()
+        return {
+            "synonyms": bool(options.get("label_synonyms")),
+            "parents": int(options.get("label_parents") or 0),
+        }
 
     @property
     def tuned_threshold(self) -> float:
@@ -188,7 +209,7 @@ class Predictor:
     def label_vectors(self) -> Any:
         """Return the current labels as the model prepares them: [K, d_j] for GILE."""
         projected = self._projected
-        return projected.all() if isinstance(projected, ProjectedLabels) else projected
+        return projected.all() if isinstance(projected, PreparedLabels) else projected
 
     @torch.inference_mode()
     def _label(
@@ -213,28 +234,31 @@ class Predictor:
         return self.classifier.project(self.name, labels)
 
 
-def _label_texts(labels: Labels, by_name: bool = False) -> dict[str, str]:
-    """Return descriptions by name, checked; a label may be described by its name if ``by_name``."""
+def _described(labels: Labels, by_name: bool = False) -> dict[str, Described]:
+    """Return the labels by name, checked; one without a description is no error if ``by_name``."""
     if isinstance(labels, Path | str):
-        records: Iterable[tuple[str, str, str]] = read_labels(labels)
-    elif isinstance(labels, Mapping):
-        records = ((f"label {i}", name, text) for i, (name, text) in enumerate(labels.items()))
+        records: Iterable[Described] = read_labels(labels)
     else:
+        if isinstance(labels, Mapping):
+            labels = [{"name": name, "description": text} for name, text in labels.items()]
         records = (
-            (f"label {i}", str(label.get("name") or ""), str(label.get("description") or ""))
+            described(f"label {i}", str(label.get("name") or ""), label)
             for i, label in enumerate(labels)
         )
-    texts: dict[str, str] = {}
-    places: dict[str, str] = {}
-    for where, name, description in records:
-        if not name:
-            raise InputError(f"{where}: a label needs a name")
-        if name in texts:
-            raise InputError(f"{where}: the label {name!r} is there already at {places[name]}")
-        description = description.strip() or (name if by_name else "")
-        if not description:
-            raise InputError(f"{where}: the label {name!r} has no description to score it by")
-        texts[name], places[name] = description, where
-    if not texts:
+    found: dict[str, Described] = {}
+    for label in records:
+        if not label.name:
+            raise InputError(f"{label.where}: a label needs a name")
+        if label.name in found:
+            raise InputError(
+                f"{label.where}: the label {label.name!r} is there already at "
+                f"{found[label.name].where}"
+            )
+        if not label.description and not by_name:
+            raise InputError(
+                f"{label.where}: the label {label.name!r} has no description to score it by"
+            )
+        found[label.name] = label
+    if not found:
         raise InputError("no label given; leave labels out to use the model's own")
-    return texts
+    return found

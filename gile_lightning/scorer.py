@@ -1,20 +1,39 @@
 """A model without its training: documents and label texts in, logits out."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from gile_lightning.channels import Channel, LabelIndex
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import Texts, distinct, segment_starts, take_segments
 from gile_lightning.encoders.encoder import Encoder, Sharing
+from gile_lightning.memory import NOT_SEEN, LabelMemory
 from gile_lightning.outputs import OutputLayer, matched_dim
 from gile_lightning.projected import SLAB, ProjectedLabels
 
 
+class Labels(NamedTuple):
+    """Labels to score documents against.
+
+    Shapes: ``ids`` [K] in their label set; ``texts`` of K labels; ``memory_ids`` [K] in the
+    model's memory of labels, or `NOT_SEEN`; ``indexes`` has what each channel needs of them.
+    """
+
+    ids: Tensor
+    texts: Texts
+    memory_ids: Tensor
+    indexes: tuple[Any, ...] = ()
+
+
 class Scorer(nn.Module):
     """Word embedding, document encoder, label encoder and output layer of one language.
+
+    The logit of a document and a label is that of the output layer, and where there are channels
+    and a memory of labels, these are added to it.
 
     Languages share parts by holding the same module objects.
 
@@ -26,6 +45,8 @@ class Scorer(nn.Module):
         document_norm: applied to document vectors.
         label_norm: applied to label vectors.
         matched_dim: the size that a joint space would have by the paper's Eq. 19.
+        channels: further scores.
+        memory: what is remembered of single labels.
     """
 
     def __init__(
@@ -37,6 +58,8 @@ class Scorer(nn.Module):
         document_norm: nn.Module,
         label_norm: nn.Module,
         matched_dim: int = 0,
+        channels: Iterable[Channel] = (),
+        memory: LabelMemory | None = None,
     ) -> None:
         super().__init__()
         self.embedding = embedding
@@ -46,6 +69,8 @@ class Scorer(nn.Module):
         self.document_norm = document_norm
         self.label_norm = label_norm
         self.matched_dim = matched_dim
+        self.channels = nn.ModuleList(channels)
+        self.memory = memory
 
     def share(self, other: "Scorer", parts: Sharing) -> None:
         """Hold the same modules as another language: parts of the encoders, the joint space."""
@@ -77,20 +102,36 @@ class Scorer(nn.Module):
         vectors: Tensor = self.label_norm(self.label_encoder.encode(table, texts))
         return vectors
 
-    def forward(self, documents: Texts, labels: Texts | Tensor) -> Tensor:
-        """Score documents against labels, given as texts or as ids [K]: logits [B, K].
+    def forward(self, documents: Texts, labels: Labels) -> Tensor:
+        """Score documents against labels: logits [B, K].
 
         Where word vectors are trained, those of the words at hand are taken from the embedding
         once, and their gradients are put together before they go back to it.
         """
-        table = None
+        table, (read, texts) = None, (documents, labels.texts)
+        by_text = self.output.scores_unseen
         if self.word_vectors.requires_grad and torch.is_grad_enabled():
-            if isinstance(labels, Tensor):
-                table, (documents,) = self._words_of(documents)
-            else:
-                table, (documents, labels) = self._words_of(documents, labels)
-        vectors = labels if isinstance(labels, Tensor) else self.encode_labels(labels, table)
-        logits: Tensor = self.output(self.encode_documents(documents, table), vectors)
+            table, (read, *rest) = self._words_of(documents, *([texts] if by_text else []))
+            texts = rest[0] if rest else texts
+        vectors = self.encode_labels(texts, table) if by_text else labels.ids
+        encoded = self.encode_documents(read, table)
+        return self.extend(self.output(encoded, vectors), documents, encoded, labels)
+
+    def extend(self, logits: Tensor, documents: Texts, encoded: Tensor, labels: Labels) -> Tensor:
+        """Add the scores of the channels, and what is remembered of single labels.
+
+        Args:
+            logits: of the output layer [B, K].
+            documents: the texts of B documents.
+            encoded: their vectors [B, d_h].
+            labels: the K labels.
+        """
+        channels = list(zip(self.channels, labels.indexes, strict=True))
+        scores = [channel(documents, index) for channel, index in channels]
+        for score in scores:
+            logits = logits + score
+        if self.memory is not None:
+            logits = logits + self.memory(encoded, scores, labels.memory_ids)
         return logits
 
     def _words_of(self, *texts: Texts) -> tuple[Tensor, list[Texts]]:
@@ -126,8 +167,21 @@ def build_scorers(
         matched = joint_dim or matched_dim(encoder.hidden_dim, sizes[1], labels)
         output = make["output"](*sizes, language.labels.seen, matched)
         document_norm, label_norm = (make["norm"](size) for size in sizes)
+        channels = [channel(language.text.vocabulary) for channel in make.get("channels") or ()]
+        memory = None
+        if (remember := make.get("memory")) is not None:
+            frequencies = language.labels.frequencies[: language.labels.seen]
+            memory = remember(sizes[0], frequencies, len(channels))
         scorer = Scorer(
-            embedding, encoder, label_encoder, output, document_norm, label_norm, matched
+            embedding,
+            encoder,
+            label_encoder,
+            output,
+            document_norm,
+            label_norm,
+            matched,
+            channels,
+            memory,
         )
         for module in scorer.modules():  # as in the authors' code
             if isinstance(module, nn.Linear):
@@ -146,7 +200,9 @@ class LabelTexts(nn.Module):
     Not part of the state: they are made from the label set that travels with a checkpoint.
 
     Args:
-        texts: of the labels.
+        texts: of K labels.
+        memory_ids: their ids in the model's memory of labels [K]; by default none has one.
+        indexes: what each channel has worked out of them.
         frequencies: training documents per label, of those seen in training.
     """
 
@@ -154,8 +210,15 @@ class LabelTexts(nn.Module):
     lengths: Tensor
     starts: Tensor
     frequencies: Tensor
+    memory_ids: Tensor
 
-    def __init__(self, texts: Texts, frequencies: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        texts: Texts,
+        memory_ids: Tensor | None = None,
+        indexes: Sequence[LabelIndex] = (),
+        frequencies: Sequence[int] = (),
+    ) -> None:
         super().__init__()
         self.register_buffer("words", texts.words, persistent=False)
         self.register_buffer("lengths", texts.sentence_lengths, persistent=False)
@@ -163,6 +226,10 @@ class LabelTexts(nn.Module):
         self.register_buffer("starts", starts, persistent=False)
         counts = torch.tensor(frequencies, dtype=torch.long)
         self.register_buffer("frequencies", counts, persistent=False)
+        if memory_ids is None:
+            memory_ids = torch.full_like(texts.sentence_lengths, NOT_SEEN)
+        self.register_buffer("memory_ids", memory_ids, persistent=False)
+        self.indexes = nn.ModuleList(indexes)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -172,9 +239,14 @@ class LabelTexts(nn.Module):
         words = take_segments(self.words, self.starts, self.lengths, ids)
         return Texts(words, self.lengths[ids], torch.ones_like(ids))
 
+    def select(self, ids: Tensor) -> Labels:
+        """Return all that is known of the labels ``ids`` [K]."""
+        indexes = tuple(index.take(ids) for index in self.indexes)  # type: ignore[operator]
+        return Labels(ids, self.take(ids), self.memory_ids[ids], indexes)
+
 
 @torch.no_grad()
-def project_all(scorer: Scorer, labels: LabelTexts, seen: int) -> ProjectedLabels:
+def project_all(scorer: Scorer, labels: LabelTexts, seen: int) -> "PreparedLabels":
     """Prepare labels for scoring, once for all batches.
 
     These are all the labels, or only those seen in training where the output layer knows no
@@ -184,4 +256,27 @@ def project_all(scorer: Scorer, labels: LabelTexts, seen: int) -> ProjectedLabel
     ids = torch.arange(len(labels) if by_text else seen, device=labels.words.device)
     slabs = torch.split(ids, SLAB)
     vectors = (scorer.encode_labels(labels.take(some)) for some in slabs) if by_text else slabs
-    return ProjectedLabels(scorer.output, vectors, len(ids))
+    projected = ProjectedLabels(scorer.output, vectors, len(ids))
+    return PreparedLabels(scorer, projected, labels.select(ids))
+
+
+@dataclass(frozen=True)
+class PreparedLabels:
+    """Labels that any number of documents are scored against."""
+
+    scorer: Scorer
+    projected: ProjectedLabels
+    labels: Labels
+
+    def __len__(self) -> int:
+        return len(self.projected)
+
+    def all(self) -> Tensor:
+        """Return the projections of all labels."""
+        return self.projected.all()
+
+    def score(self, documents: Texts) -> Tensor:
+        """Score documents: logits [B, K]."""
+        encoded = self.scorer.encode_documents(documents)
+        logits = self.projected.score(encoded)
+        return self.scorer.extend(logits, documents, encoded, self.labels)

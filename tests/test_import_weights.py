@@ -122,7 +122,7 @@ def test_no_vocabulary_is_stored_unless_asked_for(files, tmp_path):
                 assert stored is None
                 continue
             assert stored["vocabulary"].split("\n") == [*WORDS[language].split(), "UNK"]
-            none = {"names": [], "texts": [], "frequencies": [], "documents": 0}
+            none = {"names": [], "texts": [], "frequencies": [], "documents": 0, "synonyms": []}
             assert stored["labels"] == none
 
 

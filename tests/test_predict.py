@@ -303,6 +303,10 @@ def test_pipes(run, monkeypatch):
         ([*LABELS, LABELS[1]], ["labels.jsonl:4", "'Liver'", "labels.jsonl:2"]),
         ([{"name": "Liver"}], ["labels.jsonl:1", "'Liver' has no description"]),
         ([{"title": "Liver", "description": "x"}], ["labels.jsonl:1", "needs a 'name'", "title"]),
+        (
+            [LABELS[0] | {"synonyms": [1]}],
+            ["labels.jsonl:1", "'synonyms' is not a list of strings"],
+        ),
         ([{"name": "Liver", "description": "  "}], ["labels.jsonl:1", "'Liver' has no descr"]),
     ],
 )

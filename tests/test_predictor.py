@@ -4,6 +4,7 @@ import shutil
 import pytest
 import runs
 import torch
+import yaml
 
 import gile_lightning
 from gile_lightning import predictor as predictor_module
@@ -103,6 +104,36 @@ def test_a_description_counts_not_a_name(predictor):
         assert label["score"] == pytest.approx(score, rel=1e-5)
 
 
+RECORDS = [
+    {"name": "Cats", "description": "House animals.", "synonyms": ["Felines", "Mice"]},
+    {"name": "Liver", "description": "A large organ.", "parents": ["Cats"]},
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "texts"),
+    [
+        ({}, ["House animals.", "A large organ."]),
+        (
+            {"label_synonyms": True, "label_parents": 2},
+            ["House animals. Felines Mice", "A large organ. Cats House animals."],
+        ),
+    ],
+)
+def test_what_follows_the_description_as_in_training(predictor, monkeypatch, options, texts):
+    projected = []
+    config = yaml.safe_dump({"data": {"init_args": options}})
+    monkeypatch.setattr(predictor.classifier, "config", config)
+    monkeypatch.setattr(
+        predictor.classifier, "project", lambda name, labels: projected.append(labels)
+    )
+    predictor.use_labels(RECORDS)
+    predictor.use_labels(None)
+    (labels,) = projected
+    assert labels == LabelSet(["Cats", "Liver"], texts, [0, 0])
+    assert labels.synonyms == [["Felines", "Mice"], []]
+
+
 def test_labels_stay_in_use(predictor, monkeypatch):
     encoded = []
     encode = Scorer.encode_labels
@@ -148,6 +179,7 @@ def test_stream_takes_texts_one_batch_at_a_time(predictor):
         ([], "no label given"),
         ([{"description": "x"}], "label 0: a label needs a name"),
         ({"a": "x", "b": " "}, "label 1: the label 'b' has no description"),
+        ([{"name": "a", "description": "x", "synonyms": "b"}], "label 0: 'synonyms' is not a list"),
         ([{"name": "a", "description": "x"}] * 2, "label 1: the label 'a' is there .* label 0"),
         ("/no/where.jsonl", "/no/where.jsonl: no such file"),
     ],

@@ -146,7 +146,7 @@ def test_linear_gets_ids():
 
 
 def test_take_label_texts():
-    labels = LabelTexts(texts(LABELS), [7, 2])
+    labels = LabelTexts(texts(LABELS), frequencies=[7, 2])
     assert len(labels) == len(LABELS)
     assert labels.frequencies.tolist() == [7, 2]
     taken = labels.take(torch.tensor([3, 2, 0, 3]))

@@ -9,7 +9,8 @@ from filelock import FileLock
 
 from gile_lightning.data import synthetic
 from gile_lightning.data.corpus import Columns, Corpus
-from gile_lightning.data.mesh import find_descriptors, read_headings
+from gile_lightning.data.descriptions import Described
+from gile_lightning.data.mesh import find_descriptors, read_headings, with_parents
 from gile_lightning.data.report import Skipped
 from gile_lightning.errors import InputError, positive
 
@@ -97,10 +98,10 @@ class BioASQ(Corpus):
         # a trained model brings its own labels
         return find_descriptors(self.directory, required=self.known is None)
 
-    def descriptions(self, skipped: Skipped) -> Iterator[tuple[str, str, str]]:
-        """Stream the headings with their scope notes."""
+    def descriptions(self, skipped: Skipped) -> Iterator[Described]:
+        """Stream the headings: scope notes, entry terms and parents."""
         for path in self.label_files():
-            yield from read_headings(path)
+            yield from with_parents(read_headings(path))
 
     def _identity(self) -> dict[str, Any]:
         if self.builtin and self.descriptors is None:

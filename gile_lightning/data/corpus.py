@@ -10,6 +10,7 @@ from typing import Any, Literal
 import datasets
 
 from gile_lightning.data.cache import stamp
+from gile_lightning.data.descriptions import Described, Kind, described, label_text
 from gile_lightning.data.lines import Record, read_records
 from gile_lightning.data.module import DocumentDataModule
 from gile_lightning.data.report import Skipped
@@ -58,13 +59,18 @@ class Corpus(DocumentDataModule):
     Args:
         path: a .jsonl[.gz] file, a glob of them, a folder written by `Dataset.save_to_disk`, or
             the name of a dataset on the Hugging Face hub.
-        labels: JSON lines with ``name`` and ``description``; without them the labels of the
-            documents describe themselves by their names.
+        labels: JSON lines with ``name`` and ``description``, and perhaps ``synonyms`` and
+            ``parents`` (lists of names); without them the labels of the documents describe
+            themselves by their names.
         columns: which column is what. With a language column, the documents whose language is
             this corpus' ``language`` (or ``sentences``, its code) are taken.
         split_year: first year of the test documents, where there is a year column.
         label_text: what describes a label: its description alone (the paper's choice), its name
             followed by the description, or its name alone.
+        label_synonyms: let the label's synonyms (MeSH: entry terms) follow in that text, as far as
+            ``max_label_words`` reaches.
+        label_parents: let the names and descriptions of the labels above follow after that, so
+            many levels up, the nearest first; 0 for none.
         undescribed_labels: a label without a description is left out (paper), or described by its
             name.
         max_broken_lines: lines that are not JSON objects are skipped and counted up to this many.
@@ -79,23 +85,30 @@ class Corpus(DocumentDataModule):
         *,
         columns: Columns = Columns(),
         split_year: int = 2005,
-        label_text: Literal["description", "name_description", "name"] = "description",
+        label_text: Kind = "description",
+        label_synonyms: bool = False,
+        label_parents: int = 0,
         undescribed_labels: Literal["skip", "name"] = "skip",
         max_broken_lines: int = 100,
         encoding: str = "utf-8",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        if label_parents < 0:
+            raise InputError(f"label_parents is {label_parents}; 0 levels are the fewest")
         self.path = path
         self.labels = labels
         self.columns = columns
         self.split_year = split_year
         self.label_text = label_text
+        self.label_synonyms = label_synonyms
+        self.label_parents = label_parents
         self.undescribed_labels = undescribed_labels
         self.max_broken_lines = max_broken_lines
         self.encoding = encoding
         self.by_name = labels is None
         self._aliases: dict[str, str] = {}
+        self._synonyms: dict[str, tuple[str, ...]] = {}
 
     def sources(self) -> dict[str, Any]:
         """Return the files with their sizes and times, and the options that change the result."""
@@ -106,6 +119,8 @@ class Corpus(DocumentDataModule):
             "language": self.columns.language and self.language,
             "split_year": self.split_year,
             "label_text": self.label_text,
+            "label_synonyms": self.label_synonyms,
+            "label_parents": self.label_parents,
             "undescribed_labels": self.undescribed_labels,
         }
 
@@ -194,28 +209,26 @@ class Corpus(DocumentDataModule):
 
     def label_texts(self, skipped: Skipped) -> Mapping[str, str]:
         """Read the labels and put together the text that describes each."""
-        places: dict[str, str] = {}
+        found: dict[str, Described] = {}
         texts: dict[str, str] = {}
         if self.known is not None:
             texts = dict(zip(self.known.labels.names, self.known.labels.texts, strict=True))
         by_name = self.by_name
         labels = self._named_by_documents() if by_name else self.descriptions(skipped)
-        for where, name, description in labels:
-            if name in places:
+        for label in labels:
+            if label.name in found:
                 raise InputError(
-                    f"{where}: the label {name!r} is there already at {places[name]}; "
-                    "names must be unique"
+                    f"{label.where}: the label {label.name!r} is there already at "
+                    f"{found[label.name].where}; names must be unique"
                 )
-            places[name] = where
-            if not by_name and not description and self.undescribed_labels == "skip":
-                skipped.add("labels without a description", where)
+            found[label.name] = label
+        for name, label in found.items():
+            if not by_name and not label.description and self.undescribed_labels == "skip":
+                skipped.add("labels without a description", label.where)
                 continue
-            described = {
-                "description": description or name,
-                "name_description": f"{name} {description}",
-                "name": name,
-            }
-            texts.setdefault(name, name if by_name else described[self.label_text])
+            self._synonyms[name] = label.synonyms
+            if name not in texts:
+                texts[name] = name if by_name else self._text(label, found)
         if not texts and by_name:
             raise InputError(
                 f"{self.path}: no document has a label in {self.columns.labels!r}; set "
@@ -225,6 +238,14 @@ class Corpus(DocumentDataModule):
             files = ", ".join(map(str, self.label_files())) or "no file"
             raise InputError(f"{files}: no label has a description")
         return self._merged(texts) if by_name else texts
+
+    def _text(self, label: Described, labels: Mapping[str, Described]) -> str:
+        options = (self.label_text, self.label_synonyms, self.label_parents)
+        return label_text(label, labels, *options)
+
+    def synonyms(self) -> Mapping[str, Sequence[str]]:
+        """Return the other names of the labels that `label_texts` has read."""
+        return self._synonyms
 
     def _merged(self, texts: dict[str, str]) -> dict[str, str]:
         """Make labels one that are the same words of given word vectors (paper, DW)."""
@@ -258,15 +279,15 @@ class Corpus(DocumentDataModule):
             of = f" of {self.language} ({column})" if column else ""
             raise InputError(f"{self.path}: no document{of} in it")
 
-    def _named_by_documents(self) -> Iterator[tuple[str, str, str]]:
-        """Stream (place, name, "") of the labels that the documents have."""
+    def _named_by_documents(self) -> Iterator[Described]:
+        """Stream the labels that the documents have, without descriptions."""
         found: set[str] = set()
         for record in self._records(Skipped()):
             labels = record.fields.get(self.columns.labels)
             for name in labels if isinstance(labels, list) else []:
                 if isinstance(name, str) and name.strip() and name not in found:
                     found.add(name)
-                    yield record.where, name, ""
+                    yield Described(record.where, name, "")
 
     def records(self, skipped: Skipped) -> Iterable[Record]:
         """Stream the raw documents."""
@@ -297,8 +318,8 @@ class Corpus(DocumentDataModule):
                     fields.setdefault(self.columns.split, name)
                 yield Record(f"{path}[{name}]:{number}" if name else f"{path}:{number}", fields)
 
-    def descriptions(self, skipped: Skipped) -> Iterator[tuple[str, str, str]]:
-        """Stream (place, name, description) of the labels."""
+    def descriptions(self, skipped: Skipped) -> Iterator[Described]:
+        """Stream the labels as the label files describe them."""
         for path in self.label_files():
             yield from read_labels(path, skipped, self.encoding)
 
@@ -324,15 +345,22 @@ class Corpus(DocumentDataModule):
 
 def read_labels(
     path: Path | str, skipped: Skipped | None = None, encoding: str = "utf-8"
-) -> Iterator[tuple[str, str, str]]:
-    """Stream (place, name, description) from JSON lines with ``name`` and ``description``."""
+) -> Iterator[Described]:
+    """Stream labels from JSON lines.
+
+    They have ``name`` and ``description``, and perhaps ``synonyms`` and ``parents``: lists of other
+    names of the label, and of the names of the labels right above it.
+
+    Raises:
+        InputError: a line has no name, or something else than lists of names.
+    """
     for where, fields in read_records([path], skipped or Skipped(), 0, encoding):
         name = fields.get("name")
         if not isinstance(name, str) or not name:
             raise InputError(
                 f"{where}: a label needs a 'name'; the keys are {', '.join(fields) or 'none'}"
             )
-        yield where, name, str(fields.get("description") or "").strip()
+        yield described(where, name, fields)
 
 
 def find_files(path: str) -> Sequence[Path]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from dataclasses import dataclass, fields
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,8 @@ class EncodingSettings:
 
     Attributes:
         min_count: training occurrences that a word of the vocabulary needs.
-        label_words: the words of all label texts belong to the vocabulary, however rare they are in
-            training documents.
+        label_words: the words of all labels' texts, names and synonyms belong to the vocabulary,
+            however rare they are in training documents.
         max_document_words: words kept per document.
         max_label_words: words kept per label description.
         max_sentences: sentences kept per document; None for all.
@@ -86,6 +87,7 @@ def encode(
     total: int | None = None,
     text: TextEncoder | None = None,
     num_proc: int = 1,
+    synonyms: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
     """Encode a corpus into ``directory``: ``<split>-<n>.arrow`` files and ``language.json``.
 
@@ -102,6 +104,7 @@ def encode(
             the vocabulary is made of the training documents.
         num_proc: processes that split texts into words beside this one, which reads; 1 for none,
             0 for one per core. The result is the same.
+        synonyms: other names of labels, by their names.
 
     Returns:
         The counts: documents per split, seen and unseen labels, words.
@@ -132,7 +135,7 @@ def encode(
     for shard in raw:
         placed.append(shard._replace(splits=splits[start : start + len(shard.splits)]))
         start += len(shard.splits)
-    language = _count(placed, names, label_texts, settings, text, known, skipped)
+    language = _count(placed, names, label_texts, settings, text, known, skipped, synonyms or {})
     sizes = _rewrite(placed, names, language, directory, written)
     language.save(directory / "language.json")
     unused = len(names) - sum(name in language.labels.ids for name in names)
@@ -250,6 +253,7 @@ def _count(
     text: TextEncoder | None,
     known: Language | None,
     skipped: Skipped,
+    synonyms: Mapping[str, Sequence[str]],
 ) -> Language:
     words: Counter[str] = Counter()
     labels = {split: np.zeros(len(names), dtype=np.int64) for split in SPLITS}
@@ -264,16 +268,19 @@ def _count(
                 words.update({w: n for w, n in zip(local, counts.tolist(), strict=True) if n})
     if known is not None:
         tested = [name for name, n in zip(names, labels["test"], strict=True) if n]
-        return Language(known.text, known.labels.extended(tested, label_texts))
+        return Language(known.text, known.labels.extended(tested, label_texts, synonyms))
     training = {n: int(c) for n, c in zip(names, labels["train"], strict=True) if c}
     others = [n for s in SPLITS[1:] for n, c in zip(names, labels[s], strict=True) if c]
     if text is None:
         if settings.label_words:
-            for word in {word for label in label_texts.values() for word in tokenize(label)}:
+            aliases = chain.from_iterable(synonyms.get(name, ()) for name in label_texts)
+            given = chain(label_texts.values(), label_texts, aliases)
+            for word in {word for terms in given for word in tokenize(terms)}:
                 words[word] = max(words[word], settings.min_count)
         text = settings.text(_vocabulary(words, settings.min_count, skipped))
     documents = sum(int((shard.splits == SPLITS.index("train")).sum()) for shard in raw)
-    return Language(text, LabelSet.from_counts(Counter(training), others, label_texts, documents))
+    label_set = LabelSet.from_counts(Counter(training), others, label_texts, documents, synonyms)
+    return Language(text, label_set)
 
 
 def _vocabulary(words: Counter[str], min_count: int, skipped: Skipped) -> list[str]:

@@ -1,13 +1,14 @@
-"""Medical Subject Headings: headings and scope notes in NLM's XML and ASCII formats."""
+"""Medical Subject Headings: names, scope notes and trees in NLM's XML and ASCII formats."""
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 import fsspec
 
+from gile_lightning.data.descriptions import Described, other_names
 from gile_lightning.data.lines import read_lines
 from gile_lightning.errors import InputError
 
@@ -15,11 +16,21 @@ PATTERNS = ("desc*.xml", "desc*.xml.gz", "d*.bin", "d*.bin.gz")
 
 
 class Heading(NamedTuple):
-    """A MeSH descriptor: its name and its scope note (empty where there is none)."""
+    """A MeSH descriptor.
+
+    Attributes:
+        where: the place in the file, for messages.
+        name: the heading.
+        note: its scope note; empty where there is none.
+        synonyms: its entry terms, without the name.
+        trees: its tree numbers, such as A01.923.047.
+    """
 
     where: str
     name: str
     note: str
+    synonyms: list[str]
+    trees: list[str]
 
 
 def find_descriptors(directory: Path, required: bool = True) -> list[Path]:
@@ -55,6 +66,19 @@ def read_headings(path: Path | str) -> Iterator[Heading]:
     raise InputError(f"{path}: MeSH descriptors end in .xml, .bin, .xml.gz or .bin.gz")
 
 
+def with_parents(headings: Iterable[Heading]) -> Iterator[Described]:
+    """Yield the headings as labels.
+
+    The parents of a heading have its tree numbers without their last part: A01.923 is the parent
+    of A01.923.047. All headings are read before the first is given.
+    """
+    headings = list(headings)
+    names = {tree: heading.name for heading in headings for tree in heading.trees}
+    for where, name, note, synonyms, trees in headings:
+        above = (names.get(tree.rpartition(".")[0], name) for tree in trees)
+        yield Described(where, name, note, tuple(synonyms), tuple(other_names(name, above)))
+
+
 def _read_xml(path: Path | str) -> Iterator[Heading]:
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file")
@@ -85,23 +109,42 @@ def _heading(record: Any, where: str) -> Heading:
         raise InputError(f"{where}: a DescriptorRecord without DescriptorName/String")
     concept = record.find("ConceptList/Concept")
     note = concept.findtext("ScopeNote") if concept is not None else None
-    return Heading(where, name.strip(), (note or "").strip())
+    name = name.strip()
+    return Heading(
+        where,
+        name,
+        (note or "").strip(),
+        other_names(name, _texts(record, "ConceptList/Concept/TermList/Term/String")),
+        other_names("", _texts(record, "TreeNumberList/TreeNumber")),
+    )
+
+
+def _texts(record: Any, path: str) -> list[str]:
+    return [element.text or "" for element in record.findall(path)]
 
 
 def _read_ascii(path: Path | str) -> Iterator[Heading]:
     name = note = where = ""
+    terms: list[str] = []
+    trees: list[str] = []
     records = 0
     for number, line in read_lines(path):
         if line.startswith("*NEWRECORD"):
             if records and name:
-                yield Heading(where, name, note)
+                yield Heading(where, name, note, other_names(name, terms), other_names("", trees))
             records += 1
             name, note, where = "", "", f"{path}:{number}"
+            terms, trees = [], []
         elif line.startswith("MH = "):
             name = line[5:].strip()
         elif line.startswith("MS = "):
             note = line[5:].strip()
+        elif line.startswith(("ENTRY = ", "PRINT ENTRY = ")):
+            # semantic types, dates and the like may follow the term
+            terms.append(line.partition(" = ")[2].partition("|")[0])
+        elif line.startswith("MN = "):
+            trees.append(line[5:])
     if not records:
         raise InputError(f"{path}: no *NEWRECORD line; is it NLM's ASCII format (d*.bin)?")
     if name:
-        yield Heading(where, name, note)
+        yield Heading(where, name, note, other_names(name, terms), other_names("", trees))

@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from gile_lightning.data.text import UNKNOWN, TextEncoder, unambiguous
 from gile_lightning.data.word_vectors import WordVectors, find_word_vectors, read_word_vectors
 from gile_lightning.errors import InputError, positive
 
-FORMAT = 4  # of the encoded shards; raised when the same input would be encoded differently
+FORMAT = 5  # of the encoded shards; raised when the same input would be encoded differently
 VECTORS = "vectors.npy"  # the word vectors that came with a corpus, beside its shards
 
 
@@ -49,8 +49,8 @@ class DocumentDataModule(TextDataModule):
         batch_size: documents per training step and process (paper: 64).
         eval_batch_size: documents scored at a time.
         min_count: training occurrences that a word of the vocabulary needs.
-        label_words: the words of all label texts belong to the vocabulary, however rare they are in
-            training documents; for what compares words one by one.
+        label_words: the words of all labels' texts, names and synonyms belong to the vocabulary,
+            however rare they are in training documents; for what compares words one by one.
         max_document_words: words kept per document (paper: 300).
         max_label_words: words kept per label description (paper: 50).
         max_sentences: sentences kept per document; null for all.
@@ -160,6 +160,10 @@ class DocumentDataModule(TextDataModule):
     def label_texts(self, skipped: Skipped) -> Mapping[str, str]:
         """Return the text of every label that can be used, by name."""
 
+    def synonyms(self) -> Mapping[str, Sequence[str]]:
+        """Return other names of labels, by their names; asked for after `label_texts`."""
+        return {}
+
     def total(self) -> int | None:
         """Return the number of raw documents where it is known before reading them."""
         return None
@@ -265,6 +269,7 @@ class DocumentDataModule(TextDataModule):
                 self.total(),
                 text,
                 self.num_proc,
+                self.synonyms(),
             )
             meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources()}
             if self.remote_cache is None:

@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,8 @@ class TextEncoder:
         known_words_only: the vocabulary is that of given word vectors: words are looked up there
             as they are, numbers too, and unknown ones are dropped (paper, DW) instead of becoming
             `UNKNOWN`.
+        further: words that are none of the vocabulary but have ids, those after `UNKNOWN`'s; see
+            `extended`.
     """
 
     vocabulary: Sequence[str]
@@ -96,7 +98,8 @@ class TextEncoder:
     max_sentence_words: int | None = None
     sentences: str | None = None
     known_words_only: bool = False
-    _ids: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+    further: tuple[str, ...] = ()
+    _ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         limits = {name: getattr(self, name) for name in _LIMITS}
@@ -110,10 +113,22 @@ class TextEncoder:
             )
         words = self.vocabulary[:-1] if self.known_words_only else self.vocabulary
         self._ids.update({word: i for i, word in enumerate(words)})
+        self._ids.update({word: i for i, word in enumerate(self.further, len(self.vocabulary))})
 
     def settings(self) -> dict[str, Any]:
-        """Return everything but the vocabulary, as plain values."""
-        return {f.name: getattr(self, f.name) for f in fields(self)[1:] if f.name != "_ids"}
+        """Return everything but the vocabulary and further words, as plain values."""
+        left_out = ("vocabulary", "further", "_ids")
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
+
+    def extended(self, words: Iterable[str]) -> "TextEncoder":
+        """Return this encoder with ids for further words, to tell these from each other.
+
+        They follow `UNKNOWN`'s, so ids that are cut off there (``ids.clamp(max=V - 1)``) are those
+        of this encoder, unless it leaves unknown words out. They are not saved with it.
+        """
+        known = {*self.vocabulary, *self.further}
+        new = tuple(word for word in dict.fromkeys(words) if word not in known)
+        return replace(self, further=self.further + new)
 
     def words(self, text: str | list[str]) -> list[str]:
         """Split a text into words; one that is split already stays so."""

@@ -78,6 +78,38 @@ def test_several_and_gzipped_files(bioasq, folder, write):
     assert found == {"3", "new0", "new1", "new2"}
 
 
+TREE = """\
+*NEWRECORD
+MH = Cells
+ENTRY = Cell
+MN = A11
+MS = Living units.
+
+*NEWRECORD
+MH = Blood Cells
+ENTRY = Blood Corpuscles
+MN = A11.118
+MS = Cells of blood.
+"""
+
+
+def test_entry_terms_and_parents(bioasq, write):
+    write(
+        "raw/allMeSH.json",
+        articles(*[{"meshMajor": ["Blood Cells"], "year": "2004"}] * 2, {}, {"year": "2005"}),
+    )
+    write("raw/d2014.bin", TREE)
+    labels = bioasq(label_synonyms=True, label_parents=1).languages["english"].labels
+    texts = {
+        "Blood Cells": "Cells of blood. Blood Corpuscles Cells Living units.",
+        "Cells": "Living units. Cell",
+    }
+    assert dict(zip(labels.names, labels.texts, strict=True)) == texts
+    assert labels.synonyms == [
+        ["Cell" if n == "Cells" else "Blood Corpuscles"] for n in labels.names
+    ]
+
+
 def test_formats_of_the_descriptors(bioasq, folder, write):
     ascii_labels = bioasq().languages
     (folder / "d2014.bin").unlink()
@@ -151,6 +183,13 @@ def test_builtin_corpus(builtin):
     assert sum(counts["documents"].values()) == 400
     assert counts["documents"]["validation"] == round(0.1 * (400 - counts["documents"]["test"]))
     assert min(counts["seen_labels"], counts["unseen_labels"]) > 50
+
+
+def test_builtin_headings_have_synonyms_and_parents(builtin):
+    labels = builtin.languages["english"].labels
+    assert sum(map(bool, labels.synonyms)) > len(labels) / 2
+    parents = [label for label in builtin.descriptions(None) if label.parents]
+    assert len(parents) > 100
 
 
 def test_builtin_corpus_is_written_once(builtin, tmp_path):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import datasets
 import pytest
 
@@ -393,8 +395,68 @@ def test_missing_label_file(corpus):
 
 
 def test_read_labels_alone(write):
-    path = write("l.jsonl", [{"name": "a", "description": " d "}, {"name": "b"}])
-    assert list(read_labels(path)) == [(f"{path}:1", "a", "d"), (f"{path}:2", "b", "")]
+    first = {"name": "a", "description": " d ", "synonyms": ["x", "a", "x"], "parents": ["b"]}
+    path = write("l.jsonl", [first, {"name": "b"}])
+    assert list(read_labels(path)) == [
+        (f"{path}:1", "a", "d", ("x",), ("b",)),
+        (f"{path}:2", "b", "", (), ()),
+    ]
+
+
+LETTERS = [
+    {"name": "x", "description": "letter x", "synonyms": ["ex", "ics"], "parents": ["y"]},
+    {"name": "y", "description": "letter y", "parents": ["z"]},
+    {"name": "z", "synonyms": ["zed"], "parents": ["x"]},
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "letter x"),
+        ({"label_synonyms": True}, "letter x ex ics"),
+        ({"label_parents": 1}, "letter x y letter y"),
+        ({"label_synonyms": True, "label_parents": 1}, "letter x ex ics y letter y"),
+        # z, which is no label for lack of a description, is a parent all the same
+        ({"label_parents": 7, "label_text": "name"}, "x y letter y z"),
+    ],
+)
+def test_synonyms_and_parents_follow_the_description(corpus, options, expected):
+    data = corpus(labels=LETTERS, **options)
+    assert data.label_texts(Skipped())["x"] == expected
+    assert data.synonyms() == {"x": ("ex", "ics"), "y": ()}
+
+
+@pytest.mark.parametrize("label_synonyms", [False, True])
+def test_label_set_has_the_synonyms_whether_in_the_texts_or_not(prepared, label_synonyms):
+    labels = prepared(labels=LETTERS, label_synonyms=label_synonyms).languages["english"].labels
+    assert dict(zip(labels.names, labels.synonyms, strict=True)) == {"x": ["ex", "ics"], "y": []}
+    assert labels.texts[labels.ids["x"]] == "letter x ex ics"[: None if label_synonyms else 8]
+
+
+def test_vocabulary_of_all_words_of_labels(prepared):
+    data = prepared(labels=LETTERS, label_words=True, min_count=11)
+    vocabulary = data.languages["english"].text.vocabulary
+    assert vocabulary == ["ex", "ics", "letter", "x", "y", "UNK"]
+
+
+def test_parent_that_is_no_label(corpus):
+    labels = [*LETTERS, {"name": "old", "description": "d", "parents": ["new"]}]
+    data = corpus(labels=labels, label_parents=1)
+    with pytest.raises(InputError, match=f"{data.labels}:4: the parent 'new' of the label 'old'"):
+        data.label_texts(Skipped())
+    corpus(labels=labels).label_texts(Skipped())  # without parents it does not matter
+
+
+def test_synonyms_must_be_a_list(corpus):
+    data = corpus(labels=[*LETTERS, {"name": "old", "synonyms": "aged"}])
+    with pytest.raises(InputError, match=f"{data.labels}:4: 'synonyms' is not a list of strings"):
+        data.prepare_data()
+
+
+def test_levels_of_parents_cannot_be_negative(corpus):
+    with pytest.raises(InputError, match="label_parents is -1"):
+        corpus(label_parents=-1)
 
 
 # ---------------------------------------------------------------- a trained model
@@ -417,6 +479,20 @@ def test_trained_model_is_scored_with_its_own_label_texts(corpus):
     assert labels.texts == ["its z", "its y", "its new", "about x", "about z"]
     assert data.meta["counts"]["documents"] == {"test": 10}
     assert texts(data, "test")[0] == ("10", "common UNK UNK", ["y", "new"])
+
+
+def test_trained_model_keeps_its_own_synonyms(corpus):
+    synonyms = {"y": ["of the file"], "z": ["zed"]}
+    rows = [{"name": n, "description": f"about {n}", "synonyms": s} for n, s in synonyms.items()]
+    known = replace(LANGUAGE.labels, synonyms=[["a"], ["of the model"], []])
+    data = corpus(labels=rows, label_synonyms=True)
+    data.use({"english": Language(LANGUAGE.text, known)})
+    data.prepare_data()
+    data.setup()
+    labels = data.languages["english"].labels
+    assert labels.names == ["zzz", "y", "new", "z"]
+    assert labels.texts == ["its z", "its y", "its new", "about z zed"]
+    assert labels.synonyms == [["a"], ["of the model"], [], ["zed"]]
 
 
 def test_trained_model_needs_no_label_file(corpus):

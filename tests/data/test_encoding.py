@@ -109,7 +109,7 @@ def test_vocabulary_is_of_the_training_documents(run):
     assert result.skipped["words rarer than min_count = 3"]["count"] == len(counts) - len(kept)
 
 
-def test_words_of_all_label_texts_if_wanted(run):
+def test_words_of_all_labels_if_wanted(run):
     documents = [
         Document("", str(i), [text], ["known"], split)
         for i, (text, split) in enumerate(
@@ -120,8 +120,30 @@ def test_words_of_all_label_texts_if_wanted(run):
     settings = EncodingSettings(min_count=2, label_words=True)
     result = run(documents, texts, settings=settings)
     # all as if they had come twice, so in alphabetical order
-    assert result.language.text.vocabulary == ["a", "cell", "rare", "word", "UNK"]
-    assert result.train[0]["words"] == [1, 1, 2]
+    assert result.language.text.vocabulary == [
+        "a",
+        "cell",
+        "known",
+        "nowhere",
+        "rare",
+        "word",
+        "UNK",
+    ]
+    assert result.train[0]["words"] == [1, 1, 4]
+
+
+def test_words_of_names_and_synonyms_if_wanted(tmp_path):
+    documents = [Document("", split, ["cell"], ["a name"], split) for split in SPLITS]
+    texts = {"a name": "cell", "other": "cell"}
+    synonyms = {"a name": ["alias 5", "cell"], "other": (), "no label": ["nothing"]}
+    settings = EncodingSettings(min_count=1, label_words=True)
+    encode(documents, texts, tmp_path, settings, Skipped(), synonyms=synonyms)
+    language = Language.load(tmp_path / "language.json")
+    assert sorted(language.text.vocabulary) == sorted(
+        ["cell", "a", "name", "other", "alias", "NUM", "UNK"]
+    )
+    assert language.labels.names == ["a name"]
+    assert language.labels.synonyms == [["alias 5", "cell"]]
 
 
 def test_word_frequent_only_in_test_or_validation_is_unknown(run):

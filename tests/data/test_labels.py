@@ -41,6 +41,37 @@ def test_state_from_before_documents_were_counted():
     assert LabelSet(**state) == labels
 
 
+SYNONYMS = {"a": ["alpha", "first"], "d": ("delta",), "x": ["none of these"]}
+
+
+def test_synonyms_stand_beside_the_names():
+    labels = LabelSet.from_counts(Counter(b=1, a=5), ["d"], TEXTS, synonyms=SYNONYMS)
+    assert labels.synonyms == [["alpha", "first"], [], ["delta"]]
+    more = labels.extended(["c", "a"], TEXTS, {"c": ["gamma"], "a": ["another"]})
+    assert more.names == ["a", "b", "d", "c"]
+    assert more.synonyms == [["alpha", "first"], [], ["delta"], ["gamma"]]
+    assert labels.extended(["c"], TEXTS).synonyms == [*labels.synonyms, []]
+    assert LabelSet(**labels.state()).synonyms == labels.synonyms
+    assert LabelSet(["a", "b"], ["", ""], [2, 1]).synonyms == [[], []]
+
+
+def test_sets_are_equal_though_one_lacks_synonyms():
+    labels = LabelSet.from_counts(Counter(a=1), ["b"], TEXTS, synonyms=SYNONYMS)
+    state = labels.state()
+    assert state.pop("synonyms") == [["alpha", "first"], []]
+    assert LabelSet(**state) == labels  # a checkpoint from before there were synonyms
+    assert LabelSet(**state, synonyms=[["alpha", "first"], []]) == labels
+    assert LabelSet(**state, synonyms=[["alpha"], []]) != labels
+    assert LabelSet(**(state | {"texts": ["about a", "other"]})) != labels
+    assert labels != labels.names
+
+
+@pytest.mark.parametrize("synonyms", [[["x"]], [[], [], []]])
+def test_one_list_of_synonyms_for_each_name(synonyms):
+    with pytest.raises(InputError, match="one list of synonyms for each name"):
+        LabelSet(["a", "b"], ["", ""], [1, 1], synonyms=synonyms)
+
+
 @pytest.mark.parametrize(
     ("names", "texts", "frequencies"),
     [(["a", "a"], ["", ""], [1, 1]), (["a"], [], [1]), (["a"], [""], [1, 2])],

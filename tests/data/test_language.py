@@ -6,13 +6,15 @@ from gile_lightning.data.text import TextEncoder
 
 LANGUAGE = Language(
     TextEncoder(["ärzte", "'s", "\u200b", "細胞", "UNK"], max_document_words=7, max_label_words=3),
-    LabelSet(["Änderung", "b, c"], ["line\nbreak", '"quoted"'], [4, 0]),
+    LabelSet(["Änderung", "b, c"], ["line\nbreak", '"quoted"'], [4, 0], 9, [["Wandel"], []]),
 )
 
 
 def test_saved_and_loaded(tmp_path):
     LANGUAGE.save(tmp_path / "language.json")
-    assert Language.load(tmp_path / "language.json") == LANGUAGE
+    loaded = Language.load(tmp_path / "language.json")
+    assert loaded == LANGUAGE
+    assert loaded.labels.synonyms == [["Wandel"], []]
 
 
 def test_loaded_encodes_alike():

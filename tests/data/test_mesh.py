@@ -1,15 +1,23 @@
+import gzip
+import re
 import tracemalloc
 
 import pytest
 
-from gile_lightning.data.mesh import find_descriptors, read_headings
+from gile_lightning.data.descriptions import Described
+from gile_lightning.data.mesh import Heading, find_descriptors, read_headings, with_parents
 from gile_lightning.errors import InputError
 
 ASCII = """\
 *NEWRECORD
 RECTYPE = D
 MH = Calcimycin
+PRINT ENTRY = A-23187|T109|T195|LAB|NRW|NLM (1991)|900308|abbcdef
+ENTRY = Calcimycin
+ENTRY = Antibiotic A, 23187
 ENTRY = A-23187
+MN = D03.438.221.173
+MN = D03.438
 MS = An antibiotic from Streptomyces; MH = 5.
 UI = D000001
 
@@ -21,6 +29,7 @@ UI = D005260
 *NEWRECORD
 RECTYPE = D
 MH = Behçet Syndrome
+ENTRY = Triple-Symptom Complex & more|T047
 MS = Rare & chronic.
 UI = D001528
 """
@@ -37,13 +46,26 @@ XML = """\
  <AllowableQualifiersList><AllowableQualifier><QualifierReferredTo><QualifierName>
   <String>administration</String></QualifierName></QualifierReferredTo></AllowableQualifier>
  </AllowableQualifiersList>
+ <TreeNumberList>
+  <TreeNumber>D03.438.221.173</TreeNumber>
+  <TreeNumber>D03.438</TreeNumber>
+ </TreeNumberList>
  <ConceptList>
   <Concept PreferredConceptYN="Y">
    <ConceptName><String>Concept</String></ConceptName>
    <ScopeNote>An antibiotic from Streptomyces; MH = 5.
    </ScopeNote>
+   <TermList>
+    <Term ConceptPreferredTermYN="Y"><String>A-23187</String></Term>
+    <Term><String>Calcimycin</String></Term>
+   </TermList>
   </Concept>
-  <Concept PreferredConceptYN="N"><ScopeNote>Another note.</ScopeNote></Concept>
+  <Concept PreferredConceptYN="N"><ScopeNote>Another note.</ScopeNote>
+   <TermList>
+    <Term><String>Antibiotic A, 23187</String></Term>
+    <Term><String>A-23187</String></Term>
+   </TermList>
+  </Concept>
  </ConceptList>
 </DescriptorRecord>
 <DescriptorRecord DescriptorClass = "1">
@@ -55,14 +77,21 @@ XML = """\
 </DescriptorRecord>
 <DescriptorRecord DescriptorClass = "3">
  <DescriptorName><String>Behçet Syndrome</String></DescriptorName>
- <ConceptList><Concept><ScopeNote>Rare &amp; chronic.</ScopeNote></Concept></ConceptList>
+ <ConceptList><Concept><ScopeNote>Rare &amp; chronic.</ScopeNote>
+  <TermList><Term><String>Triple-Symptom Complex &amp; more</String></Term></TermList>
+ </Concept></ConceptList>
 </DescriptorRecord>
 </DescriptorRecordSet>
 """
 EXPECTED = [
-    ("Calcimycin", "An antibiotic from Streptomyces; MH = 5."),
-    ("Female", ""),
-    ("Behçet Syndrome", "Rare & chronic."),
+    (
+        "Calcimycin",
+        "An antibiotic from Streptomyces; MH = 5.",
+        ["A-23187", "Antibiotic A, 23187"],
+        ["D03.438.221.173", "D03.438"],
+    ),
+    ("Female", "", [], []),
+    ("Behçet Syndrome", "Rare & chronic.", ["Triple-Symptom Complex & more"], []),
 ]
 
 
@@ -75,14 +104,32 @@ def names_and_notes(path):
     [("d.bin", ASCII), ("d.bin.gz", ASCII), ("desc.xml", XML), ("desc.xml.gz", XML)],
 )
 def test_formats_give_the_same_headings(write, name, content):
-    assert names_and_notes(write(name, content)) == EXPECTED
+    assert [heading[1:] for heading in read_headings(write(name, content))] == EXPECTED
 
 
 def test_places(write):
     ascii_file, xml_file = write("d.bin", ASCII), write("desc.xml", XML)
-    assert [h.where for h in read_headings(ascii_file)] == [f"{ascii_file}:{n}" for n in (1, 8, 13)]
+    lines = [n for n, line in enumerate(ASCII.splitlines(), 1) if line == "*NEWRECORD"]
+    assert [h.where for h in read_headings(ascii_file)] == [f"{ascii_file}:{n}" for n in lines]
     assert [h.where for h in read_headings(xml_file)] == [
         f"{xml_file}: record {n}" for n in (1, 2, 3)
+    ]
+
+
+def test_parents_have_the_tree_numbers_without_their_last_part():
+    headings = [
+        Heading("f:1", "Pain", "Hurts.", ["Ache"], ["C23.888", "F02.830"]),
+        Heading("f:2", "Neck Pain", "", [], ["C23.888.592", "C10.597.617", "C23.888.600"]),
+        Heading("f:3", "Signs", "Seen.", [], ["C10.597", "C10.597.001"]),
+        Heading("f:4", "Top", "", [], []),
+        Heading("f:5", "Orphan", "", [], ["Z01.058", "V02"]),
+    ]
+    assert list(with_parents(headings)) == [
+        Described("f:1", "Pain", "Hurts.", ("Ache",), ()),
+        Described("f:2", "Neck Pain", "", (), ("Pain", "Signs")),
+        Described("f:3", "Signs", "Seen.", (), ()),  # it is no parent of its own
+        Described("f:4", "Top", "", (), ()),
+        Described("f:5", "Orphan", "", (), ()),
     ]
 
 
@@ -124,7 +171,7 @@ def test_malformed_xml_names_the_line(write, end):
 
 
 @pytest.mark.parametrize("name", ["desc.xml.gz", "d.bin.gz"])
-@pytest.mark.parametrize("damage", ["cut", "flip", "not gzip"])
+@pytest.mark.parametrize("damage", ["cut", "block", "checksum", "not gzip"])
 def test_damaged_gzip(write, name, damage):
     lines = "".join(
         f"<!-- {i * 7919} -->\n" if "xml" in name else f"ENTRY = {i * 7919}\n" for i in range(9_999)
@@ -133,8 +180,10 @@ def test_damaged_gzip(write, name, damage):
     data = bytearray(path.read_bytes())
     if damage == "cut":
         data = data[:-99]
-    elif damage == "flip":
-        data[len(data) // 2] ^= 0xFF
+    elif damage == "block":
+        data[10] |= 0b110  # behind the header: a block of the kind that does not exist
+    elif damage == "checksum":
+        data[-5] ^= 0xFF
     else:
         data = XML.encode()
     path.write_bytes(data)
@@ -179,9 +228,29 @@ def test_xml_is_streamed(write):
 
 def test_real_formats_agree(shared):
     folder = shared / "data/bioasq"
-    notes = dict(names_and_notes(*find_descriptors(folder)))
-    sample = names_and_notes(*find_descriptors(folder / "xml_sample"))
-    assert len(notes) == 27_148
-    assert sum(map(bool, notes.values())) == 26_143
+    headings = {h.name: h for h in read_headings(*find_descriptors(folder))}
+    sample = list(read_headings(*find_descriptors(folder / "xml_sample")))
+    assert len(headings) == 27_148
+    assert sum(bool(heading.note) for heading in headings.values()) == 26_143
     assert len(sample) == 4_000
-    assert sample == [(name, notes[name]) for name, _ in sample]
+    assert [h[1:] for h in sample] == [headings[h.name][1:] for h in sample]
+
+    # beside a plain search for the lines
+    with gzip.open(folder / "d2014.bin.gz", "rt", encoding="utf-8") as file:
+        records = file.read().split("*NEWRECORD\n")[1:]
+    for record, heading in zip(records, headings.values(), strict=True):
+        entries = re.findall(r"^ENTRY = (.+)$", record, re.MULTILINE)
+        terms = dict.fromkeys(entries)  # some are there twice
+        assert heading.synonyms == [term for term in terms if term != heading.name]
+        assert heading.trees == re.findall(r"^MN = (.+)$", record, re.MULTILINE)
+    assert sum(len(heading.synonyms) for heading in headings.values()) == 192_119
+    trees = [tree for heading in headings.values() for tree in heading.trees]
+    assert len(trees) == len(set(trees)) == 55_610
+
+    # the numbers of all parents are there
+    labels = {label.name: label for label in with_parents(headings.values())}
+    places = {tree: h.name for h in headings.values() for tree in h.trees}
+    for name, label in labels.items():
+        above = {places[tree[:-4]] for tree in headings[name].trees if "." in tree} - {name}
+        assert set(label.parents) == above
+    assert labels["Abdomen, Acute"].parents == ("Abdominal Pain",)

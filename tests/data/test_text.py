@@ -86,6 +86,29 @@ def test_encoder_of_no_text():
     assert words.shape == lengths.shape == (0,)
 
 
+def test_further_words_have_ids_behind_the_unknown_word():
+    encoder = TextEncoder(["a", "b", "UNK"], max_label_words=7)
+    more = encoder.extended(["c", "a", "d", "c", "UNK"])
+    words = ["a", "b", "c", "d", "e", "UNK"]
+    assert encoder.word_ids(words) == [0, 1, 2, 2, 2, 2]  # as it was
+    assert more.word_ids(words) == [0, 1, 3, 4, 2, 2]
+    assert np.minimum(more.word_ids(words), 2).tolist() == encoder.word_ids(words)
+    again = more.extended(iter(["d", "e"]))
+    assert again.word_ids(words) == [0, 1, 3, 4, 5, 2]
+    assert again.labels(["e of d"])[0].tolist() == [5, 2, 4]
+    assert more.vocabulary == encoder.vocabulary
+    assert more.settings() == encoder.settings()
+    assert "further" not in encoder.settings()
+    assert more != encoder
+    assert encoder.extended(["b"]) == encoder
+
+
+def test_further_words_are_known_words():
+    encoder = TextEncoder(["a", "UNK"], known_words_only=True).extended(["new", "10"])
+    assert encoder.words("A new thing: 10") == ["a", "new", "10"]
+    assert encoder.labels(["A new thing: 10"])[0].tolist() == [0, 2, 3]
+
+
 @pytest.mark.parametrize("vocabulary", [[], ["a"], ["UNK", "a"]])
 def test_vocabulary_must_end_with_the_unknown_word(vocabulary):
     with pytest.raises(InputError, match="must end with 'UNK'"):

@@ -1,0 +1,44 @@
+"""The contract of channels."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from torch import Tensor, nn
+
+from gile_lightning.data.labels import LabelSet
+from gile_lightning.data.ragged import Texts
+from gile_lightning.data.text import TextEncoder
+
+
+class LabelIndex(nn.Module, ABC):
+    """What a channel has worked out of a label set once, before any document is scored.
+
+    It moves with the model from device to device, but is no part of its state: it is made anew
+    from the label set that travels with a checkpoint.
+    """
+
+    @abstractmethod
+    def take(self, ids: Tensor) -> Any:
+        """Return what belongs to the labels ``ids`` [K], in their order."""
+
+
+class Channel(nn.Module, ABC):
+    """One more score of a document and a label, beside that of the joint space.
+
+    The logit of a pair is the sum of the output layer's and those of the channels, each of which
+    learns its own scale by the same loss. What a channel learns does not depend on the label set,
+    so labels that are not seen in training are scored as those that are.
+
+    Made from the vocabulary.
+    """
+
+    @abstractmethod
+    def index(self, text: TextEncoder, labels: LabelSet) -> LabelIndex:
+        """Work out what scoring needs to know of a label set."""
+
+    @abstractmethod
+    def forward(self, documents: Texts, labels: Any) -> Tensor:
+        """Score documents against what `LabelIndex.take` returned for K labels: [B, K]."""
+
+    def count_words(self, frequencies: Tensor, documents: int) -> None:
+        """Learn, before training, in how many of the training documents each word is [V]."""

@@ -1,0 +1,228 @@
+"""Names of labels that stand in a document."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from gile_lightning.channels.channel import Channel, LabelIndex
+from gile_lightning.channels.stems import stem_ids
+from gile_lightning.data.labels import LabelSet
+from gile_lightning.data.ragged import Texts, segment_ids
+from gile_lightning.data.text import TextEncoder
+from gile_lightning.encoders.encoder import document_words
+
+_FACTOR = 0x2545F4914F6CDD1D  # odd: a word moves all higher bits of a phrase's key
+_MIX = -0x61C8864680B583EB  # 2^64 over the golden ratio
+
+
+class Phrases(NamedTuple):
+    """The names and synonyms of a label set, and the labels that are asked for.
+
+    Shapes: ``keys`` [P] sorted; ``labels`` [P]; ``stems`` [V]; ``places`` [all labels] where a
+    label stands among those asked for, or -1. ``longest`` is the number of words of the longest
+    phrase, ``size`` that of the labels asked for.
+    """
+
+    keys: Tensor
+    labels: Tensor
+    stems: Tensor
+    places: Tensor
+    longest: int
+    size: int
+
+
+class PhraseIndex(LabelIndex):
+    """The names and synonyms of a label set."""
+
+    keys: Tensor
+    labels: Tensor
+    stems: Tensor
+
+    def __init__(self, keys: Tensor, labels: Tensor, stems: Tensor, longest: int, size: int):
+        super().__init__()
+        self.register_buffer("keys", keys, persistent=False)
+        self.register_buffer("labels", labels, persistent=False)
+        self.register_buffer("stems", stems, persistent=False)
+        self.longest = longest
+        self.size = size
+
+    def take(self, ids: Tensor) -> Phrases:
+        """Return all phrases, as a longer one hides a shorter one, and the labels asked for."""
+        places = ids.new_full((self.size,), -1)
+        places[ids] = torch.arange(len(ids), device=ids.device)
+        return Phrases(self.keys, self.labels, self.stems, places, self.longest, len(ids))
+
+
+class NameMention(Channel):
+    """What it tells that a label's name or synonym stands in the document, word by word.
+
+    For a pair of which a phrase occurs, the score is the sum of six features times weights that
+    are learned: 1; the log of how often; whether it occurs in the first sentence or piece (the
+    title); how many words the longest occurring phrase has beyond one; whether every occurrence
+    lies inside that of a longer phrase ("Abdomen" in "acute abdomen"); the log of one over the
+    share of the training documents in which the rarest word of it occurs. All others have 0. At
+    the start the first weight is 1 and the others are 0.
+
+    Args:
+        words: the vocabulary. Words of names that no training document has belong there
+            (``data.label_words``).
+        stemmer: the language, as the Snowball stemmers name it, whose endings are taken off
+            words before they are compared; null compares words as they are.
+        max_words: longer phrases are not looked for.
+    """
+
+    rarity: Tensor
+    stems: Tensor
+
+    def __init__(
+        self, words: Sequence[str], stemmer: str | None = None, max_words: int = 8
+    ) -> None:
+        super().__init__()
+        self.stemmer = stemmer
+        self.max_words = max_words
+        self.unknown = len(words) - 1
+        stems = stem_ids(words, stemmer)
+        self.register_buffer("stems", stems, persistent=False)
+        self.register_buffer("rarity", torch.zeros(int(stems.max()) + 1))
+        self.weight = nn.Parameter(torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+
+    def count_words(self, frequencies: Tensor, documents: int) -> None:
+        """Set how rare words are: log((1 + N) / (1 + n))."""
+        counts = torch.zeros_like(self.rarity).index_add_(
+            0, self.stems, frequencies.to(self.rarity)
+        )
+        self.rarity.copy_(((1 + documents) / (1 + counts.clamp(max=documents))).log())
+
+    def index(self, text: TextEncoder, labels: LabelSet) -> PhraseIndex:
+        """Look up the words of names and synonyms; a phrase with an unknown word is left out."""
+        stems = stem_ids(text.vocabulary, self.stemmer)
+        phrases: dict[tuple[tuple[int, ...], int], None] = {}
+        for i, name in enumerate(labels.names):
+            for phrase in (name, *labels.synonyms[i]):
+                ids = text.word_ids(text.words(phrase))
+                if 0 < len(ids) <= self.max_words and self.unknown not in ids:
+                    phrases[tuple(stems[ids].tolist()), i] = None
+        longest = max((len(phrase) for phrase, _ in phrases), default=0)
+        keys = torch.zeros(len(phrases), dtype=torch.long)
+        for n in range(1, longest + 1):
+            chosen = [j for j, (phrase, _) in enumerate(phrases) if len(phrase) == n]
+            of_length = [phrase for phrase, _ in phrases if len(phrase) == n]
+            values = torch.tensor(of_length, dtype=torch.long).reshape(len(of_length), n)
+            key = torch.zeros(len(of_length), dtype=torch.long)
+            for column in values.T:
+                key = _extend(key, column)
+            keys[chosen] = key
+        order = keys.argsort()
+        label_ids = torch.tensor([label for _, label in phrases], dtype=torch.long)
+        return PhraseIndex(keys[order], label_ids[order], stems, longest, len(labels))
+
+    def forward(self, documents: Texts, labels: Phrases) -> Tensor:
+        """Score documents against K labels: [B, K]."""
+        size = len(documents.document_lengths), labels.size
+        rows, columns, features = self.features(documents, labels)
+        scores = self.weight.new_zeros(size)
+        return scores.index_put((rows, columns), features @ self.weight)
+
+    def features(self, documents: Texts, labels: Phrases) -> tuple[Tensor, Tensor, Tensor]:
+        """Find the pairs of which a phrase occurs.
+
+        Returns:
+            Documents [M], places of labels [M] and features [M, 6].
+        """
+        starts, sizes, phrases = find_phrases(
+            labels.stems[documents.words.long()], documents.sentence_lengths, labels
+        )
+        inside = _inside_longer(starts, sizes, len(documents.words))
+        columns = labels.places[labels.labels[phrases]]
+        kept = columns >= 0
+        starts, sizes, inside, columns = (x[kept] for x in (starts, sizes, inside, columns))
+        lengths = document_words(documents.sentence_lengths, documents.document_lengths)
+        rows = segment_ids(lengths)[starts]
+        sentences = segment_ids(documents.sentence_lengths)[starts]
+        firsts = documents.document_lengths.cumsum(0) - documents.document_lengths
+        in_first = sentences == firsts[rows]
+        rarity = self._rarity(documents, labels, starts, sizes)
+        pairs, places, counts = torch.unique(
+            rows * labels.size + columns, return_inverse=True, return_counts=True
+        )
+
+        def most(values: Tensor) -> Tensor:
+            least = torch.full_like(pairs, -1, dtype=self.weight.dtype)
+            return least.scatter_reduce(0, places, values.to(least), "amax")
+
+        features = [
+            torch.ones_like(pairs, dtype=self.weight.dtype),
+            counts.to(self.weight.dtype).log(),
+            most(in_first),
+            most(sizes) - 1,
+            1 - most(~inside),
+            most(rarity),
+        ]
+        return pairs // max(1, labels.size), pairs % max(1, labels.size), torch.stack(features, 1)
+
+    def _rarity(self, documents: Texts, labels: Phrases, starts: Tensor, sizes: Tensor) -> Tensor:
+        """Return how rare the rarest word is of the phrases at these places [H]."""
+        words = labels.stems[documents.words.long()]
+        known = self.rarity
+        if int(labels.stems.max()) >= len(known):  # words new to the vocabulary
+            more = known.max().expand(int(labels.stems.max()) + 1 - len(known))
+            known = torch.cat([known, more])
+        of_words = known[words]
+        rarest = torch.zeros_like(starts, dtype=known.dtype)
+        for n in range(labels.longest):
+            place = (starts + n).clamp(max=max(0, len(words) - 1))
+            rarest = torch.where(n < sizes, torch.maximum(rarest, of_words[place]), rarest)
+        return rarest
+
+
+def _extend(keys: Tensor, words: Tensor) -> Tensor:
+    """Return the keys of phrases that go on with these words; numbers wrap around."""
+    keys = (keys ^ (words + 1) * _MIX) * _FACTOR
+    return keys ^ (keys >> 29)
+
+
+def find_phrases(
+    words: Tensor, sentence_lengths: Tensor, phrases: Phrases
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Find all occurrences of phrases within sentences.
+
+    Args:
+        words: stems [N].
+        sentence_lengths: of the sentences [S], in words.
+        phrases: what to look for.
+
+    Returns:
+        Of H occurrences the place of the first word, the number of words, and the phrase's place
+        in ``phrases.keys``; shorter ones first. A phrase of several labels occurs for each.
+    """
+    ends = sentence_lengths.cumsum(0)[segment_ids(sentence_lengths)]
+    starts = torch.arange(len(words), device=words.device)
+    keys = torch.zeros_like(starts)
+    found = []
+    for n in range(1, phrases.longest + 1):
+        within = starts + n <= ends[starts]
+        starts, keys = starts[within], keys[within]
+        keys = _extend(keys, words[starts + n - 1])
+        first = torch.searchsorted(phrases.keys, keys)
+        times = torch.searchsorted(phrases.keys, keys, right=True) - first
+        hits = torch.repeat_interleave(torch.arange(len(starts), device=words.device), times)
+        nth = torch.arange(len(hits), device=words.device)
+        nth -= (times.cumsum(0) - times)[hits]
+        found.append((starts[hits], torch.full_like(hits, n), first[hits] + nth))
+    if not found:
+        nothing = starts[:0]
+        return nothing, nothing, nothing
+    places, sizes, which = (torch.cat(parts) for parts in zip(*found, strict=True))
+    return places, sizes, which
+
+
+def _inside_longer(starts: Tensor, sizes: Tensor, words: int) -> Tensor:
+    """Whether each of H occurrences lies inside a longer one."""
+    reach = starts.new_zeros(words + 1)
+    reach.scatter_reduce_(0, starts, starts + sizes, "amax")
+    before = reach.cummax(0).values.roll(1)  # how far occurrences that begin earlier reach
+    before[0] = 0
+    ends = starts + sizes
+    return (before[starts] >= ends) | (reach[starts] > ends)

@@ -1,0 +1,82 @@
+"""What a model remembers of single labels."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from gile_lightning.errors import InputError
+
+NOT_SEEN = -1  # the id of a label of which nothing is remembered
+
+
+class LabelMemory(nn.Module):
+    """A residual for every label seen in training, on top of what its texts tell.
+
+    For a document vector h, of d_h numbers with a mean square of about 1, and the scores s_c of
+    the channels, the logit of label j gets
+
+        r_j · h / sqrt(d_h) + b_j + Σ_c w_jc s_c
+
+    with r_j, b_j and w_j learned for each label by itself. They start at zero, but b_j at the log
+    of the number of training documents that have the label. Other labels get nothing added.
+
+    A model with such a memory soon neglects the texts of labels, by which alone other labels are
+    scored. So each training step hides the memory of a share of the labels, drawn anew: they are
+    scored in that step as if they had never been seen.
+
+    This is the only part whose size depends on the label set; a model works without it.
+
+    Args:
+        document_dim: size d_h of the document vectors.
+        frequencies: training documents of every seen label.
+        channels: the number of channels.
+        hidden: the share of labels whose memory is hidden in a training step.
+    """
+
+    def __init__(
+        self,
+        document_dim: int,
+        frequencies: Sequence[int],
+        channels: int = 0,
+        hidden: float = 0.5,
+    ) -> None:
+        super().__init__()
+        if not 0 <= hidden < 1:
+            raise InputError(f"hidden is {hidden:g}: a share of the labels, from 0 to below 1")
+        self.hidden = hidden
+        self.document_dim = document_dim
+        labels = len(frequencies)
+        self.vectors = nn.Parameter(torch.zeros(labels, document_dim))
+        self.channel_weights = nn.Parameter(torch.zeros(labels, channels))
+        counts = torch.tensor(frequencies, dtype=torch.get_default_dtype())
+        self.biases = nn.Parameter(counts.clamp(min=1).log())
+
+    def __len__(self) -> int:
+        return len(self.biases)
+
+    def hide(self, ids: Tensor, generator: torch.Generator) -> Tensor:
+        """Return the ids [K] with `NOT_SEEN` in place of a random share of them."""
+        draws = torch.rand(len(ids), generator=generator, device=ids.device)
+        return ids.masked_fill(draws < self.hidden, NOT_SEEN)
+
+    def forward(self, documents: Tensor, scores: Sequence[Tensor], ids: Tensor) -> Tensor:
+        """Compute what is added to the logits.
+
+        Args:
+            documents: vectors [B, d_h].
+            scores: of every channel [B, K].
+            ids: of the labels [K], `NOT_SEEN` for those that have no memory.
+
+        Returns:
+            The residuals [B, K].
+        """
+        known = (ids != NOT_SEEN).to(documents.dtype)
+        rows = ids.clamp(min=0)
+        residuals = torch.addmm(
+            self.biases[rows], documents, self.vectors[rows].T, alpha=self.document_dim**-0.5
+        )
+        weights = self.channel_weights[rows]
+        for score, weight in zip(scores, weights.T, strict=True):
+            residuals = torch.addcmul(residuals, score, weight)
+        return residuals * known
