@@ -51,7 +51,8 @@ class Classifier(lightning.LightningModule, ABC):
 
     Attributes:
         single_process: whether training on several processes is refused.
-        observer: is shown a language's scores [B, K] and documents, in validation and test.
+        observer: is shown a language's scores [B, K], whose sigmoids are probabilities, and
+            documents, in validation and test.
 
     Args:
         threshold: of the probability, for precision, recall and F1; null for the paper's rule,
@@ -123,6 +124,10 @@ class Classifier(lightning.LightningModule, ABC):
     @abstractmethod
     def score(self, name: str, documents: Texts, projected: Any) -> Tensor:
         """Score documents against prepared labels: logits [B, K]."""
+
+    def log_odds(self, logits: Tensor) -> Tensor:
+        """Return numbers whose sigmoids are the labels' probabilities [B, K]: here the logits."""
+        return logits
 
     def layer(self, name: str) -> str:
         """Name, for messages, what decides which labels can be scored."""
@@ -274,12 +279,13 @@ class Classifier(lightning.LightningModule, ABC):
                 logits = self.score(name, part.texts, self._projected[name])
                 if logits.numel() and logits.amax().isnan():  # which the maximum propagates
                     raise DivergedError("the model's scores are not numbers")
+                log_odds = self.log_odds(logits)
                 if self.observer is not None:
-                    self.observer(name, logits, part)
+                    self.observer(name, log_odds, part)
                 size = max(1, RANKED // labels)
-                rows = torch.split(logits, size)
-                for scores, some in zip(rows, part.split(size), strict=True):
-                    self.evaluation(name).update(scores, some)
+                rows = torch.split(logits, size), part.split(size), torch.split(log_odds, size)
+                for some in zip(*rows, strict=True):
+                    self.evaluation(name).update(*some)
 
     def on_validation_epoch_end(self) -> None:
         """Log the scores of the labels seen in training, averaged over languages.

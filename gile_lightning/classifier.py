@@ -21,7 +21,7 @@ from gile_lightning.data.text import TextEncoder
 from gile_lightning.encoders import WAN, Encoder, Mean, WordEmbedding
 from gile_lightning.encoders.encoder import Sharing
 from gile_lightning.errors import InputError
-from gile_lightning.losses import binary_cross_entropy
+from gile_lightning.losses import Loss, binary_cross_entropy
 from gile_lightning.memory import NOT_SEEN, LabelMemory
 from gile_lightning.optimizers import clip_gradients, has_sparse, refusal
 from gile_lightning.outputs import GILE, OutputLayer
@@ -55,7 +55,8 @@ class TextClassifier(Classifier):
         memory: makes a memory of single labels from the size of the document vectors, the labels'
             training frequencies and the number of channels: `LabelMemory`; by default there is
             none.
-        loss: of logits, targets and weights, [B, K] each.
+        loss: of logits, targets and weights, [B, K] each; a `Loss` says what the probabilities are,
+            which otherwise are the sigmoids of logits.
         optimizer: makes the optimizer (paper: Adam).
         sharing: which parts of their encoders the languages have in common: none, the layers
             ("encoders"), the attention, or both. The joint space is always common to all, the
@@ -75,7 +76,7 @@ class TextClassifier(Classifier):
         sampler: LabelSampler = UniformLabels(),  # noqa: B008 (frozen)
         channels: list[Callable[[TextEncoder], Channel]] | None = None,
         memory: Callable[[int, list[int], int], LabelMemory] | None = None,
-        loss: Callable[[Tensor, Tensor, Tensor], Tensor] = binary_cross_entropy,
+        loss: Loss | Callable[[Tensor, Tensor, Tensor], Tensor] = binary_cross_entropy,
         optimizer: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = Adam,
         sharing: Sharing = "none",
         language_loss: Literal["mean", "sum"] = "mean",
@@ -287,16 +288,17 @@ class TextClassifier(Classifier):
         losses = []
         for name, documents in batch.items():
             scorer, texts = self.scorer(name), self.texts(name)
-            seen = self.languages[name].labels.seen
-            generator = self.generator(name, batch_idx)
-            sample = self.given["sampler"](
-                documents.label_ids, documents.label_counts, seen, generator
-            )
+            sampler, generator = self.given["sampler"], self.generator(name, batch_idx)
+            positives = documents.label_ids, documents.label_counts
+            sample = sampler(*positives, texts.frequencies, generator)
             labels = texts.select(sample.labels)
             if scorer.memory is not None:
                 hidden = scorer.memory.hide(labels.memory_ids, generator)
                 labels = labels._replace(memory_ids=hidden)
             logits = scorer(documents.texts, labels)
+            sample = sampler.refine(sample, logits.detach(), generator)
+            if sample.offsets is not None:
+                logits = logits - sample.offsets
             loss = self.given["loss"](logits, sample.targets, sample.weights)
             losses.append(loss * documents.share)
         together = torch.stack(losses)
@@ -315,6 +317,11 @@ class TextClassifier(Classifier):
     def scores_unseen(self, name: str) -> bool:
         """Whether the output layer scores labels by their texts."""
         return self.scorer(name).output.scores_unseen
+
+    def log_odds(self, logits: Tensor) -> Tensor:
+        """Return numbers whose sigmoids are the labels' probabilities [B, K], as the loss says."""
+        loss = self.given["loss"]
+        return loss.log_odds(logits) if isinstance(loss, Loss) else logits
 
     def layer(self, name: str) -> str:
         """Name the output layer."""
@@ -340,7 +347,8 @@ class TextClassifier(Classifier):
         channels: Iterable[Any] = scorer.channels
         indexes = [channel.index(text, labels, partial(self._read, text)) for channel in channels]
         texts = self._read(text, labels.texts, scorer.label_encoder.reads)
-        return LabelTexts(texts, ids, indexes).to(self.device)
+        seen = labels.frequencies[: labels.seen]
+        return LabelTexts(texts, ids, indexes, seen).to(self.device)
 
     def _read(self, text: TextEncoder, texts: list[str], reads: AbstractSet[str]) -> Texts:
         """Encode label texts as what an encoder reads: words, and perhaps subwords or vectors."""

@@ -220,8 +220,8 @@ class Predictor:
             logits = self._score(documents)
             count = min(top_k or logits.shape[1], logits.shape[1])
             # of logits: probabilities near 1 are equal
-            best, ids = logits.topk(count, sorted=True)
-            scores = best.sigmoid()
+            ids = logits.topk(count, sorted=True).indices
+            scores = self.classifier.log_odds(logits).gather(1, ids).sigmoid()
             kept = scores.double() > limit
             kept &= documents.document_lengths.gt(0).unsqueeze(1)
             counts = kept.sum(1).tolist()

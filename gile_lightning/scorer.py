@@ -223,11 +223,13 @@ class LabelTexts(nn.Module):
         texts: of K labels.
         memory_ids: their ids in the model's memory of labels [K]; by default none has one.
         indexes: what each channel has worked out of them.
+        frequencies: training documents per label, of those seen in training.
     """
 
     words: Tensor
     lengths: Tensor
     starts: Tensor
+    frequencies: Tensor
     memory_ids: Tensor
     subwords: Tensor | None
     subword_counts: Tensor | None
@@ -239,6 +241,7 @@ class LabelTexts(nn.Module):
         texts: Texts,
         memory_ids: Tensor | None = None,
         indexes: Sequence[LabelIndex] = (),
+        frequencies: Sequence[int] = (),
     ) -> None:
         super().__init__()
         counts = texts.subword_counts
@@ -251,6 +254,8 @@ class LabelTexts(nn.Module):
         self.register_buffer("lengths", texts.sentence_lengths, persistent=False)
         starts = segment_starts(texts.sentence_lengths)
         self.register_buffer("starts", starts, persistent=False)
+        counts = torch.tensor(frequencies, dtype=torch.long)
+        self.register_buffer("frequencies", counts, persistent=False)
         if memory_ids is None:
             memory_ids = torch.full_like(texts.sentence_lengths, NOT_SEEN)
         self.register_buffer("memory_ids", memory_ids, persistent=False)

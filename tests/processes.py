@@ -128,6 +128,7 @@ class Record(lightning.Callback):
             self.seeds.append(args[-1].initial_seed())
             return sampler(*args)
 
+        recorded.refine = sampler.refine
         model.given["sampler"] = recorded
 
     def on_train_batch_end(self, trainer, model, outputs, batch, number) -> None:

@@ -1,5 +1,6 @@
 """The LightningModule, with one corpus and with two hand-made languages."""
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -20,8 +21,10 @@ from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.encoders import HAN, WAN, Dense, Mean, WordEmbedding
 from gile_lightning.errors import InputError
+from gile_lightning.losses import SoftmaxCrossEntropy
 from gile_lightning.optimizers import LazyAdam
 from gile_lightning.outputs import GILE, Linear
+from gile_lightning.predictor import Predictor
 from gile_lightning.sampling import AllLabels
 
 # batches that are there already need no workers
@@ -152,6 +155,69 @@ def test_loss_is_the_mean_over_languages():
         losses.append(float(F.binary_cross_entropy_with_logits(scores, targets)))
     assert losses[0] != pytest.approx(losses[1], rel=1e-3)
     assert logged["train/loss"] == pytest.approx(np.mean(losses), rel=1e-5)
+
+
+@dataclass(frozen=True)
+class Probe(AllLabels):
+    """All labels, with the logarithms of their frequencies as offsets; scores below 0 count."""
+
+    def __call__(self, label_ids, label_counts, frequencies, generator):
+        sample = super().__call__(label_ids, label_counts, frequencies, generator)
+        return sample._replace(offsets=frequencies.log())
+
+    def refine(self, sample, logits, generator):
+        assert not logits.requires_grad
+        torch.rand(1, generator=generator)
+        return sample._replace(weights=(logits < 0).float())
+
+
+def test_a_sampler_knows_frequencies_and_chooses_by_scores():
+    model, data = TextClassifier(**PARTS, sampler=Probe()), TwoLanguages()
+    logged = run(model, data, "fit")
+    losses, scored = [], 0
+    for name, batches in DOCUMENTS.items():
+        words, labels = batches[0]
+        frequencies = [n for n in LABELS[name].frequencies if n]
+        targets = torch.tensor(runs.positives(labels, list(range(len(frequencies))))).float()
+        scores = logits(model, name, words)[:, : len(frequencies)]
+        chosen = scores < 0
+        scored += int(chosen.sum())
+        pairs = F.binary_cross_entropy_with_logits(
+            scores - torch.tensor(frequencies).log(), targets, chosen.float(), reduction="none"
+        )
+        losses.append(float((pairs.sum(1) / chosen.sum(1).clamp(min=1)).mean()))
+    assert 0 < scored < 2 * (3 + 2)
+    assert logged["train/loss"] == pytest.approx(np.mean(losses), rel=1e-5)
+
+
+def test_softmax_in_training_metrics_and_prediction():
+    """Probabilities are the softmax over all labels; the ranking is that of the logits."""
+    parts = PARTS | {"sampler": AllLabels(), "threshold": 0.21}
+    plain, model = TextClassifier(**parts), TextClassifier(**parts, loss=SoftmaxCrossEntropy())
+    data = TwoLanguages({"english": languages()["english"]})
+    logged = run(model, data, "fit")
+    run(plain, data, "fit", "test")
+    run(model, data, "test")
+    words, labels = DOCUMENTS["english"][0]
+    targets = torch.tensor(runs.positives(labels, [0, 1, 2])).float()
+    expected = F.cross_entropy(
+        logits(model, "english", words)[:, :3], targets / targets.sum(1, keepdim=True)
+    )
+    assert logged["train/loss"] == pytest.approx(float(expected), rel=1e-5)
+    scores, targets = of_all_batches(model, "english")
+    probabilities = torch.from_numpy(scores).softmax(1)
+    predicted = probabilities > 0.21
+    assert 0 < predicted.sum() < predicted.numel()
+    micro = model.by_language["english"]["micro"]
+    assert micro["f1"] == pytest.approx(f1_score(targets, predicted, average="micro"))
+    assert micro["f1"] != plain.by_language["english"]["micro"]["f1"]
+    for key in ("ranking_loss", "average_precision", "one_error"):
+        assert model.results["all"][key] == pytest.approx(plain.results["all"][key])
+    texts = [" ".join(WORDS["english"][i] for i in ids) for ids in words]
+    names = LABELS["english"].names
+    for found, row in zip(Predictor(model).predict(texts), probabilities, strict=False):
+        by_name = {label["name"]: label["score"] for label in found}
+        assert [by_name[name] for name in names] == pytest.approx(row.tolist(), rel=1e-5)
 
 
 def test_validation_scores_are_those_of_the_seen_labels_averaged_over_languages():

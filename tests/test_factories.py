@@ -16,9 +16,15 @@ from gile_lightning.data.language import Language
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.encoders import WAN, Dense, Mean, SumPooling, WordEmbedding
 from gile_lightning.factories import describe, instantiate
-from gile_lightning.losses import binary_cross_entropy
+from gile_lightning.losses import SoftmaxCrossEntropy, binary_cross_entropy
 from gile_lightning.outputs import GILE, Linear
-from gile_lightning.sampling import AllLabels, SharedUniformLabels, UniformLabels
+from gile_lightning.sampling import (
+    AllLabels,
+    HardLabels,
+    PopularLabels,
+    SharedUniformLabels,
+    UniformLabels,
+)
 
 ENCODERS = "gile_lightning.encoders"
 WAN_5 = {
@@ -40,6 +46,11 @@ PARTS = {
         "optimizer": partial(torch.optim.SGD, lr=0.1, momentum=0.9),
         "without_positive": "released",
         "seed": 3,
+    },
+    "further": {
+        "output": partial(GILE, layers=2),
+        "sampler": HardLabels(PopularLabels(0.2, exponent=0.5), hard=3, random=2),
+        "loss": SoftmaxCrossEntropy(),
     },
     "linear": {"output": Linear, "encoder": Mean, "sampler": AllLabels()},
 }

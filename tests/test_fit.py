@@ -254,6 +254,13 @@ def test_arguments_of_the_process(monkeypatch, capsys):
         ("--model.sampler", "gile_lightning.sampling.SharedUniformLabels"),
         ("--model.norm", "torch.nn.Identity"),
         ("--model.output.joint_dim", "matched"),
+        ("--model.sampler", "gile_lightning.sampling.PopularLabels"),
+        (
+            *("--model.sampler", "gile_lightning.sampling.HardLabels"),
+            *("--model.sampler.pool", "gile_lightning.sampling.SharedUniformLabels"),
+            *("--model.sampler.pool.rate", "0.2"),
+        ),
+        ("--model.loss", "gile_lightning.losses.SoftmaxCrossEntropy", "--model.output.layers", "2"),
     ],
     ids=lambda options: options[1].split(".")[-1],
 )

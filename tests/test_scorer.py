@@ -146,8 +146,9 @@ def test_linear_gets_ids():
 
 
 def test_take_label_texts():
-    labels = LabelTexts(texts(LABELS))
+    labels = LabelTexts(texts(LABELS), frequencies=[7, 2])
     assert len(labels) == len(LABELS)
+    assert labels.frequencies.tolist() == [7, 2]
     taken = labels.take(torch.tensor([3, 2, 0, 3]))
     assert taken.words.tolist() == [4, 5, 5, 1, 2, 4, 5, 5]
     assert taken.sentence_lengths.tolist() == [3, 0, 2, 3]

@@ -34,7 +34,7 @@ class Evaluation(nn.Module):
     The sets are the seen, the unseen and all labels, and those of some numbers of training
     documents, which need ``labels.documents``. So does propensity-scored precision. The reference
     rankings have neither macro-F1 nor Nam et al.'s metrics, as their scores are on no scale.
-    Macro-F1 is left out in validation, where seen and unseen labels are ranked. The numbers are those
+    Macro-F1 is left out in validation, which ranks seen and unseen labels. The numbers are those
     of all training documents, also where a model is trained on a part of them.
 
     Args:
@@ -90,12 +90,21 @@ class Evaluation(nn.Module):
         )
         self.macro = any(key not in CANDIDATES[:3] for key in candidates)  # not in validation
 
-    def update(self, logits: Tensor, documents: RaggedBatch) -> None:
-        """Add a batch: logits [B, K] of all labels, or of those seen in training alone."""
+    def update(
+        self, logits: Tensor, documents: RaggedBatch, log_odds: Tensor | None = None
+    ) -> None:
+        """Add a batch of documents.
+
+        Args:
+            logits: [B, K] of all labels, or of those seen in training alone, to rank them by.
+            documents: B of them, with all their labels.
+            log_odds: [B, K] whose sigmoids are the probabilities; by default the logits.
+        """
         label_ids, label_counts = documents.label_ids, documents.label_counts
-        self.micro.update(logits, label_ids, label_counts)
+        log_odds = logits if log_odds is None else log_odds
+        self.micro.update(log_odds, label_ids, label_counts)
         if self.macro:
-            self.per_label.update(logits[:, : self.per_label.labels], label_ids, label_counts)
+            self.per_label.update(log_odds[:, : self.per_label.labels], label_ids, label_counts)
         for key in self.candidates:
             if key in self.columns:
                 start, stop = self.columns[key]

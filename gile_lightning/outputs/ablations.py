@@ -16,9 +16,10 @@ class GILEOnlyLabel(GILE):
         label_count: unused; labels are vectors.
         matched_dim: unused; d_j is given.
         activation: makes σ.
+        layers: of the projection.
     """
 
-    shared = ("label_projection",)
+    shared = ("label_projection", "label_layers")
 
     def __init__(
         self,
@@ -27,6 +28,7 @@ class GILEOnlyLabel(GILE):
         label_count: int,
         matched_dim: int | None = None,
         activation: Callable[[], nn.Module] = nn.ReLU,
+        layers: int = 1,
     ) -> None:
         super().__init__(
             document_dim,
@@ -34,8 +36,9 @@ class GILEOnlyLabel(GILE):
             label_count,
             joint_dim=document_dim,
             activation=activation,
+            layers=layers,
         )
-        del self.document_projection
+        del self.document_projection, self.document_layers
 
     def project_documents(self, documents: Tensor) -> Tensor:
         """Return the document vectors [B, d_h] as they are."""
@@ -51,9 +54,10 @@ class GILEOnlyInput(GILE):
         label_count: unused; labels are vectors.
         matched_dim: unused; d_j is given.
         activation: makes σ.
+        layers: of the projection.
     """
 
-    shared = ("document_projection",)
+    shared = ("document_projection", "document_layers")
 
     def __init__(
         self,
@@ -62,11 +66,17 @@ class GILEOnlyInput(GILE):
         label_count: int,
         matched_dim: int | None = None,
         activation: Callable[[], nn.Module] = nn.ReLU,
+        layers: int = 1,
     ) -> None:
         super().__init__(
-            document_dim, label_dim, label_count, joint_dim=label_dim, activation=activation
+            document_dim,
+            label_dim,
+            label_count,
+            joint_dim=label_dim,
+            activation=activation,
+            layers=layers,
         )
-        del self.label_projection
+        del self.label_projection, self.label_layers
 
     def project_labels(self, labels: Tensor) -> Tensor:
         """Return the label vectors [K, d] as they are."""

@@ -1,5 +1,6 @@
 """The generalized input-label embedding."""
 
+import math
 from collections.abc import Callable
 from typing import Literal
 
@@ -7,6 +8,7 @@ from torch import Tensor, nn
 
 from gile_lightning.errors import positive
 from gile_lightning.outputs.layer import OutputLayer
+from gile_lightning.outputs.residual import ResidualLayer
 
 
 def matched_dim(hidden_dim: int, label_dim: int, label_count: int) -> int:
@@ -19,6 +21,23 @@ def matched_dim(hidden_dim: int, label_dim: int, label_count: int) -> int:
         label_count: number of labels k, of all languages that share the space.
     """
     return max(1, hidden_dim * label_count // (hidden_dim + label_dim))
+
+
+def deep_dim(dim: int, inputs: int, layers: int) -> int:
+    """Return the size d_j at which projections of many layers have the parameters of single ones.
+
+    That is where 2 (layers - 1) d_j² + inputs * d_j = inputs * dim, biases and the like apart.
+
+    Args:
+        dim: size of the joint space of single layers.
+        inputs: d_h + d, sizes of document and label vectors.
+        layers: of each of the two projections.
+    """
+    squares = 2 * (layers - 1)
+    if not squares:
+        return dim
+    root = math.sqrt(inputs**2 + 4 * squares * inputs * dim)
+    return max(1, int((root - inputs) / (2 * squares)))
 
 
 _matched = matched_dim  # which an argument hides
@@ -34,17 +53,27 @@ class GILE(OutputLayer):
     The languages of a model share the joint space (U, b_u, V, b_v); each has a unit (w, b) of its
     own.
 
+    With more than one layer, e'_j and h' each go on through further ones with residual connections,
+    see `ResidualLayer`.
+
     Args:
         document_dim: size d_h of the document vectors.
         label_dim: size d of the label vectors.
         label_count: number of labels seen in training.
         matched_dim: what `matched_dim` returns for the whole model; by default for this layer.
         joint_dim: size d_j of the joint space (paper: 500 for BioASQ), or ``matched`` for
-            ``matched_dim``, as many parameters as a linear output layer (paper: DW).
+            ``matched_dim``, as many parameters as a linear output layer (paper: DW); it is smaller
+            with more layers.
         activation: makes σ.
+        layers: of each projection (paper: 1).
     """
 
-    shared: tuple[str, ...] = ("document_projection", "label_projection")
+    shared: tuple[str, ...] = (
+        "document_projection",
+        "document_layers",
+        "label_projection",
+        "label_layers",
+    )
 
     def __init__(
         self,
@@ -54,25 +83,33 @@ class GILE(OutputLayer):
         matched_dim: int | None = None,
         joint_dim: int | Literal["matched"] = 500,
         activation: Callable[[], nn.Module] = nn.ReLU,
+        layers: int = 1,
     ) -> None:
         super().__init__(document_dim, label_dim)
+        positive(layers=layers)
         matched = matched_dim or _matched(document_dim, label_dim, label_count)
+        matched = deep_dim(matched, document_dim + label_dim, layers)
         size = matched if joint_dim == "matched" else joint_dim
         positive(joint_dim=size)
         self.document_projection = nn.Linear(document_dim, size)
         self.label_projection = nn.Linear(label_dim, size)
         self.unit = nn.Linear(size, 1)
         self.activation = activation()
+        further = range(layers - 1)
+        self.document_layers = nn.Sequential(*(ResidualLayer(size, activation) for _ in further))
+        self.label_layers = nn.Sequential(*(ResidualLayer(size, activation) for _ in further))
 
     def project_labels(self, labels: Tensor) -> Tensor:
         """Project label vectors [K, d] to the joint space: e' [K, d_j]."""
-        projected: Tensor = self.activation(self.label_projection(labels))
-        return projected
+        projected = self.activation(self.label_projection(labels))
+        deeper: Tensor = self.label_layers(projected)
+        return deeper
 
     def project_documents(self, documents: Tensor) -> Tensor:
         """Project document vectors [B, d_h] to the joint space: h' [B, d_j]."""
-        projected: Tensor = self.activation(self.document_projection(documents))
-        return projected
+        projected = self.activation(self.document_projection(documents))
+        deeper: Tensor = self.document_layers(projected)
+        return deeper
 
     def score(self, documents: Tensor, projected: Tensor) -> Tensor:
         """Score document vectors [B, d_h] against projected labels [K, d_j]: logits [B, K]."""

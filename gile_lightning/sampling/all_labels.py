@@ -16,10 +16,10 @@ class AllLabels(LabelSampler):
         self,
         label_ids: Tensor,
         label_counts: Tensor,
-        label_count: int,
+        frequencies: Tensor,
         generator: torch.Generator,
     ) -> LabelSample:
         """Return all labels, each pair with weight 1."""
-        labels = torch.arange(label_count, device=label_ids.device)
-        targets = scatter_pairs(*positives(label_ids, label_counts), len(label_counts), label_count)
+        labels = torch.arange(len(frequencies), device=label_ids.device)
+        targets = scatter_pairs(*positives(label_ids, label_counts), len(label_counts), len(labels))
         return LabelSample(labels, targets, torch.ones_like(targets))

@@ -13,12 +13,14 @@ class LabelSample(NamedTuple):
     """The labels that one training step scores.
 
     Shapes: ``labels`` [K] distinct label ids; ``targets`` [B, K], 1 where the document has the
-    label; ``weights`` [B, K], how often the pair counts in the document's loss (0: not scored).
+    label; ``weights`` [B, K], how often the pair counts in the document's loss (0: not scored);
+    ``offsets`` [K], where there are any, are subtracted from the logits in training.
     """
 
     labels: Tensor
     targets: Tensor
     weights: Tensor
+    offsets: Tensor | None = None
 
 
 class LabelSampler(ABC):
@@ -29,7 +31,7 @@ class LabelSampler(ABC):
         self,
         label_ids: Tensor,
         label_counts: Tensor,
-        label_count: int,
+        frequencies: Tensor,
         generator: torch.Generator,
     ) -> LabelSample:
         """Draw a sample.
@@ -37,9 +39,25 @@ class LabelSampler(ABC):
         Args:
             label_ids: the documents' labels [P], flat.
             label_counts: labels per document [B].
-            label_count: number of labels seen in training; ids below it can be drawn.
+            frequencies: training documents, at least 1, of each label seen in training; the ids
+                below their number can be drawn.
             generator: source of randomness, on the device of ``label_ids``.
         """
+
+    def refine(
+        self, sample: LabelSample, logits: Tensor, generator: torch.Generator
+    ) -> LabelSample:
+        """Choose again among the pairs of a sample, now that they are scored.
+
+        Args:
+            sample: what the call returned.
+            logits: the current scores [B, K], without a gradient.
+            generator: the source of randomness of the call.
+
+        Returns:
+            The same labels and targets; by default the sample as it is.
+        """
+        return sample
 
 
 def scatter_pairs(rows: Tensor, columns: Tensor, documents: int, labels: int) -> Tensor:

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from gile_lightning.data.ragged import segment_starts
-from gile_lightning.errors import InputError, positive
+from gile_lightning.errors import positive
 from gile_lightning.sampling.sampler import LabelSample, LabelSampler, positives, scatter_pairs
+from gile_lightning.sampling.shared import SharedLabels, check_rate
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,12 @@ class UniformLabels(LabelSampler):
         self,
         label_ids: Tensor,
         label_counts: Tensor,
-        label_count: int,
+        frequencies: Tensor,
         generator: torch.Generator,
     ) -> LabelSample:
         """Draw negatives for every document; see `LabelSampler`."""
         device = label_ids.device
-        documents = len(label_counts)
+        documents, label_count = len(label_counts), len(frequencies)
         rows, columns = positives(label_ids, label_counts)
         count = self.negatives or round(float(self.rate or 0) * label_count) or 1
         free = label_count - label_counts
@@ -72,35 +73,24 @@ def _labels_before(
 
 
 @dataclass(frozen=True)
-class SharedUniformLabels(LabelSampler):
+class SharedUniformLabels(SharedLabels):
     """The labels of all documents in the batch and one uniform draw, shared by all of them.
 
-    Every document is scored against every label of the step. Scores more pairs than a draw per
-    document at the same cost, since projecting a label is dearer than scoring it.
+    Scores more pairs than a draw per document at the same cost, since projecting a label is dearer
+    than scoring it.
 
     Args:
         rate: number of labels drawn, without replacement, as a share of those seen, in (0, 1].
+        correction: for the draw, see `SharedLabels`; π_k is the rate.
     """
 
-    rate: float = 0.1
-
-    def __post_init__(self) -> None:
-        check_rate(self.rate)
-
-    def __call__(
-        self,
-        label_ids: Tensor,
-        label_counts: Tensor,
-        label_count: int,
-        generator: torch.Generator,
-    ) -> LabelSample:
-        """Draw labels for the batch; see `LabelSampler`."""
-        rows, columns = positives(label_ids, label_counts)
-        count = max(1, round(self.rate * label_count))
-        drawn = _distinct(count, label_count, generator)
-        labels, position = torch.unique(torch.cat([columns, drawn]), return_inverse=True)
-        targets = scatter_pairs(rows, position[: len(rows)], len(label_counts), len(labels))
-        return LabelSample(labels, targets, torch.ones_like(targets))
+    def draw(
+        self, count: int, frequencies: Tensor, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """Draw labels uniformly; see `SharedLabels`."""
+        total = len(frequencies)
+        probability = torch.tensor(count / total, device=generator.device)
+        return _distinct(count, total, generator), probability.expand(total)
 
 
 def _distinct(count: int, total: int, generator: torch.Generator) -> Tensor:
@@ -121,9 +111,3 @@ def _distinct(count: int, total: int, generator: torch.Generator) -> Tensor:
             first = torch.full_like(ids, len(drawn)).scatter_reduce_(0, inverse, place, "amin")
             chosen: Tensor = ids[first.topk(count, largest=False).indices]
             return chosen
-
-
-def check_rate(rate: float | None) -> None:
-    """Raise `InputError` unless the sampling rate is in (0, 1]."""
-    if rate is None or not 0 < rate <= 1:
-        raise InputError(f"rate is {rate}: a label sampling rate is above 0 and at most 1")

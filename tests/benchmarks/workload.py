@@ -70,7 +70,7 @@ class Workload:
             LabelSet(names, ["1"] * self.labels, counts),
         )
         model.build({NAME: language})
-        model.label_texts[NAME] = LabelTexts(self.label_texts)
+        model.label_texts[NAME] = LabelTexts(self.label_texts, frequencies=counts)
         model.log = lambda *args, **kwargs: None  # type: ignore[method-assign]
         return model
 

@@ -238,6 +238,23 @@ def test_sets_by_frequency_and_metrics_over_labels(sizes):
         same(found[key], over_labels(logits, target, 0.4, start, stop))
 
 
+def test_probabilities_of_another_link():
+    """The ranking is that of the logits, what is predicted that of the log-odds."""
+    logits, target = many()
+    log_odds = logits.log_softmax(1).double()
+    log_odds = (log_odds - torch.log1p(-log_odds.exp())).float()
+    with_odds, by_logits, by_odds = (Evaluation(LARGE, True, threshold=0.05) for _ in range(3))
+    with_odds.update(logits, as_batch(target), log_odds)
+    by_logits.update(logits, as_batch(target))
+    by_odds.update(log_odds, as_batch(target))
+    f1 = f1_score(target, logits.softmax(1) > 0.05, average="micro")
+    assert float(with_odds.micro.compute().at(0.05)["f1"]) == pytest.approx(f1)
+    for key, found in with_odds.compute().items():
+        if "macro_f1" in found:
+            assert found.pop("macro_f1") == by_odds.compute()[key]["macro_f1"]
+        same(found, {name: by_logits.compute()[key][name] for name in found})
+
+
 def test_macro_f1_has_the_threshold_of_ones_own():
     logits, target = many()
     found = fed(logits, target, 40, threshold=0.15).compute()

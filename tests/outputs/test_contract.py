@@ -19,8 +19,11 @@ DOCUMENT_DIM, LABEL_DIM, LABEL_COUNT = 3, 4, 6
 OUTPUTS = {
     "GILE": (partial(GILE, joint_dim=5), True),
     "GILE, matched, tanh": (partial(GILE, joint_dim="matched", activation=nn.Tanh), True),
+    "GILE, three layers": (partial(GILE, joint_dim=5, layers=3), True),
     "GILE, only label": (GILEOnlyLabel, True),
+    "GILE, only label, two layers": (partial(GILEOnlyLabel, layers=2, activation=nn.Tanh), True),
     "GILE, only input": (GILEOnlyInput, True),
+    "GILE, only input, two layers": (partial(GILEOnlyInput, layers=2, activation=nn.Tanh), True),
     "Bilinear": (Bilinear, True),
     "JointBilinear": (partial(JointBilinear, joint_dim=5), True),
     "Linear": (Linear, False),

@@ -14,6 +14,11 @@ def batch(documents):
     return ids, torch.tensor([len(document) for document in documents])
 
 
+def equal(labels):
+    """The frequencies of so many labels, which uniform draws do not look at."""
+    return torch.ones(labels, dtype=torch.long)
+
+
 def generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
@@ -41,25 +46,25 @@ def assert_uniform(counts):
 )
 def test_number_of_negatives(sampler, label_count, draws):
     documents = [[1, 0], [], [5, 2, 9, 3], [8]]
-    sample = sampler(*batch(documents), label_count, generator())
+    sample = sampler(*batch(documents), equal(label_count), generator())
     negatives = sample.weights * (1 - sample.targets)
     assert negatives.sum(1).tolist() == [draws] * len(documents)
 
 
 def test_document_with_every_label_has_no_negative():
-    sample = UniformLabels(negatives=5)(*batch([[0, 1, 2], [2]]), 3, generator())
+    sample = UniformLabels(negatives=5)(*batch([[0, 1, 2], [2]]), equal(3), generator())
     assert sample.weights[0].tolist() == [1, 1, 1]
     assert sample.weights[1].sum() == 6
 
 
 def test_last_free_label_is_found():
-    sample = UniformLabels(negatives=5)(*batch([[0, 1, 3], [4, 3, 2, 1]]), 5, generator())
+    sample = UniformLabels(negatives=5)(*batch([[0, 1, 3], [4, 3, 2, 1]]), equal(5), generator())
     assert sample.weights[1].tolist() == [5, 1, 1, 1, 1]
 
 
 def test_negatives_are_uniform_over_the_missing_labels():
     documents = [[9, 1, 4, 5], [], [0], [11, 10]]
-    sample = UniformLabels(negatives=60_000)(*batch(documents), 12, generator())
+    sample = UniformLabels(negatives=60_000)(*batch(documents), equal(12), generator())
     assert sample.labels.tolist() == list(range(12))
     for document, weights in zip(documents, sample.weights, strict=True):
         assert_uniform(weights[[label for label in range(12) if label not in document]])
@@ -71,7 +76,7 @@ def test_ends_of_the_unit_interval(monkeypatch, label_count, value, position):
     """The smallest and the largest number that torch.rand can return give a missing label."""
     monkeypatch.setattr(torch, "rand", lambda *shape, **_: torch.full(shape, value))
     documents = [[0, label_count - 1], [], [3]]
-    sample = UniformLabels(negatives=1)(*batch(documents), label_count, generator())
+    sample = UniformLabels(negatives=1)(*batch(documents), equal(label_count), generator())
     for document, row in zip(documents, sample.weights * (1 - sample.targets), strict=True):
         missing = sorted(set(range(label_count)) - set(document))
         assert sample.labels[row > 0].tolist() == [missing[position]]
@@ -108,7 +113,7 @@ def test_negatives_must_be_positive(negatives):
     ("rate", "label_count", "drawn"), [(0.1, 100, 10), (0.1, 2, 1), (0.26, 10, 3), (1, 10, 10)]
 )
 def test_shared_draw_has_no_label_twice(rate, label_count, drawn):
-    sample = SharedUniformLabels(rate)(*batch([[], []]), label_count, generator())
+    sample = SharedUniformLabels(rate)(*batch([[], []]), equal(label_count), generator())
     assert len(sample.labels) == drawn
     assert sample.weights.tolist() == [[1] * drawn] * 2
 
@@ -116,7 +121,7 @@ def test_shared_draw_has_no_label_twice(rate, label_count, drawn):
 def test_shared_draw_adds_to_the_labels_of_the_batch():
     sizes = set()
     for seed in range(50):
-        sample = SharedUniformLabels(0.05)(*batch([[3, 90], [7]]), 100, generator(seed))
+        sample = SharedUniformLabels(0.05)(*batch([[3, 90], [7]]), equal(100), generator(seed))
         assert {3, 90, 7} <= set(sample.labels.tolist())
         assert sample.weights.eq(1).all()
         sizes.add(len(sample.labels))
@@ -127,7 +132,7 @@ def test_shared_draw_adds_to_the_labels_of_the_batch():
 def test_shared_draw_is_uniform():
     counts = torch.zeros(10)
     for seed in range(1_000):
-        counts[SharedUniformLabels(0.3)(*batch([[4], []]), 10, generator(seed)).labels] += 1
+        counts[SharedUniformLabels(0.3)(*batch([[4], []]), equal(10), generator(seed)).labels] += 1
     assert counts[4] == 1_000
     assert_uniform(counts[[label for label in range(10) if label != 4]])
 
