@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from gile_lightning.base import LOSS, NEW, STATE, Classifier, nothing
+from gile_lightning.console import say
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
@@ -98,9 +98,8 @@ class TextClassifier(Classifier):
             languages = dict.fromkeys(names, nothing())
             scorers = build_scorers(self.given, languages, self.given["sharing"])
         scorer = next(iter(scorers.values()))
-        vectors = getattr(scorer.embedding, "vectors", None)
-        if vectors is not None and not Path(vectors).is_file():
-            raise InputError(f"{vectors}: no such file (model.embedding.vectors)")
+        if isinstance(scorer.embedding, WordEmbedding):
+            scorer.embedding.check_file()
         self._optimizer([nn.Parameter(torch.zeros(1))])
         if scorer.sparse and (reason := refusal(self.given["optimizer"])):
             raise InputError(
@@ -140,15 +139,28 @@ class TextClassifier(Classifier):
         elif not resumed:
             for name in data.languages:
                 self._take_vectors(name, data)
+                self.scorer(name).fit_idf(data.training_documents(name))
 
     def _take_vectors(self, name: str, data: TextDataModule) -> bool:
-        """Begin with the word vectors that the corpus brings, or those of the embedding's file."""
+        """Begin with word vectors that the corpus brings, those of a file or learned ones.
+
+        Every process reads or learns them itself, and finds the same.
+        """
         vectors = data.vectors(name)
         embedding: WordEmbedding = self.scorer(name).embedding  # type: ignore[assignment]
         if vectors is not None:
             embedding.set_vectors(vectors, f"the corpus' word vectors ({name})")
         else:
-            embedding.load_vectors(self.languages[name].text.vocabulary)
+            words = self.languages[name].text.vocabulary
+            embedding.load_vectors(words)
+            documents = (batch.texts for batch in data.training_documents(name))
+            embedding.learn_vectors(documents, self.texts(name).all())
+            if embedding.found is not None:
+                of = embedding.vectors or type(embedding.start).__name__
+                say(
+                    f"word vectors ({name}) of {of}: {embedding.found:,} of {len(words):,} words; "
+                    "the others start at random"
+                )
         return vectors is not None
 
     def _take_weights(self, checkpoint: dict[str, Any], data: TextDataModule) -> None:

@@ -179,7 +179,7 @@ class Predictor:
             if not isinstance(text, str | list | tuple):
                 raise InputError(f"a text is a string or a list of strings, not {text!r:.60}")
         documents = Texts.from_flat(*self.language.text.documents(texts))
-        return Texts(*(part.to(self.device) for part in documents))
+        return Texts(*(part.to(self.device) for part in documents[:3]))
 
     def _score(self, documents: Texts) -> Tensor:
         return self.classifier.score(self.name, documents, self._projected)

@@ -1,14 +1,16 @@
 """A model without its training: documents and label texts in, logits out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from gile_lightning.data.frequencies import document_frequencies
 from gile_lightning.data.language import Language
-from gile_lightning.data.ragged import Texts, distinct, segment_starts, take_segments
+from gile_lightning.data.ragged import RaggedBatch, Texts, distinct, segment_starts, take_segments
 from gile_lightning.encoders.encoder import Encoder, Sharing
+from gile_lightning.encoders.idf import Idf
 from gile_lightning.outputs import OutputLayer, matched_dim
 from gile_lightning.projected import SLAB, ProjectedLabels
 
@@ -99,7 +101,15 @@ class Scorer(nn.Module):
         known, rows = distinct(words, len(self.word_vectors))
         places = torch.split(rows, [len(part.words) for part in texts])
         table: Tensor = self.embedding(known)
-        return table, [part._replace(words=p) for part, p in zip(texts, places, strict=True)]
+        pairs = zip(texts, places, strict=True)
+        return table, [part._replace(words=p, ids=part.words) for part, p in pairs]
+
+    def fit_idf(self, documents: Iterable[RaggedBatch]) -> None:
+        """Count, if a part weights words by it, how many of the training documents have each."""
+        if parts := idf_of(self):
+            counts = document_frequencies(documents, len(self.word_vectors))
+            for part in parts:
+                part.fit(*counts)
 
 
 def build_scorers(
@@ -134,10 +144,17 @@ def build_scorers(
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
+        for part in idf_of(scorer):
+            part.build(len(language.text.vocabulary))
         for first in list(scorers.values())[:1]:
             scorer.share(first, sharing)
         scorers[name] = scorer
     return scorers
+
+
+def idf_of(scorer: Scorer) -> list[Idf]:
+    """List the parts of a scorer that weight words by document frequency."""
+    return [module for module in scorer.modules() if isinstance(module, Idf)]
 
 
 class LabelTexts(nn.Module):
@@ -159,6 +176,10 @@ class LabelTexts(nn.Module):
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+    def all(self) -> Texts:
+        """Return the texts of all labels."""
+        return Texts(self.words, self.lengths, torch.ones_like(self.lengths))
 
     def take(self, ids: Tensor) -> Texts:
         """Return the texts of the labels ``ids`` [K]."""
