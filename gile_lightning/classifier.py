@@ -10,10 +10,11 @@ from torch import Tensor, nn
 from gile_lightning.base import LOSS, NEW, STATE, Classifier, nothing
 from gile_lightning.console import say
 from gile_lightning.data.base import TextDataModule
+from gile_lightning.data.frequencies import document_frequencies
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch, Texts
-from gile_lightning.encoders import WAN, Encoder, Mean, WordEmbedding
+from gile_lightning.encoders import WAN, Encoder, Idf, Mean, WordEmbedding
 from gile_lightning.encoders.encoder import Sharing
 from gile_lightning.errors import InputError
 from gile_lightning.losses import binary_cross_entropy
@@ -139,7 +140,7 @@ class TextClassifier(Classifier):
         elif not resumed:
             for name in data.languages:
                 self._take_vectors(name, data)
-                self.scorer(name).fit_idf(data.training_documents(name))
+                self._take_frequencies(name, data)
 
     def _take_vectors(self, name: str, data: TextDataModule) -> bool:
         """Begin with word vectors that the corpus brings, those of a file or learned ones.
@@ -153,15 +154,23 @@ class TextClassifier(Classifier):
         else:
             words = self.languages[name].text.vocabulary
             embedding.load_vectors(words)
-            documents = (batch.texts for batch in data.training_documents(name))
-            embedding.learn_vectors(documents, self.texts(name).all())
+            if embedding.start is not None:
+                documents = (batch.texts for batch in data.training_documents(name))
+                embedding.learn_vectors(documents, self.texts(name).all())
             if embedding.found is not None:
-                of = embedding.vectors or type(embedding.start).__name__
                 say(
-                    f"word vectors ({name}) of {of}: {embedding.found:,} of {len(words):,} words; "
-                    "the others start at random"
+                    f"word vectors ({name}): {embedding.found:,} of {len(words):,} words have one "
+                    f"of {embedding.vectors or type(embedding.start).__name__}"
                 )
         return vectors is not None
+
+    def _take_frequencies(self, name: str, data: TextDataModule) -> None:
+        """Count, for the parts that weight words by it, how many training documents have each."""
+        if parts := [part for part in self.scorer(name).modules() if isinstance(part, Idf)]:
+            words = len(self.languages[name].text.vocabulary)
+            counts = document_frequencies(data.training_documents(name), words)
+            for part in parts:
+                part.fit(*counts)
 
     def _take_weights(self, checkpoint: dict[str, Any], data: TextDataModule) -> None:
         stored = checkpoint[STATE]["languages"]

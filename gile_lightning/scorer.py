@@ -1,14 +1,13 @@
 """A model without its training: documents and label texts in, logits out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.data.frequencies import document_frequencies
 from gile_lightning.data.language import Language
-from gile_lightning.data.ragged import RaggedBatch, Texts, distinct, segment_starts, take_segments
+from gile_lightning.data.ragged import Texts, distinct, segment_starts, take_segments
 from gile_lightning.encoders.encoder import Encoder, Sharing
 from gile_lightning.encoders.idf import Idf
 from gile_lightning.outputs import OutputLayer, matched_dim
@@ -104,13 +103,6 @@ class Scorer(nn.Module):
         pairs = zip(texts, places, strict=True)
         return table, [part._replace(words=p, ids=part.words) for part, p in pairs]
 
-    def fit_idf(self, documents: Iterable[RaggedBatch]) -> None:
-        """Count, if a part weights words by it, how many of the training documents have each."""
-        if parts := idf_of(self):
-            counts = document_frequencies(documents, len(self.word_vectors))
-            for part in parts:
-                part.fit(*counts)
-
 
 def build_scorers(
     make: Mapping[str, Any],
@@ -139,22 +131,17 @@ def build_scorers(
         scorer = Scorer(
             embedding, encoder, label_encoder, output, document_norm, label_norm, matched
         )
-        for module in scorer.modules():  # as in the authors' code
-            if isinstance(module, nn.Linear):
+        for module in scorer.modules():
+            if isinstance(module, Idf):
+                module.build(len(language.text.vocabulary))
+            if isinstance(module, nn.Linear):  # as in the authors' code
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-        for part in idf_of(scorer):
-            part.build(len(language.text.vocabulary))
         for first in list(scorers.values())[:1]:
             scorer.share(first, sharing)
         scorers[name] = scorer
     return scorers
-
-
-def idf_of(scorer: Scorer) -> list[Idf]:
-    """List the parts of a scorer that weight words by document frequency."""
-    return [module for module in scorer.modules() if isinstance(module, Idf)]
 
 
 class LabelTexts(nn.Module):

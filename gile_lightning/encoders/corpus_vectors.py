@@ -9,7 +9,6 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.utils.extmath import randomized_svd
 from torch import Tensor
 
 from gile_lightning.data.ragged import Texts, join, take_texts
@@ -66,6 +65,8 @@ class CorpusVectors(ABC):
         Raises:
             InputError: M has fewer rows or columns than dim.
         """
+        from sklearn.utils.extmath import randomized_svd  # which takes a second to import
+
         texts = join([*draw(documents, self.documents, self.seed), labels])
         matrix = self.matrix(texts, words)
         if dim > min(matrix.shape):

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.preprocessing import normalize
 
 from gile_lightning.data.frequencies import document_frequencies, inverse_frequencies, word_pairs
 from gile_lightning.data.ragged import Texts
@@ -31,8 +30,9 @@ class LSA(CorpusVectors):
         rows, ids, counts = (part.numpy() for part in word_pairs(texts, words))
         idf = inverse_frequencies(*document_frequencies([texts], words)).numpy()
         tf = 1 + np.log(counts) if self.sublinear_tf else counts
-        weights = (tf * idf[ids]).astype(np.float32)
-        shape = len(texts.document_lengths), words
-        matrix = csr_array(normalize(csr_array((weights, (rows, ids)), shape=shape)).T.tocsr())
-        matrix.eliminate_zeros()
-        return matrix
+        weights = tf * idf[ids]
+        shape = words, len(texts.document_lengths)
+        lengths = np.sqrt(np.bincount(rows, weights**2, minlength=shape[1]))
+        some = weights > 0
+        weights = (weights[some] / lengths[rows[some]]).astype(np.float32)
+        return csr_array((weights, (ids[some], rows[some])), shape=shape)
