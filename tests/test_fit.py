@@ -254,6 +254,9 @@ def test_arguments_of_the_process(monkeypatch, capsys):
         ("--model.sampler", "gile_lightning.sampling.SharedUniformLabels"),
         ("--model.norm", "torch.nn.Identity"),
         ("--model.output.joint_dim", "matched"),
+        ("--model.embedding.start", "gile_lightning.encoders.PPMI"),
+        ("--model.embedding.start", "gile_lightning.encoders.LSA"),
+        ("--model.label_encoder", "gile_lightning.encoders.IdfMean"),
     ],
     ids=lambda options: options[1].split(".")[-1],
 )
