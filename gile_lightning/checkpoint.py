@@ -15,12 +15,13 @@ from gile_lightning.base import STATE, Classifier
 from gile_lightning.classifier import TextClassifier
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.language import Language
+from gile_lightning.encoders import CorpusVectors
 from gile_lightning.errors import InputError
 from gile_lightning.factories import instantiate
 from gile_lightning.losses import Loss
 from gile_lightning.sampling import LabelSampler
 
-_PARTS = (torch.nn.Module, torch.optim.Optimizer, LabelSampler, Loss)
+_PARTS = (torch.nn.Module, torch.optim.Optimizer, LabelSampler, Loss, CorpusVectors)
 _PATH = re.compile(r"[A-Za-z_]\w*(\.\w+)+")
 
 BEST = Path("checkpoints/best.ckpt")

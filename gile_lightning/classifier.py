@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -11,6 +10,7 @@ from torch import Tensor, nn
 
 from gile_lightning.base import LOSS, NEW, STATE, Classifier, nothing
 from gile_lightning.channels import Channel
+from gile_lightning.console import say
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.cache import default_cache
 from gile_lightning.data.frequencies import document_frequencies
@@ -18,7 +18,7 @@ from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch, Texts
 from gile_lightning.data.text import TextEncoder
-from gile_lightning.encoders import WAN, Encoder, Mean, WordEmbedding
+from gile_lightning.encoders import WAN, Encoder, Idf, Mean, WordEmbedding
 from gile_lightning.encoders.encoder import Sharing
 from gile_lightning.errors import InputError
 from gile_lightning.losses import Loss, binary_cross_entropy
@@ -117,9 +117,8 @@ class TextClassifier(Classifier):
             languages = dict.fromkeys(names, nothing(pretrained))
             scorers = build_scorers(self.given, languages, self.given["sharing"])
         scorer = next(iter(scorers.values()))
-        vectors = getattr(scorer.embedding, "vectors", None)
-        if vectors is not None and not Path(vectors).is_file():
-            raise InputError(f"{vectors}: no such file (model.embedding.vectors)")
+        if isinstance(scorer.embedding, WordEmbedding):
+            scorer.embedding.check_file()
         self._optimizer([nn.Parameter(torch.zeros(1))])
         if scorer.sparse and (reason := refusal(self.given["optimizer"])):
             raise InputError(
@@ -155,23 +154,12 @@ class TextClassifier(Classifier):
         self.cache_dir = getattr(data, "cache_dir", self.cache_dir)
         start = self._start or {STATE: {}}
         self.build(data.languages, start[STATE])
-        if not resumed:
-            self._count_words(data)
         if self._start is not None:
             self._take_weights(self._start, data)
         elif not resumed:
             for name in data.languages:
                 self._take_vectors(name, data)
-
-    def _count_words(self, data: TextDataModule) -> None:
-        """Let the channels know in how many training documents each word is."""
-        for name, language in data.languages.items():
-            channels = self.scorer(name).channels
-            if len(channels):
-                words = len(language.text.vocabulary)
-                counted = document_frequencies(data.training_documents(name), words)
-                for channel in channels:
-                    channel.count_words(*counted)  # type: ignore[operator]
+                self._take_frequencies(name, data)
 
     def setup(self, stage: str) -> None:
         """Build the modules or check that they fit; find the vectors of a pretrained model."""
@@ -181,14 +169,35 @@ class TextClassifier(Classifier):
             data.keep_text_vectors(self.trainer.strategy.root_device)
 
     def _take_vectors(self, name: str, data: TextDataModule) -> bool:
-        """Begin with the word vectors that the corpus brings, or those of the embedding's file."""
+        """Begin with word vectors that the corpus brings, those of a file or learned ones.
+
+        Every process reads or learns them itself, and finds the same.
+        """
         vectors = data.vectors(name)
         embedding: WordEmbedding = self.scorer(name).embedding  # type: ignore[assignment]
         if vectors is not None:
             embedding.set_vectors(vectors, f"the corpus' word vectors ({name})")
         else:
-            embedding.load_vectors(self.languages[name].text.vocabulary)
+            words = self.languages[name].text.vocabulary
+            embedding.load_vectors(words)
+            if embedding.start is not None:
+                documents = (batch.texts for batch in data.training_documents(name))
+                embedding.learn_vectors(documents, self.texts(name).all())
+            if embedding.found is not None:
+                say(
+                    f"word vectors ({name}): {embedding.found:,} of {len(words):,} words have one "
+                    f"of {embedding.vectors or type(embedding.start).__name__}"
+                )
         return vectors is not None
+
+    def _take_frequencies(self, name: str, data: TextDataModule) -> None:
+        """Count, for the parts that ask for it, how many training documents have each word."""
+        parts = [part for part in self.scorer(name).modules() if isinstance(part, Idf | Channel)]
+        if parts:
+            words = len(self.languages[name].text.vocabulary)
+            counts = document_frequencies(data.training_documents(name), words)
+            for part in parts:
+                part.count_words(*counts)
 
     def _take_weights(self, checkpoint: dict[str, Any], data: TextDataModule) -> None:
         stored = checkpoint[STATE]["languages"]

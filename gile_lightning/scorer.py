@@ -12,6 +12,7 @@ from gile_lightning.channels import Channel, LabelIndex
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import Texts, distinct, segment_starts, take_segments
 from gile_lightning.encoders.encoder import Encoder, Sharing
+from gile_lightning.encoders.idf import Idf
 from gile_lightning.memory import NOT_SEEN, LabelMemory
 from gile_lightning.outputs import OutputLayer, matched_dim
 from gile_lightning.projected import SLAB, ProjectedLabels
@@ -147,7 +148,8 @@ class Scorer(nn.Module):
         known, rows = distinct(words, len(self.word_vectors))
         places = torch.split(rows, [len(part.words) for part in texts])
         table: Tensor = self.embedding(known)
-        return table, [part._replace(words=p) for part, p in zip(texts, places, strict=True)]
+        pairs = zip(texts, places, strict=True)
+        return table, [part._replace(words=p, ids=part.words) for part, p in pairs]
 
 
 def build_scorers(
@@ -195,8 +197,10 @@ def build_scorers(
         reads = encoder.reads | (label_encoder.reads if output.scores_unseen else set())
         if "words" not in reads:
             embedding.requires_grad_(False)  # DDP would wait for a gradient
-        for module in _untrained(scorer):  # as in the authors' code
-            if isinstance(module, nn.Linear):
+        for module in _untrained(scorer):
+            if isinstance(module, Idf):
+                module.build(len(language.text.vocabulary))
+            if isinstance(module, nn.Linear):  # as in the authors' code
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
@@ -263,6 +267,10 @@ class LabelTexts(nn.Module):
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+    def all(self) -> Texts:
+        """Return the texts of all labels."""
+        return Texts(self.words, self.lengths, torch.ones_like(self.lengths))
 
     def take(self, ids: Tensor) -> Texts:
         """Return the texts of the labels ``ids`` [K]."""

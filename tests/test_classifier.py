@@ -19,7 +19,7 @@ from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.data.text import TextEncoder
-from gile_lightning.encoders import HAN, WAN, Dense, Mean, WordEmbedding
+from gile_lightning.encoders import HAN, PPMI, WAN, Dense, IdfMean, Mean, WordEmbedding
 from gile_lightning.errors import InputError
 from gile_lightning.losses import SoftmaxCrossEntropy
 from gile_lightning.optimizers import LazyAdam
@@ -93,6 +93,9 @@ class TwoLanguages(lightning.LightningDataModule):
 
     def vectors(self, name):
         return None
+
+    def training_documents(self, name):
+        yield self.batches[0][name]
 
 
 def run(model, data, *stages):
@@ -495,6 +498,44 @@ def test_start_from_a_checkpoint(names, sharing):
     assert all(torch.equal(value, checkpoint["state_dict"][key]) for key, value in weights.items())
     assert checkpoint_of(model)[STATE]["matched_dim"] == 2
     assert model.languages["german"].labels == MORE["german"]
+
+
+def test_weights_of_words_are_those_of_the_training_documents():
+    model = TextClassifier(**PARTS | {"encoder": IdfMean, "label_encoder": IdfMean})
+    run(model, TwoLanguages(), "fit")
+    for encoder in (model.scorer("english").encoder, model.scorer("english").label_encoder):
+        # of two documents one has the words 0, 1 and 2, the other the word 3, none has UNK
+        expected = np.log(3 / np.array([2, 2, 2, 2, 1]))
+        np.testing.assert_allclose(encoder.idf.weights, expected, rtol=1e-6)
+    checkpoint = checkpoint_of(model)
+    further = TextClassifier(**PARTS | {"encoder": IdfMean, "label_encoder": IdfMean})
+    further.start_from(checkpoint)
+    data = TwoLanguages()
+    data.batches = data.batches[::-1]  # other documents, but the model's weights
+    run(further, data, "fit")
+    assert all(torch.equal(v, checkpoint["state_dict"][k]) for k, v in further.state_dict().items())
+
+
+def test_vectors_learned_from_documents_and_label_texts(capsys):
+    start = PPMI(window=1)
+    model = TextClassifier(**PARTS | {"embedding": partial(WordEmbedding, dim=3, start=start)})
+    data = TwoLanguages({"english": languages()["english"]})
+    run(model, data, "fit")
+    vectors = model.scorer("english").word_vectors
+    texts = ragged([[0, 0], [1, 2], [2, 3], [3], [1, 3, 0]], [[]] * 5).texts
+    expected = start.learn([data.batches[0]["english"].texts], texts, 5, 3)
+    assert torch.equal(vectors[:4], expected[:4])
+    torch.testing.assert_close(vectors[:4].norm(dim=1), torch.ones(4))
+    assert not expected[4].any()
+    assert 0 < vectors[4].abs().max() <= 0.05  # UNK keeps its random one
+    assert "word vectors (english): 4 of 5 words have one of PPMI" in capsys.readouterr().out
+
+    further = TextClassifier(**model.given)  # whose vectors are those of the checkpoint
+    checkpoint = checkpoint_of(model)
+    checkpoint["state_dict"]["scorers.english.embedding.weight"].fill_(0.25)
+    further.start_from(checkpoint)
+    run(further, data, "fit")
+    assert further.scorer("english").word_vectors.eq(0.25).all()
 
 
 def test_start_from_a_checkpoint_without_the_language():

@@ -14,7 +14,15 @@ from gile_lightning.classifier import TextClassifier
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.text import TextEncoder
-from gile_lightning.encoders import WAN, Dense, Mean, SumPooling, WordEmbedding
+from gile_lightning.encoders import (
+    PPMI,
+    WAN,
+    Dense,
+    IdfMean,
+    Mean,
+    SumPooling,
+    WordEmbedding,
+)
 from gile_lightning.factories import describe, instantiate
 from gile_lightning.losses import SoftmaxCrossEntropy, binary_cross_entropy
 from gile_lightning.outputs import GILE, Linear
@@ -53,6 +61,10 @@ PARTS = {
         "loss": SoftmaxCrossEntropy(),
     },
     "linear": {"output": Linear, "encoder": Mean, "sampler": AllLabels()},
+    "learned": {
+        "embedding": partial(WordEmbedding, start=PPMI(window=2, smoothing=1.0)),
+        "encoder": partial(IdfMean, learned=True),
+    },
 }
 
 

@@ -261,6 +261,9 @@ def test_arguments_of_the_process(monkeypatch, capsys):
             *("--model.sampler.pool.rate", "0.2"),
         ),
         ("--model.loss", "gile_lightning.losses.SoftmaxCrossEntropy", "--model.output.layers", "2"),
+        ("--model.embedding.start", "gile_lightning.encoders.PPMI"),
+        ("--model.embedding.start", "gile_lightning.encoders.LSA"),
+        ("--model.label_encoder", "gile_lightning.encoders.IdfMean"),
     ],
     ids=lambda options: options[1].split(".")[-1],
 )

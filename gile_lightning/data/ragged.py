@@ -20,6 +20,7 @@ class Texts(NamedTuple):
     sentences. N is the sum of the sentence lengths and S the sum of the document lengths.
     For a pretrained model: ``subwords`` [M] and ``subword_counts`` [B], or the ``vectors`` [B, d]
     that it makes of them.
+    Where ``words`` are rows in a table of some words' vectors, ``ids`` [N] are their ids.
     """
 
     words: Tensor
@@ -28,6 +29,12 @@ class Texts(NamedTuple):
     subwords: Tensor | None = None
     subword_counts: Tensor | None = None
     vectors: Tensor | None = None
+    ids: Tensor | None = None
+
+    @property
+    def word_ids(self) -> Tensor:
+        """The words' ids in the vocabulary [N]."""
+        return self.words if self.ids is None else self.ids
 
     @classmethod
     def from_flat(
@@ -115,7 +122,7 @@ class RaggedBatch(NamedTuple):
         for texts, ids, some, of_rows in zip(
             self.texts.split(size), label_ids, counts, rows, strict=True
         ):
-            yield RaggedBatch(*texts[:3], ids, some, of_rows, 1.0, *texts[3:])
+            yield RaggedBatch(*texts[:3], ids, some, of_rows, 1.0, *texts[3:6])
 
 
 def _split(values: Tensor, lengths: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -192,6 +199,22 @@ def sum_by_id(
     starts = segment_starts(ids.bincount(minlength=size))
     weights = None if weights is None else weights[order]
     return F.embedding_bag(sources[order], values, starts, mode="sum", per_sample_weights=weights)
+
+
+def join(texts: Sequence[Texts]) -> Texts:
+    """Put texts behind each other."""
+    words, sentence_lengths, document_lengths, _ = zip(*texts, strict=True)
+    return Texts(torch.cat(words), torch.cat(sentence_lengths), torch.cat(document_lengths))
+
+
+def take_texts(texts: Texts, ids: Tensor) -> Texts:
+    """Return the texts ``ids`` [K] of several."""
+    words, lengths, counts = texts[:3]
+    sentences = torch.arange(len(lengths), device=lengths.device)
+    chosen = take_segments(sentences, segment_starts(counts), counts, ids)
+    return Texts(
+        take_segments(words, segment_starts(lengths), lengths, chosen), lengths[chosen], counts[ids]
+    )
 
 
 def take_segments(values: Tensor, starts: Tensor, lengths: Tensor, ids: Tensor) -> Tensor:

@@ -1,12 +1,16 @@
 """Document encoders and the layers they are made of."""
 
 from gile_lightning.encoders.concatenation import Concatenation
+from gile_lightning.encoders.corpus_vectors import CorpusVectors
 from gile_lightning.encoders.embedding import WordEmbedding
 from gile_lightning.encoders.encoder import Encoder, Sharing
 from gile_lightning.encoders.han import HAN, HNN
+from gile_lightning.encoders.idf import Idf, IdfMean
 from gile_lightning.encoders.layers import GRU, BiGRU, Dense
+from gile_lightning.encoders.lsa import LSA
 from gile_lightning.encoders.mean import Mean
 from gile_lightning.encoders.pooling import AttentionPooling, AveragePooling, SumPooling
+from gile_lightning.encoders.ppmi import PPMI
 from gile_lightning.encoders.pretrained import Pretrained
 from gile_lightning.encoders.wan import WAN
 
@@ -14,13 +18,18 @@ __all__ = [
     "GRU",
     "HAN",
     "HNN",
+    "LSA",
+    "PPMI",
     "WAN",
     "AttentionPooling",
     "AveragePooling",
     "BiGRU",
     "Concatenation",
+    "CorpusVectors",
     "Dense",
     "Encoder",
+    "Idf",
+    "IdfMean",
     "Mean",
     "Pretrained",
     "Sharing",

@@ -1,31 +1,40 @@
 """Word vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.data.lines import read_lines
+from gile_lightning.data.ragged import Texts
+from gile_lightning.data.vector_files import find_vectors, vector_size
+from gile_lightning.encoders.corpus_vectors import CorpusVectors
 from gile_lightning.errors import InputError, positive
 
 
 class WordEmbedding(nn.Embedding):
     """A vector per word of the vocabulary, shared by documents and label descriptions.
 
-    The vectors start uniform in ±0.05 (as in the authors' code) unless a file gives them, or the
-    corpus brings them (``data.word_vectors``).
+    The vectors start uniform in ±0.05 (as in the authors' code) unless a file gives them, they are
+    learned from the corpus first, or it brings them (``data.word_vectors``, which goes before).
 
     Args:
         words: the vocabulary.
         dim: size of the vectors (paper: 100 for BioASQ).
-        vectors: a text file with a word and its ``dim`` numbers per line (GloVe, fastText and
-            word2vec text formats); words that it lacks keep their random vectors.
+        vectors: a file of pretrained vectors of this size: GloVe, fastText (.vec) and word2vec
+            text, or word2vec's binary format (.bin), plain or gzipped; see `find_vectors`. Words
+            that it lacks keep their random vectors.
         trainable: whether training changes the vectors. Vectors that stay as they are do not
             count as parameters.
         sparse: whether the gradient holds only the rows of the words in a batch, for an optimizer
             that changes only these, such as `LazyAdam`. A dense gradient of a large vocabulary
             costs more time than all the rest of a training step.
+        start: learns the vectors from the words of training documents and label texts, before
+            training: `PPMI` or `LSA`.
+
+    Attributes:
+        found: how many words have a vector of the file, or a learned one; None without these.
     """
 
     def __init__(
@@ -35,10 +44,17 @@ class WordEmbedding(nn.Embedding):
         vectors: Path | None = None,
         trainable: bool = True,
         sparse: bool = False,
+        start: CorpusVectors | None = None,
     ) -> None:
         positive(dim=dim)
+        if vectors is not None and start is not None:
+            raise InputError(
+                f"word vectors either come from a file ({vectors}) or are learned from the corpus: "
+                "set model.embedding.vectors or model.embedding.start to null"
+            )
         super().__init__(len(words), dim, sparse=sparse)
         self.vectors = vectors
+        self.start = start
         self.found: int | None = None
         if not trainable:
             weight = self.weight.detach()
@@ -55,44 +71,57 @@ class WordEmbedding(nn.Embedding):
         Raises:
             InputError: their number or size is another.
         """
-        if vectors.shape != self.weight.shape:
-            raise InputError(
-                f"{whose} are {vectors.shape[1]}-dimensional, the model's embedding has dim "
-                f"{self.embedding_dim}: set --model.embedding.dim {vectors.shape[1]} (one "
-                "size for all languages)"
-            )
+        self._check_size(vectors.shape[1], whose)
         with torch.no_grad():
             self.weight.copy_(vectors)
+
+    def check_file(self) -> None:
+        """Look whether the file of vectors, if one was given, is there and fits.
+
+        Raises:
+            InputError: it is missing, or its vectors have another size.
+        """
+        if self.vectors is not None:
+            if not Path(self.vectors).is_file():
+                raise InputError(f"{self.vectors}: no such file (model.embedding.vectors)")
+            self._check_size(vector_size(self.vectors), f"the vectors of {self.vectors}")
 
     def load_vectors(self, words: Sequence[str]) -> None:
         """Read the file of vectors, if one was given, and count the words found.
 
         Raises:
-            InputError: a line has another number of numbers, or no word is found.
+            InputError: the file is not as `find_vectors` reads it, or no word is found.
         """
         if self.vectors is None:
             return
-        ids = {word: i for i, word in enumerate(words)}
-        rows: dict[int, list[float]] = {}
-        for number, line in read_lines(self.vectors):
-            word, _, rest = line.rstrip().partition(" ")
-            if word not in ids or (number == 1 and len(rest.split()) == 1):  # word2vec's header
-                continue
-            values = rest.split()
-            try:
-                row = [float(value) for value in values]
-            except ValueError as error:
-                if len(values) > self.embedding_dim:  # a word with spaces, as in GloVe's 840B file
-                    continue
-                raise InputError(f"{self.vectors}:{number}: not a number ({error})") from error
-            if len(row) != self.embedding_dim:
-                raise InputError(
-                    f"{self.vectors}:{number}: {len(row)} numbers, expected {self.embedding_dim}; "
-                    "set the embedding's dim to the size of the vectors"
-                )
-            rows[ids[word]] = row
-        if not rows:
+        self.check_file()
+        found = find_vectors(self.vectors, words)
+        if not found:
             raise InputError(f"{self.vectors}: none of the corpus' {len(words):,} words is in it")
         with torch.no_grad():
-            self.weight[list(rows)] = torch.tensor(list(rows.values()))
-        self.found = len(rows)
+            self.weight[list(found)] = torch.from_numpy(np.stack(list(found.values())))
+        self.found = len(found)
+
+    def learn_vectors(self, documents: Iterable[Texts], labels: Texts) -> None:
+        """Learn the vectors from training documents and label texts, if that was asked for.
+
+        Words that occur in none of them keep their random vectors.
+
+        Raises:
+            InputError: there are fewer words or texts than dimensions.
+        """
+        if self.start is None:
+            return
+        vectors = self.start.learn(documents, labels, *self.weight.shape)
+        known = vectors.any(dim=1)
+        with torch.no_grad():
+            self.weight[known] = vectors[known]
+        self.found = int(known.sum())
+
+    def _check_size(self, size: int, whose: str) -> None:
+        if size != self.embedding_dim:
+            raise InputError(
+                f"{whose} are {size}-dimensional, the model's embedding has dim "
+                f"{self.embedding_dim}: set --model.embedding.dim {size} (one size for all "
+                "languages)"
+            )

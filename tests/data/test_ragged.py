@@ -8,9 +8,11 @@ from gile_lightning.data.ragged import (
     Texts,
     batch_from_arrow,
     distinct,
+    join,
     segment_ids,
     segment_starts,
     take_segments,
+    take_texts,
 )
 
 LENGTHS = torch.tensor([2, 0, 3, 1])
@@ -109,3 +111,29 @@ def test_split(rows):
     assert [as_lists(part) for part in batch.texts.split(2)] == [first[:3], second[:3]]
     assert list(batch.split(3)) == [batch]
     assert [len(part.label_counts) for part in batch.split(1)] == [1, 1, 1]
+
+
+def test_texts_behind_each_other():
+    parts = list(batch_from_arrow(table()).texts.split(1))
+    assert as_lists(join(parts)) == as_lists(batch_from_arrow(table()))[:3]
+    assert as_lists(join(parts[::-1])) == [[9, 10, 8, 5, 6, 7], [2, 1, 2, 1], [1, 1, 2]]
+
+
+@pytest.mark.parametrize("ids", [[0, 1, 2], [2, 0], [1, 1], []])
+def test_take_texts(ids):
+    texts = batch_from_arrow(table()).texts
+    taken = take_texts(texts, torch.tensor(ids, dtype=torch.long))
+    documents = [[[5, 6], [7]], [[8]], [[9, 10]]]
+    chosen = [documents[i] for i in ids]
+    assert as_lists(taken) == [
+        [word for document in chosen for sentence in document for word in sentence],
+        [len(sentence) for document in chosen for sentence in document],
+        [len(document) for document in chosen],
+    ]
+
+
+def test_ids_of_rows_of_a_table():
+    texts = batch_from_arrow(table()).texts
+    assert texts.word_ids is texts.words
+    rows = texts._replace(words=torch.arange(6), ids=texts.words)
+    assert rows.word_ids.tolist() == [5, 6, 7, 8, 9, 10]

@@ -15,12 +15,21 @@ from gile_lightning.encoders import (
     BiGRU,
     Concatenation,
     Dense,
+    IdfMean,
     Mean,
     SumPooling,
     WordEmbedding,
 )
 
 INPUT_DIM = 4
+
+
+def idf_mean(dim, **options):
+    encoder = IdfMean(dim, **options)
+    encoder.idf.build(8)  # words
+    return encoder
+
+
 DENSE, RECURRENT, BIDIRECTIONAL = (partial(kind, dim=5) for kind in (Dense, GRU, BiGRU))
 ENCODERS = {
     "WAN, attention": (partial(WAN, layer=DENSE, pooling=AttentionPooling), 5),
@@ -28,6 +37,8 @@ ENCODERS = {
     "WAN, GRU": (partial(WAN, layer=RECURRENT), 5),
     "Mean": (Mean, INPUT_DIM),
     "Concatenation": (partial(Concatenation, encoders=[Mean, partial(WAN, layer=DENSE)]), 9),
+    "IdfMean": (idf_mean, INPUT_DIM),
+    "IdfMean, learned": (partial(idf_mean, learned=True), INPUT_DIM),
     "HAN, Dense": (partial(HAN, layer=DENSE), 5),
     "HAN, GRU": (partial(HAN, layer=RECURRENT), 5),
     "HAN, biGRU": (partial(HAN, layer=BIDIRECTIONAL), 10),

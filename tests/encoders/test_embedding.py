@@ -1,7 +1,10 @@
+from dataclasses import dataclass
+
 import pytest
 import torch
 
-from gile_lightning.encoders import WordEmbedding
+from gile_lightning.data.ragged import Texts
+from gile_lightning.encoders import PPMI, WordEmbedding
 from gile_lightning.errors import InputError
 
 WORDS = ["the", "cat", "3", "UNK"]
@@ -69,19 +72,14 @@ def test_words_with_spaces_are_passed_over(load):
     assert torch.equal(embedding.weight[:3], before[:3])
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (["cat 1 2", "the 1 2 3"], r"vectors\.txt:2: 3 numbers, expected 2; set .*dim"),
-        (["cat 1 2", "dog 1", "the 1"], r"vectors\.txt:3: 1 numbers, expected 2"),
-        (["cat 1 2", "the 1 x"], r"vectors\.txt:2: not a number .*'x'"),
-        (["dog 1 2", "bird 3 4"], r"vectors\.txt: none of the corpus' 4 words"),
-        (["2 2"], r"vectors\.txt: none of the corpus' 4 words"),
-    ],
-    ids=["too wide", "too narrow", "not a number", "no known word", "header alone"],
-)
-def test_bad_file(load, lines, message):
-    with pytest.raises(InputError, match=message):
+def test_vectors_of_another_size(load):
+    with pytest.raises(InputError, match=r"vectors\.txt are 3-dimensional.* dim 2: set .*dim 3"):
+        load("the 1 2 3")
+
+
+@pytest.mark.parametrize("lines", [["dog 1 2", "bird 3 4"], ["2 2"]], ids=["others", "header"])
+def test_no_known_word(load, lines):
+    with pytest.raises(InputError, match=r"vectors\.txt: none of the corpus' 4 words"):
         load(*lines)
 
 
@@ -89,3 +87,32 @@ def test_missing_file(tmp_path):
     embedding = WordEmbedding(WORDS, 2, vectors=tmp_path / "none.txt")
     with pytest.raises(InputError, match=r"none\.txt: no such file"):
         embedding.load_vectors(WORDS)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Learns what it is given."""
+
+    vectors: list
+
+    def learn(self, documents, labels, words, dim):
+        assert [text.words.tolist() for text in (*documents, labels)] == [[0, 1], [1]]
+        return torch.tensor(self.vectors)
+
+
+def test_learned_vectors_of_the_words_that_have_one():
+    start = Given([[1.0, 2.0], [0.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
+    embedding = WordEmbedding(WORDS, 2, start=start)
+    expected = embedding.weight.detach().clone()
+    expected[0], expected[2] = torch.tensor([1.0, 2.0]), torch.tensor([0.0, 3.0])
+    one = torch.tensor([1])
+    documents = Texts(torch.tensor([0, 1]), torch.tensor([2]), one)
+    embedding.learn_vectors([documents], Texts(one, one, one))
+    assert torch.equal(embedding.weight, expected)
+    assert embedding.weight.requires_grad
+    assert embedding.found == 2
+
+
+def test_a_file_or_learned(tmp_path):
+    with pytest.raises(InputError, match=r"vectors\.txt.*embedding\.start to null"):
+        WordEmbedding(WORDS, 2, vectors=tmp_path / "vectors.txt", start=PPMI())
