@@ -160,8 +160,12 @@ class Classifier(lightning.LightningModule, ABC):
             "choose the system of that run (--model)"
         )
 
-    def check(self, names: Iterable[str] = ("text",)) -> None:
+    def check(self, names: Iterable[str] = ("text",), pretrained: str | None = None) -> None:
         """Try the settings, without memory: before hours of encoding, not after them.
+
+        Args:
+            names: of the languages.
+            pretrained: the pretrained model that texts are split into subwords for.
 
         Raises:
             InputError: a part refuses its settings.
@@ -349,6 +353,7 @@ class Classifier(lightning.LightningModule, ABC):
         return evaluation
 
 
-def nothing() -> Language:
+def nothing(pretrained: str | None = None) -> Language:
     """Return a language with one word and one label, to try settings with."""
-    return Language(TextEncoder([UNKNOWN]), LabelSet(["label"], ["text"], [1]))
+    text = TextEncoder([UNKNOWN], pretrained=pretrained)
+    return Language(text, LabelSet(["label"], ["text"], [1]))

@@ -1,6 +1,7 @@
 """The neural systems: any encoder with any output layer."""
 
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from gile_lightning.base import LOSS, NEW, STATE, Classifier, nothing
 from gile_lightning.channels import Channel
 from gile_lightning.data.base import TextDataModule
+from gile_lightning.data.cache import default_cache
 from gile_lightning.data.frequencies import document_frequencies
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
@@ -23,6 +25,7 @@ from gile_lightning.losses import Loss, binary_cross_entropy
 from gile_lightning.memory import NOT_SEEN, LabelMemory
 from gile_lightning.optimizers import clip_gradients, has_sparse, refusal
 from gile_lightning.outputs import GILE, OutputLayer
+from gile_lightning.pretrained import VectorStore
 from gile_lightning.sampling import LabelSampler, UniformLabels
 from gile_lightning.scorer import LabelTexts, PreparedLabels, Scorer, build_scorers, project_all
 
@@ -47,8 +50,8 @@ class TextClassifier(Classifier):
             vectors is so small, and so alike for all documents, that without it a model ranks
             labels by popularity alone for many epochs. ``torch.nn.Identity`` is the paper's form.
         sampler: chooses the labels that a training step scores.
-        channels: make further scores of documents and labels from the vocabulary, which are added
-            to that of the output layer (see `gile_lightning.channels`).
+        channels: make further scores of documents and labels from the text encoder, which are
+            added to that of the output layer (see `gile_lightning.channels`).
         memory: makes a memory of single labels from the size of the document vectors, the labels'
             training frequencies and the number of channels: `LabelMemory`; by default there is
             none.
@@ -71,7 +74,7 @@ class TextClassifier(Classifier):
         output: Callable[[int, int, int, int], OutputLayer] = GILE,
         norm: Callable[[int], nn.Module] = LayerNorm,
         sampler: LabelSampler = UniformLabels(),  # noqa: B008 (frozen)
-        channels: list[Callable[[list[str]], Channel]] | None = None,
+        channels: list[Callable[[TextEncoder], Channel]] | None = None,
         memory: Callable[[int, list[int], int], LabelMemory] | None = None,
         loss: Loss | Callable[[Tensor, Tensor, Tensor], Tensor] = binary_cross_entropy,
         optimizer: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = Adam,
@@ -83,6 +86,7 @@ class TextClassifier(Classifier):
         self.keep(locals())
         self.scorers = nn.ModuleDict()
         self.label_texts = nn.ModuleDict()
+        self.cache_dir = default_cache()
         self._matched_dim: int | None = None
         self._start: dict[str, Any] | None = None
 
@@ -98,15 +102,19 @@ class TextClassifier(Classifier):
         # word vectors and label texts that never change need not go to every process at every step
         self._ddp_params_and_buffers_to_ignore = [name for name, _ in self.named_buffers()]
 
-    def check(self, names: Iterable[str] = ("text",)) -> None:
+    def check(self, names: Iterable[str] = ("text",), pretrained: str | None = None) -> None:
         """Make every part once, without memory: before hours of encoding, not after them.
+
+        Args:
+            names: of the languages.
+            pretrained: the pretrained model that texts are split into subwords for.
 
         Raises:
             InputError: a part refuses its settings.
         """
-        super().check(names)
+        super().check(names, pretrained)
         with torch.device("meta"):
-            languages = dict.fromkeys(names, nothing())
+            languages = dict.fromkeys(names, nothing(pretrained))
             scorers = build_scorers(self.given, languages, self.given["sharing"])
         scorer = next(iter(scorers.values()))
         vectors = getattr(scorer.embedding, "vectors", None)
@@ -144,6 +152,7 @@ class TextClassifier(Classifier):
         Raises:
             InputError: the weights or word vectors do not fit.
         """
+        self.cache_dir = getattr(data, "cache_dir", self.cache_dir)
         start = self._start or {STATE: {}}
         self.build(data.languages, start[STATE])
         if not resumed:
@@ -163,6 +172,13 @@ class TextClassifier(Classifier):
                 counted = document_frequencies(data.training_documents(name), words)
                 for channel in channels:
                     channel.count_words(*counted)  # type: ignore[operator]
+
+    def setup(self, stage: str) -> None:
+        """Build the modules or check that they fit; find the vectors of a pretrained model."""
+        super().setup(stage)
+        if any("vectors" in self.scorer(name).reads for name in self.languages):
+            data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
+            data.keep_text_vectors(self.trainer.strategy.root_device)
 
     def _take_vectors(self, name: str, data: TextDataModule) -> bool:
         """Begin with the word vectors that the corpus brings, or those of the embedding's file."""
@@ -329,10 +345,22 @@ class TextClassifier(Classifier):
         places = [own.get(label, remembered) for label in labels.names]
         ids = torch.tensor([i if i < remembered else NOT_SEEN for i in places]).long()
         channels: Iterable[Any] = scorer.channels
-        indexes = [channel.index(text, labels) for channel in channels]
-        texts = Texts.from_flat(*text.labels(labels.texts))
+        indexes = [channel.index(text, labels, partial(self._read, text)) for channel in channels]
+        texts = self._read(text, labels.texts, scorer.label_encoder.reads)
         seen = labels.frequencies[: labels.seen]
         return LabelTexts(texts, ids, indexes, seen).to(self.device)
+
+    def _read(self, text: TextEncoder, texts: list[str], reads: AbstractSet[str]) -> Texts:
+        """Encode label texts as what an encoder reads: words, and perhaps subwords or vectors."""
+        subwords = text.subwords(texts)
+        read = Texts.from_flat(*text.labels(texts), None, *subwords)
+        if "vectors" in reads and subwords[0] is not None:
+            store = VectorStore(str(text.pretrained), text.max_subwords, self.cache_dir)
+            store.fill([subwords], len(texts), self.device)
+            read = read._replace(vectors=store.find(*subwords))
+        if "subwords" not in reads:
+            read = read._replace(subwords=None, subword_counts=None)
+        return read
 
     # --- access ---
 

@@ -199,8 +199,8 @@ class Predictor:
         for text in texts:
             if not isinstance(text, str | list | tuple):
                 raise InputError(f"a text is a string or a list of strings, not {text!r:.60}")
-        documents = Texts.from_flat(*self.language.text.documents(texts))
-        return Texts(*(part.to(self.device) for part in documents))
+        encoder = self.language.text
+        return Texts.from_flat(*encoder.documents(texts), *encoder.subwords(texts)).to(self.device)
 
     def _score(self, documents: Texts) -> Tensor:
         return self.classifier.score(self.name, documents, self._projected)

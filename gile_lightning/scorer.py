@@ -1,6 +1,7 @@
 """A model without its training: documents and label texts in, logits out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -90,6 +91,12 @@ class Scorer(nn.Module):
         """Whether training gives the word vectors a sparse gradient."""
         return getattr(self.embedding, "sparse", False) and self.word_vectors.requires_grad
 
+    @property
+    def reads(self) -> AbstractSet[str]:
+        """What of the documents is read: words, subwords or vectors that are known already."""
+        parts: Iterable[Any] = (self.encoder, *self.channels)
+        return frozenset().union(*(part.reads for part in parts))
+
     def encode_documents(self, texts: Texts, table: Tensor | None = None) -> Tensor:
         """Encode documents as vectors [B, d_h]; their words are rows of the table, if given."""
         table = self.word_vectors if table is None else table
@@ -163,11 +170,13 @@ def build_scorers(
         embedding = make["embedding"](language.text.vocabulary)
         encoder = make["encoder"](embedding.embedding_dim)
         label_encoder = make["label_encoder"](embedding.embedding_dim)
+        for part in (encoder, label_encoder):
+            part.attach(language.text)
         sizes = encoder.output_dim, label_encoder.output_dim
         matched = joint_dim or matched_dim(encoder.hidden_dim, sizes[1], labels)
         output = make["output"](*sizes, language.labels.seen, matched)
         document_norm, label_norm = (make["norm"](size) for size in sizes)
-        channels = [channel(language.text.vocabulary) for channel in make.get("channels") or ()]
+        channels = [channel(language.text) for channel in make.get("channels") or ()]
         memory = None
         if (remember := make.get("memory")) is not None:
             frequencies = language.labels.frequencies[: language.labels.seen]
@@ -183,7 +192,10 @@ def build_scorers(
             channels,
             memory,
         )
-        for module in scorer.modules():  # as in the authors' code
+        reads = encoder.reads | (label_encoder.reads if output.scores_unseen else set())
+        if "words" not in reads:
+            embedding.requires_grad_(False)  # DDP would wait for a gradient
+        for module in _untrained(scorer):  # as in the authors' code
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
@@ -192,6 +204,14 @@ def build_scorers(
             scorer.share(first, sharing)
         scorers[name] = scorer
     return scorers
+
+
+def _untrained(module: nn.Module) -> Iterator[nn.Module]:
+    """Yield the modules whose weights are still to be drawn: all but pretrained ones."""
+    if not getattr(module, "pretrained", False):
+        yield module
+        for child in module.children():
+            yield from _untrained(child)
 
 
 class LabelTexts(nn.Module):
@@ -211,6 +231,10 @@ class LabelTexts(nn.Module):
     starts: Tensor
     frequencies: Tensor
     memory_ids: Tensor
+    subwords: Tensor | None
+    subword_counts: Tensor | None
+    subword_starts: Tensor | None
+    vectors: Tensor | None
 
     def __init__(
         self,
@@ -220,6 +244,12 @@ class LabelTexts(nn.Module):
         frequencies: Sequence[int] = (),
     ) -> None:
         super().__init__()
+        counts = texts.subword_counts
+        subword_starts = None if counts is None else segment_starts(counts)
+        self.register_buffer("subwords", texts.subwords, persistent=False)
+        self.register_buffer("subword_counts", counts, persistent=False)
+        self.register_buffer("subword_starts", subword_starts, persistent=False)
+        self.register_buffer("vectors", texts.vectors, persistent=False)
         self.register_buffer("words", texts.words, persistent=False)
         self.register_buffer("lengths", texts.sentence_lengths, persistent=False)
         starts = segment_starts(texts.sentence_lengths)
@@ -237,7 +267,14 @@ class LabelTexts(nn.Module):
     def take(self, ids: Tensor) -> Texts:
         """Return the texts of the labels ``ids`` [K]."""
         words = take_segments(self.words, self.starts, self.lengths, ids)
-        return Texts(words, self.lengths[ids], torch.ones_like(ids))
+        texts = Texts(words, self.lengths[ids], torch.ones_like(ids))
+        counts, starts = self.subword_counts, self.subword_starts
+        if self.subwords is not None and counts is not None and starts is not None:
+            subwords = take_segments(self.subwords, starts, counts, ids)
+            texts = texts._replace(subwords=subwords, subword_counts=counts[ids])
+        if self.vectors is not None:
+            texts = texts._replace(vectors=self.vectors[ids])
+        return texts
 
     def select(self, ids: Tensor) -> Labels:
         """Return all that is known of the labels ``ids`` [K]."""

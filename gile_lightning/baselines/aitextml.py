@@ -118,9 +118,9 @@ class AiTextML(Classifier):
         """Return the number of training documents of every language."""
         return {"documents": {name: len(self.of(name).documents) for name in self.vectors}}
 
-    def check(self, names: Iterable[str] = ("text",)) -> None:
+    def check(self, names: Iterable[str] = ("text",), pretrained: str | None = None) -> None:
         """Make PV-DM once, without memory."""
-        super().check(names)
+        super().check(names, pretrained)
         with torch.device("meta"):
             self._words(1)
 

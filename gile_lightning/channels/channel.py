@@ -1,6 +1,8 @@
 """The contract of channels."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from torch import Tensor, nn
@@ -8,6 +10,9 @@ from torch import Tensor, nn
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts
 from gile_lightning.data.text import TextEncoder
+
+Read = Callable[[list[str], AbstractSet[str]], Texts]
+"""Encodes label texts as what is read of them; see `Encoder.reads`."""
 
 
 class LabelIndex(nn.Module, ABC):
@@ -29,12 +34,23 @@ class Channel(nn.Module, ABC):
     learns its own scale by the same loss. What a channel learns does not depend on the label set,
     so labels that are not seen in training are scored as those that are.
 
-    Made from the vocabulary.
+    Made from the text encoder, which has the vocabulary.
+
+    Attributes:
+        reads: what of the texts is read, as for `Encoder`.
     """
 
+    reads: AbstractSet[str] = frozenset({"words"})
+
     @abstractmethod
-    def index(self, text: TextEncoder, labels: LabelSet) -> LabelIndex:
-        """Work out what scoring needs to know of a label set."""
+    def index(self, text: TextEncoder, labels: LabelSet, read: Read) -> LabelIndex:
+        """Work out what scoring needs to know of a label set.
+
+        Args:
+            text: the text encoder, perhaps with words that are new to the vocabulary.
+            labels: names, texts and synonyms.
+            read: encodes texts for what reads more of them than their words.
+        """
 
     @abstractmethod
     def forward(self, documents: Texts, labels: Any) -> Tensor:

@@ -1,13 +1,12 @@
 """Learned lexical matching of documents and label texts."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.channels.channel import Channel, LabelIndex
+from gile_lightning.channels.channel import Channel, LabelIndex, Read
 from gile_lightning.channels.stems import stem_ids
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts, distinct, segment_ids, sum_by_id, take_segments
@@ -66,7 +65,7 @@ class LexicalMatch(Channel):
     new to the vocabulary (`TextEncoder.extended`) have the largest idf.
 
     Args:
-        words: the vocabulary. Words of label texts that no training document has belong there
+        text: has the vocabulary. Words of label texts that no training document has belong there
             (``data.label_words``).
         stemmer: the language, as the Snowball stemmers name it, whose endings are taken off
             words before they are compared; null compares words as they are.
@@ -76,13 +75,11 @@ class LexicalMatch(Channel):
     idf: Tensor
     stems: Tensor
 
-    def __init__(
-        self, words: Sequence[str], stemmer: str | None = None, scale: float = 10.0
-    ) -> None:
+    def __init__(self, text: TextEncoder, stemmer: str | None = None, scale: float = 10.0) -> None:
         super().__init__()
         self.stemmer = stemmer
-        self.unknown = len(words) - 1
-        stems = stem_ids(words, stemmer)
+        self.unknown = len(text.vocabulary) - 1
+        stems = stem_ids(text.vocabulary, stemmer)
         self.stem_count = int(stems.max()) + 1
         self.register_buffer("stems", stems, persistent=False)
         self.scale = nn.Parameter(torch.tensor(float(scale)))
@@ -94,9 +91,9 @@ class LexicalMatch(Channel):
         counts = torch.zeros_like(self.idf).index_add_(0, self.stems, frequencies.to(self.idf))
         self.idf.copy_(((1 + documents) / (1 + counts.clamp(max=documents))).log() + 1)
 
-    def index(self, text: TextEncoder, labels: LabelSet) -> LexicalIndex:
+    def index(self, text: TextEncoder, labels: LabelSet, read: Read) -> LexicalIndex:
         """Count the words of the labels' names, texts and synonyms."""
-        stems = stem_ids(text.vocabulary, self.stemmer)
+        stems = stem_ids([*text.vocabulary, *text.further], self.stemmer)
         size = int(stems.max()) + 1
         words: list[int] = []
         lengths: list[int] = []

@@ -1,12 +1,11 @@
 """Names of labels that stand in a document."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.channels.channel import Channel, LabelIndex
+from gile_lightning.channels.channel import Channel, LabelIndex, Read
 from gile_lightning.channels.stems import stem_ids
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts, segment_ids
@@ -66,7 +65,7 @@ class NameMention(Channel):
     the start the first weight is 1 and the others are 0.
 
     Args:
-        words: the vocabulary. Words of names that no training document has belong there
+        text: has the vocabulary. Words of names that no training document has belong there
             (``data.label_words``).
         stemmer: the language, as the Snowball stemmers name it, whose endings are taken off
             words before they are compared; null compares words as they are.
@@ -76,14 +75,12 @@ class NameMention(Channel):
     rarity: Tensor
     stems: Tensor
 
-    def __init__(
-        self, words: Sequence[str], stemmer: str | None = None, max_words: int = 8
-    ) -> None:
+    def __init__(self, text: TextEncoder, stemmer: str | None = None, max_words: int = 8) -> None:
         super().__init__()
         self.stemmer = stemmer
         self.max_words = max_words
-        self.unknown = len(words) - 1
-        stems = stem_ids(words, stemmer)
+        self.unknown = len(text.vocabulary) - 1
+        stems = stem_ids(text.vocabulary, stemmer)
         self.register_buffer("stems", stems, persistent=False)
         self.register_buffer("rarity", torch.zeros(int(stems.max()) + 1))
         self.weight = nn.Parameter(torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
@@ -95,9 +92,9 @@ class NameMention(Channel):
         )
         self.rarity.copy_(((1 + documents) / (1 + counts.clamp(max=documents))).log())
 
-    def index(self, text: TextEncoder, labels: LabelSet) -> PhraseIndex:
+    def index(self, text: TextEncoder, labels: LabelSet, read: Read) -> PhraseIndex:
         """Look up the words of names and synonyms; a phrase with an unknown word is left out."""
-        stems = stem_ids(text.vocabulary, self.stemmer)
+        stems = stem_ids([*text.vocabulary, *text.further], self.stemmer)
         phrases: dict[tuple[tuple[int, ...], int], None] = {}
         for i, name in enumerate(labels.names):
             for phrase in (name, *labels.synonyms[i]):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import lightning
+import torch
 from torch import Tensor
 
 from gile_lightning.data.language import Language
@@ -18,15 +19,29 @@ class TextDataModule(lightning.LightningDataModule, ABC):
     Attributes:
         languages: vocabulary and labels by the language's name; known after `setup`.
         meta: counts of what was encoded and what was left out; known after `setup`.
+        cache_dir: the folder in which what is computed of texts is kept.
     """
 
     languages: dict[str, Language]
     meta: dict[str, Any]
+    cache_dir: Path
 
     @property
     def builtin(self) -> bool:
         """Whether the corpus is an invented one."""
         return False
+
+    @property
+    def pretrained(self) -> str | None:
+        """The pretrained model for which texts are split into subwords, if there is one."""
+        return None
+
+    def keep_text_vectors(self, device: torch.device | str = "cpu") -> None:
+        """Let the pretrained model encode the documents, and add its vectors to their batches.
+
+        Args:
+            device: where to compute those that are not kept yet.
+        """
 
     @property
     @abstractmethod

@@ -18,8 +18,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gile_lightning.data.folder import Folder
-from gile_lightning.data.ragged import RaggedBatch, batch_from_arrow
-from gile_lightning.data.rows import COLUMNS, Rows
+from gile_lightning.data.ragged import SUBWORDS, RaggedBatch, batch_from_arrow
+from gile_lightning.data.rows import Rows, columns_of
 from gile_lightning.data.shards import SPLITS
 from gile_lightning.errors import InputError
 
@@ -28,7 +28,6 @@ INCOMPLETE = "incomplete"
 BLOCK = 1_000  # documents; 0.3 to 3 MB, which take about as long as the round trip
 WINDOW = 16  # blocks
 
-_SCHEMA = pa.schema([(name, pa.list_(pa.int32())) for name in COLUMNS])
 Place = tuple[str, int, int]  # file, and where in it a block starts and stops, in bytes
 
 
@@ -50,12 +49,14 @@ def move_to(remote: Folder, folder: Path, meta: dict[str, Any]) -> None:
 
 def _move_split(split: str, remote: Folder, folder: Path) -> dict[str, Any]:
     files = sorted(folder.glob(f"{split}-*.arrow"))
-    rest = _SCHEMA.empty_table()
+    subwords = any(_has_subwords(file) for file in files[:1])
+    schema = _schema(subwords)
+    rest = schema.empty_table()
     places: list[Place] = []
     documents = 0
     for file in files:
         with pa.OSFile(str(file)) as stream:
-            table = pa.ipc.open_stream(stream).read_all().select(COLUMNS)
+            table = pa.ipc.open_stream(stream).read_all().select(schema.names)
         documents += table.num_rows
         rest = pa.concat_tables([rest, table])
         size = rest.num_rows if file is files[-1] else rest.num_rows // BLOCK * BLOCK
@@ -64,15 +65,28 @@ def _move_split(split: str, remote: Folder, folder: Path) -> dict[str, Any]:
         places += [(file.name, start, stop) for start, stop in pairwise(ends)]
         rest = rest.slice(size)
         file.unlink()
-    return {"documents": documents, "size": BLOCK, "places": places} if files else {}
+    if not files:
+        return {}
+    more = {"subwords": True} if subwords else {}
+    return {"documents": documents, "size": BLOCK, "places": places, **more}
+
+
+def _schema(subwords: bool) -> pa.Schema:
+    columns = columns_of([SUBWORDS] if subwords else [])
+    return pa.schema([(name, pa.list_(pa.int32())) for name in columns])
+
+
+def _has_subwords(file: Path) -> bool:
+    with pa.OSFile(str(file)) as stream:
+        return SUBWORDS in pa.ipc.open_stream(stream).schema.names
 
 
 def _serialized(table: pa.Table) -> tuple[bytes, list[int]]:
     """Return an Arrow stream of blocks, and where the first starts and where each one ends."""
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_stream(sink, _SCHEMA, options=options) as writer:
-        ends = [_SCHEMA.serialize().size]  # which the stream begins with
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        ends = [table.schema.serialize().size]  # which the stream begins with
         for start in range(0, table.num_rows, BLOCK):
             block = table.slice(start, BLOCK).combine_chunks()
             writer.write_batch(block.to_batches()[0])
@@ -89,6 +103,7 @@ class Blocks(Rows):
         size: documents of every block but the last.
         documents: how many there are in all.
         chosen: those that are used, in rising order; by default all.
+        subwords: whether the documents have subwords too.
     """
 
     def __init__(
@@ -98,12 +113,15 @@ class Blocks(Rows):
         size: int,
         documents: int,
         chosen: NDArray[np.int64] | None = None,
+        subwords: bool = False,
     ) -> None:
         self.remote = remote
         self.places = places
         self.size = size
         self.documents = documents
         self.chosen = chosen
+        self.subwords = subwords
+        self._schema = _schema(subwords)
 
     def __len__(self) -> int:
         return self.documents if self.chosen is None else len(self.chosen)
@@ -111,7 +129,8 @@ class Blocks(Rows):
     def select(self, rows: NDArray[np.int64]) -> "Blocks":
         """Return some of the documents, in the order of the blocks."""
         chosen = np.sort(self._stored(rows))
-        return Blocks(self.remote, self.places, self.size, self.documents, chosen)
+        args = (self.remote, self.places, self.size, self.documents)
+        return Blocks(*args, chosen, self.subwords)
 
     def permutation(self, generator: np.random.Generator) -> NDArray[np.int64]:
         """Return every document once: windows in random order, random within."""
@@ -138,7 +157,9 @@ class Blocks(Rows):
                 window = next(windows, None)
                 new = thread.submit(self._fetch, window[1] - needed) if window else None
                 # a process may have no document at all
-                table = pa.concat_tables([_SCHEMA.empty_table(), *held.values()]).combine_chunks()
+                table = pa.concat_tables(
+                    [self._schema.empty_table(), *held.values()]
+                ).combine_chunks()
                 for block, end in zip(held, accumulate(map(len, held.values())), strict=True):
                     starts[block] = end - len(held[block])
                 for rows in gathered:
@@ -162,7 +183,7 @@ class Blocks(Rows):
 
     def _read(self, number: int, content: bytes) -> pa.Table:
         try:
-            block = pa.ipc.read_record_batch(pa.py_buffer(content), _SCHEMA)
+            block = pa.ipc.read_record_batch(pa.py_buffer(content), self._schema)
         except (pa.ArrowInvalid, OSError) as error:
             name, start, _ = self.places[number]
             raise InputError(

@@ -57,6 +57,8 @@ class EncodingSettings:
         test_size: the same for testing, where the corpus says nothing about splits; for a trained
             model, a number as large as the corpus takes all documents.
         split_seed: seeds both draws.
+        pretrained: a pretrained model, for which texts are split into subwords too.
+        max_subwords: subwords kept per text for that model.
     """
 
     min_count: int = 5
@@ -69,6 +71,15 @@ class EncodingSettings:
     validation_size: float = 0.1
     test_size: float = 0.1
     split_seed: int = 1234
+    pretrained: str | None = None
+    max_subwords: int = 256
+
+    def state(self) -> dict[str, Any]:
+        """Return plain values, for the cache key; those of subwords where there are any."""
+        names = {f.name for f in fields(self)}
+        if self.pretrained is None:
+            names -= {"pretrained", "max_subwords"}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name in names}
 
     def text(self, vocabulary: Sequence[str], known_words_only: bool = False) -> TextEncoder:
         """Return the text encoder with these settings and a vocabulary."""
@@ -168,7 +179,7 @@ def _read(
 ) -> Iterator[RawShard]:
     label_ids = {name: i for i, name in enumerate(names)}
     known_ids = KnownIds()
-    shard = Shard()
+    shard = Shard(text)
     number = 0
     shown = tqdm(documents, "encoding", total, unit=" documents", smoothing=0.05)
     with closing(_split(shown, text, processes(num_proc))) as stream:
@@ -187,7 +198,7 @@ def _read(
                 known_ids.add(document.id)
             if len(shard.ids) == SHARD:
                 yield write_raw(shard, directory, number)
-                shard = Shard()
+                shard = Shard(text)
                 number += 1
     if shard.ids:
         yield write_raw(shard, directory, number)

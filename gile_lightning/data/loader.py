@@ -1,6 +1,6 @@
 """Batches of an epoch, equal in number on every process, resumable at any batch."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from datasets import Dataset
 from numpy.typing import NDArray
+from torch import Tensor
 
 from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.data.rows import MappedRows, Rows
@@ -59,6 +60,7 @@ class RaggedLoader:
         seed: of the permutations.
         rank: this process.
         world_size: number of processes.
+        text_vectors: finds a pretrained model's vectors [B, d] of the documents of a batch.
     """
 
     batch_sampler = None  # Lightning asks for it beside `sampler`
@@ -75,6 +77,7 @@ class RaggedLoader:
         seed: int = 0,
         rank: int = 0,
         world_size: int = 1,
+        text_vectors: Callable[[RaggedBatch], Tensor] | None = None,
     ) -> None:
         positive(batch_size=batch_size)
         self.rows = documents if isinstance(documents, Rows) else MappedRows(documents)
@@ -86,6 +89,7 @@ class RaggedLoader:
         self.seed = seed
         self.rank = rank
         self.world_size = world_size
+        self.text_vectors = text_vectors
         self.epoch = 0
         self._start = (0, 0)  # documents before those that are cut, and before the first batch
         self._next = (0, 0, 0)  # the epoch and these, after the batch last given out
@@ -154,6 +158,8 @@ class RaggedLoader:
                     self._next = (epoch, cut.start, stop)
                 rows = own(step)
                 share = len(rows) * self.world_size / max(1, stop - start)
+                if self.text_vectors is not None:
+                    batch = batch._replace(vectors=self.text_vectors(batch))
                 yield {self.language: batch._replace(rows=torch.from_numpy(rows), share=share)}
 
     @property

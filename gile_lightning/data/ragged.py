@@ -10,17 +10,24 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+SUBWORDS = "subwords"  # the column of shards that only a pretrained model reads
+
 
 class Texts(NamedTuple):
     """Texts as flat word ids: sentences are runs of words, documents are runs of sentences.
 
     Shapes: ``words`` [N], ``sentence_lengths`` [S] in words, ``document_lengths`` [B] in
     sentences. N is the sum of the sentence lengths and S the sum of the document lengths.
+    For a pretrained model: ``subwords`` [M] and ``subword_counts`` [B], or the ``vectors`` [B, d]
+    that it makes of them.
     """
 
     words: Tensor
     sentence_lengths: Tensor
     document_lengths: Tensor
+    subwords: Tensor | None = None
+    subword_counts: Tensor | None = None
+    vectors: Tensor | None = None
 
     @classmethod
     def from_flat(
@@ -28,15 +35,27 @@ class Texts(NamedTuple):
         words: NDArray[np.int32],
         sentence_lengths: NDArray[np.int64],
         document_lengths: NDArray[np.int64] | None = None,
+        subwords: NDArray[np.int32] | None = None,
+        subword_counts: NDArray[np.int64] | None = None,
     ) -> "Texts":
         """Make texts from flat word ids, words per sentence and sentences per document.
 
-        Without the last, every text is one sentence.
+        Without the last, every text is one sentence. Flat subword ids and their number per
+        document may follow.
         """
         if document_lengths is None:
             document_lengths = np.ones(len(sentence_lengths), dtype=np.int64)
         parts = (words, sentence_lengths, document_lengths)
-        return cls(*(torch.from_numpy(part) for part in parts))
+        more = (subwords, subword_counts)
+        return cls(
+            *(torch.from_numpy(part) for part in parts),
+            *(None if part is None else torch.from_numpy(part) for part in more),
+        )
+
+    def to(self, device: torch.device | str) -> "Texts":
+        """Return the texts on a device."""
+        moved = {k: v.to(device) for k, v in self._asdict().items() if v is not None}
+        return Texts(**moved)
 
     def split(self, size: int) -> "Iterator[Texts]":
         """Yield the documents in parts of ``size``; the last may be smaller."""
@@ -45,7 +64,16 @@ class Texts(NamedTuple):
             return
         documents = torch.split(self.document_lengths, size)
         sentences = _split(self.sentence_lengths, documents)
-        yield from map(Texts, _split(self.words, sentences), sentences, documents)
+        parts: Iterator[Texts]
+        parts = map(Texts, _split(self.words, sentences), sentences, documents)
+        if self.subwords is not None and self.subword_counts is not None:
+            counts = torch.split(self.subword_counts, size)
+            given = zip(parts, _split(self.subwords, counts), counts, strict=True)
+            parts = (p._replace(subwords=s, subword_counts=c) for p, s, c in given)
+        if self.vectors is not None:
+            found = zip(parts, torch.split(self.vectors, size), strict=True)
+            parts = (part._replace(vectors=vectors) for part, vectors in found)
+        yield from parts
 
 
 class RaggedBatch(NamedTuple):
@@ -56,6 +84,7 @@ class RaggedBatch(NamedTuple):
     [B] says how many each has; ``rows`` [B], where known, are the documents' places in their
     split. ``share`` is what a mean over these documents has to be multiplied with for the mean
     over all processes to be that over all documents of the step: B over the mean of their B.
+    ``subwords``, ``subword_counts`` and ``vectors`` as in `Texts`.
     """
 
     words: Tensor
@@ -65,11 +94,15 @@ class RaggedBatch(NamedTuple):
     label_counts: Tensor
     rows: Tensor | None = None
     share: float = 1.0
+    subwords: Tensor | None = None
+    subword_counts: Tensor | None = None
+    vectors: Tensor | None = None
 
     @property
     def texts(self) -> Texts:
         """The documents without their labels."""
-        return Texts(self.words, self.sentence_lengths, self.document_lengths)
+        more = (self.subwords, self.subword_counts, self.vectors)
+        return Texts(self.words, self.sentence_lengths, self.document_lengths, *more)
 
     def split(self, size: int) -> "Iterator[RaggedBatch]":
         """Yield the documents in parts of ``size``; the last may be smaller."""
@@ -82,7 +115,7 @@ class RaggedBatch(NamedTuple):
         for texts, ids, some, of_rows in zip(
             self.texts.split(size), label_ids, counts, rows, strict=True
         ):
-            yield RaggedBatch(*texts, ids, some, of_rows)
+            yield RaggedBatch(*texts[:3], ids, some, of_rows, 1.0, *texts[3:])
 
 
 def _split(values: Tensor, lengths: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -91,7 +124,7 @@ def _split(values: Tensor, lengths: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 
 def batch_from_arrow(table: pa.Table) -> RaggedBatch:
-    """Turn gathered rows (columns words, sentence_lengths, labels) into a `RaggedBatch`.
+    """Turn gathered rows (columns words, sentence_lengths, labels, ...) into a `RaggedBatch`.
 
     An Arrow list column is flat values and offsets, which is the layout of the batch: nothing is
     done per document.
@@ -99,9 +132,13 @@ def batch_from_arrow(table: pa.Table) -> RaggedBatch:
     words, _ = _list_column(table, "words")
     sentence_lengths, document_lengths = _list_column(table, "sentence_lengths")
     label_ids, label_counts = _list_column(table, "labels")
-    return RaggedBatch(
+    batch = RaggedBatch(
         words, sentence_lengths.long(), document_lengths, label_ids.long(), label_counts
     )
+    if SUBWORDS in table.column_names:
+        subwords, counts = _list_column(table, SUBWORDS)
+        batch = batch._replace(subwords=subwords, subword_counts=counts)
+    return batch
 
 
 def _list_column(table: pa.Table, name: str) -> tuple[Tensor, Tensor]:

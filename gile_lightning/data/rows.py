@@ -10,9 +10,14 @@ from datasets import Dataset
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gile_lightning.data.ragged import RaggedBatch, batch_from_arrow
+from gile_lightning.data.ragged import SUBWORDS, RaggedBatch, batch_from_arrow
 
 COLUMNS = ["words", "sentence_lengths", "labels"]
+
+
+def columns_of(names: Iterable[str]) -> list[str]:
+    """Return the columns of encoded documents that are read, given those there are."""
+    return [*COLUMNS, *({SUBWORDS} & set(names))]
 
 
 class Rows(ABC):
@@ -43,7 +48,8 @@ class MappedRows(Rows):
     """
 
     def __init__(self, dataset: Dataset) -> None:
-        self.dataset = dataset.select_columns(COLUMNS).with_format("arrow")
+        self.columns = columns_of(dataset.column_names)
+        self.dataset = dataset.select_columns(self.columns).with_format("arrow")
 
     def __len__(self) -> int:
         return len(self.dataset)
@@ -61,13 +67,16 @@ class MappedRows(Rows):
         if self.dataset._indices is not None:  # a selection: documents lie anywhere
             yield from (batch_from_arrow(self.dataset[rows]) for rows in numbers)
             return
-        columns = [_Lists(self.dataset.data.column(name)) for name in COLUMNS]
+        columns = [_Lists(self.dataset.data.column(name)) for name in self.columns]
         for rows in numbers:
             parts = [column.take(rows) for column in columns]
-            (words, _), (sentence_lengths, document_lengths), (label_ids, label_counts) = parts
-            yield RaggedBatch(
+            (words, _), (sentence_lengths, document_lengths), (label_ids, label_counts) = parts[:3]
+            batch = RaggedBatch(
                 words, sentence_lengths.long(), document_lengths, label_ids.long(), label_counts
             )
+            for subwords, counts in parts[3:]:
+                batch = batch._replace(subwords=subwords, subword_counts=counts)
+            yield batch
 
 
 class _Lists:

@@ -14,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from gile_lightning.data.ragged import SUBWORDS
 from gile_lightning.data.text import TextEncoder
 
 SPLITS = ("train", "validation", "test")
 SHARD = 32_768  # documents; about 30 MB of word ids
+_TOGETHER = 256  # texts that are split into subwords at a time, on all cores
 
 
 class Document(NamedTuple):
@@ -41,8 +43,13 @@ class Document(NamedTuple):
 
 @dataclass
 class Shard:
-    """Documents with word ids local to the shard."""
+    """Documents with word ids local to the shard.
 
+    Attributes:
+        text: splits documents into subwords too, where it has a pretrained model.
+    """
+
+    text: TextEncoder | None = None
     ids: list[str] = field(default_factory=list)
     words: array[int] = field(default_factory=lambda: array("i"))
     sentence_lengths: array[int] = field(default_factory=lambda: array("i"))
@@ -52,6 +59,9 @@ class Shard:
     word_counts: array[int] = field(default_factory=lambda: array("i"))
     splits: list[str] = field(default_factory=list)
     local: defaultdict[str, int] = field(default_factory=defaultdict)
+    subwords: array[int] = field(default_factory=lambda: array("i"))
+    subword_counts: array[int] = field(default_factory=lambda: array("i"))
+    _unread: list[Sequence[str | list[str]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.local.default_factory = self.local.__len__
@@ -90,18 +100,33 @@ class Shard:
         self.label_counts.append(len(labels))
         self.ids.append(document.id)
         self.splits.append(document.split)
+        if self.text is not None and self.text.pretrained is not None:
+            self._unread.append(document.pieces)
+            if len(self._unread) == _TOGETHER:
+                self._split_subwords()
+
+    def _split_subwords(self) -> None:
+        if self.text is None:
+            return
+        subwords, counts = self.text.subwords(self._unread)
+        if subwords is not None and counts is not None:
+            self.subwords.frombytes(subwords.tobytes())
+            self.subword_counts.frombytes(counts.astype(np.int32).tobytes())
+        self._unread.clear()
 
     def table(self) -> pa.Table:
         """Return the documents as an Arrow table."""
-        return pa.table(
-            {
-                "id": pa.array(self.ids, pa.string()),
-                "words": _lists(self.words, self.word_counts),
-                "sentence_lengths": _lists(self.sentence_lengths, self.document_lengths),
-                "labels": _lists(self.labels, self.label_counts),
-                "split": pa.array(self.splits, pa.string()),
-            }
-        )
+        columns = {
+            "id": pa.array(self.ids, pa.string()),
+            "words": _lists(self.words, self.word_counts),
+            "sentence_lengths": _lists(self.sentence_lengths, self.document_lengths),
+            "labels": _lists(self.labels, self.label_counts),
+            "split": pa.array(self.splits, pa.string()),
+        }
+        if self.text is not None and self.text.pretrained is not None:
+            self._split_subwords()
+            columns[SUBWORDS] = _lists(self.subwords, self.subword_counts)
+        return pa.table(columns)
 
 
 class RawShard(NamedTuple):

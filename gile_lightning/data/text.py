@@ -12,6 +12,7 @@ import sentencex
 from numpy.typing import NDArray
 
 from gile_lightning.errors import InputError, positive
+from gile_lightning.pretrained.model import subword_ids
 
 UNKNOWN = "UNK"
 NUMBER = "NUM"
@@ -89,6 +90,9 @@ class TextEncoder:
             `UNKNOWN`.
         further: words that are none of the vocabulary but have ids, those after `UNKNOWN`'s; see
             `extended`.
+        pretrained: a pretrained model, as `find_model` takes it, for which texts are split into
+            subwords too; None for none.
+        max_subwords: subwords of a text that the pretrained model is given.
     """
 
     vocabulary: Sequence[str]
@@ -98,6 +102,8 @@ class TextEncoder:
     max_sentence_words: int | None = None
     sentences: str | None = None
     known_words_only: bool = False
+    pretrained: str | None = None
+    max_subwords: int = 256
     further: tuple[str, ...] = ()
     _ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -117,7 +123,9 @@ class TextEncoder:
 
     def settings(self) -> dict[str, Any]:
         """Return everything but the vocabulary and further words, as plain values."""
-        left_out = ("vocabulary", "further", "_ids")
+        left_out = {"vocabulary", "further", "_ids"}
+        if self.pretrained is None:  # as before there was one: fingerprints stay the same
+            left_out |= {"pretrained", "max_subwords"}
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
 
     def extended(self, words: Iterable[str]) -> "TextEncoder":
@@ -181,8 +189,33 @@ class TextEncoder:
         """Encode label descriptions as flat word ids [N] and words per label [K]."""
         return _flat([self.word_ids(self.words(text)[: self.max_label_words]) for text in texts])
 
+    def subwords(
+        self, texts: Iterable[str | Sequence[str | list[str]]]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]] | tuple[None, None]:
+        """Encode texts for the pretrained model as flat subword ids [N] and their counts [B].
 
-_LIMITS = ("max_document_words", "max_label_words", "max_sentences", "max_sentence_words")
+        A text may be in pieces, which are joined by spaces, and these in words. Without a
+        pretrained model there are none.
+        """
+        if self.pretrained is None:
+            return None, None
+        rows = subword_ids(self.pretrained, self.max_subwords, [_joined(text) for text in texts])
+        counts = np.fromiter(map(len, rows), np.int64, len(rows))
+        return np.concatenate([np.empty(0, np.int32), *rows]), counts
+
+
+_LIMITS = (
+    "max_document_words",
+    "max_label_words",
+    "max_sentences",
+    "max_sentence_words",
+    "max_subwords",
+)
+
+
+def _joined(text: str | Sequence[str | list[str]]) -> str:
+    pieces = [text] if isinstance(text, str) else text
+    return " ".join(piece if isinstance(piece, str) else " ".join(piece) for piece in pieces)
 
 
 def _known_words(text: str, known: Container[str]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The contract of document encoders."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Set
 from typing import ClassVar, Literal
 
 import torch
@@ -8,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.data.ragged import Texts, distinct
+from gile_lightning.data.text import TextEncoder
 from gile_lightning.errors import InputError
 
 Sharing = Literal["none", "encoders", "attention", "both"]
@@ -29,17 +31,22 @@ class Encoder(nn.Module, ABC):
         output_dim: size of the vectors.
         layers: names of the submodules that make states.
         poolings: names of the submodules that pool them.
+        reads: what of the texts is encoded: words, subwords or vectors that are known already.
     """
 
     output_dim: int
     layers: ClassVar[tuple[str, ...]] = ()
     poolings: ClassVar[tuple[str, ...]] = ()
+    reads: Set[str] = frozenset({"words"})
 
     @property
     def hidden_dim(self) -> int:
         """The paper's d_h: `output_dim`, or the size in one direction of a bidirectional layer."""
         last = getattr(self, self.layers[-1]) if self.layers else None
         return int(getattr(last, "hidden_dim", self.output_dim))
+
+    def attach(self, text: TextEncoder) -> None:
+        """Get ready for texts that are encoded so, once and before anything else is asked."""
 
     @abstractmethod
     def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:

@@ -110,7 +110,7 @@ class TestSample:
         longest = int(batch.label_counts.max())
         scores, best = logits.topk(min(max(SHOWN, longest), logits.shape[1]))
         scores, best = scores.sigmoid().cpu(), best.cpu()
-        words, sentence_lengths, document_lengths = (part.cpu() for part in batch.texts)
+        words, sentence_lengths, document_lengths = (part.cpu() for part in batch[:3])
         label_ids, label_counts = batch.label_ids.cpu(), batch.label_counts.cpu()
         batch = RaggedBatch(words, sentence_lengths, document_lengths, label_ids, label_counts)
         gold, counts = select(batch.label_ids, batch.label_counts, 0, logits.shape[1])

@@ -33,7 +33,7 @@ def documents_of(batch):
     parts = batch["english"]._asdict()
     assert parts.pop("share") > 0 or not len(parts["rows"])
     assert len(parts.pop("rows")) == len(parts["label_counts"])
-    values = {name: iter(part.tolist()) for name, part in parts.items()}
+    values = {name: iter(part.tolist()) for name, part in parts.items() if part is not None}
     rows = []
     for sentences, labels in zip(values["document_lengths"], values["label_counts"], strict=True):
         lengths = list(islice(values["sentence_lengths"], sentences))

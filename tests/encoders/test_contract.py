@@ -13,6 +13,7 @@ from gile_lightning.encoders import (
     WAN,
     AttentionPooling,
     BiGRU,
+    Concatenation,
     Dense,
     Mean,
     SumPooling,
@@ -26,6 +27,7 @@ ENCODERS = {
     "WAN, sum": (partial(WAN, layer=DENSE, pooling=SumPooling), 5),
     "WAN, GRU": (partial(WAN, layer=RECURRENT), 5),
     "Mean": (Mean, INPUT_DIM),
+    "Concatenation": (partial(Concatenation, encoders=[Mean, partial(WAN, layer=DENSE)]), 9),
     "HAN, Dense": (partial(HAN, layer=DENSE), 5),
     "HAN, GRU": (partial(HAN, layer=RECURRENT), 5),
     "HAN, biGRU": (partial(HAN, layer=BIDIRECTIONAL), 10),
@@ -214,7 +216,7 @@ def test_ids_and_vectors_give_the_same(name):
         if by_id:
             vectors = encoder.encode(embedding.weight, documents)
         else:
-            vectors = encoder(embedding(documents.words), *documents[1:])
+            vectors = encoder(embedding(documents.words), *documents[1:3])
         vectors.pow(2).sum().backward()
         parameters = [p for n, p in encoder.named_parameters() if NO_GRADIENT not in n]
         results.append([vectors, embedding.weight.grad, *(p.grad for p in parameters)])
@@ -262,5 +264,5 @@ def test_a_pooling_of_ones_own(kind):
     _, embedding = make("Mean")
     encoder = kind(INPUT_DIM, layer=DENSE, pooling=PlainMean).double()
     documents = texts([[[1, 2, 1], [3, 1]], [[2, 2, 2, 7]]])
-    by_vector = encoder(embedding(documents.words), *documents[1:])
+    by_vector = encoder(embedding(documents.words), *documents[1:3])
     equal(encoder.encode(embedding.weight, documents), by_vector)

