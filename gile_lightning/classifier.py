@@ -182,7 +182,8 @@ class TextClassifier(Classifier):
             embedding.load_vectors(words)
             if embedding.start is not None:
                 documents = (batch.texts for batch in data.training_documents(name))
-                embedding.learn_vectors(documents, self.texts(name).all())
+                seen = torch.arange(self.languages[name].labels.seen)
+                embedding.learn_vectors(documents, self.texts(name).take(seen))
             if embedding.found is not None:
                 say(
                     f"word vectors ({name}): {embedding.found:,} of {len(words):,} words have one "

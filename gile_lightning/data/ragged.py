@@ -203,7 +203,7 @@ def sum_by_id(
 
 def join(texts: Sequence[Texts]) -> Texts:
     """Put texts behind each other."""
-    words, sentence_lengths, document_lengths, _ = zip(*texts, strict=True)
+    words, sentence_lengths, document_lengths = zip(*(part[:3] for part in texts), strict=True)
     return Texts(torch.cat(words), torch.cat(sentence_lengths), torch.cat(document_lengths))
 
 
