@@ -74,8 +74,17 @@ class VectorStore:
             total: number of texts, if known, for the progress bar.
             device: where to compute.
             mark: names these texts, so that next time they need not be looked at.
+
+        Raises:
+            InputError: the cache cannot be written, or there is no such model.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"{self.folder}: cannot be written ({error.strerror}); set data.cache_dir, or the "
+                "environment variable XDG_CACHE_HOME, to a folder that can"
+            ) from error
         done = self.folder / f"{mark}.done"
         with FileLock(self.folder / "lock"):
             self._open()  # another process may have added some

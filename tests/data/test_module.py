@@ -213,7 +213,7 @@ def remote(request, tmp_path, monkeypatch):
 def flat(batch):
     fields = batch["english"]._asdict()
     assert fields.pop("share") == 1.0
-    return {name: part.tolist() for name, part in fields.items()}
+    return {name: part.tolist() for name, part in fields.items() if part is not None}
 
 
 def by_document(data, loader):

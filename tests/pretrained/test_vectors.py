@@ -127,3 +127,10 @@ def test_other_lengths_are_kept_apart(encode, tmp_path):
     VectorStore(NAME, 256, tmp_path).fill([texts([1])])
     assert len(VectorStore(NAME, 256, tmp_path)) == 1
     assert len(VectorStore(NAME, 128, tmp_path)) == 0
+
+
+def test_a_cache_that_cannot_be_written(encode, tmp_path):
+    encode()
+    (tmp_path / "vectors").write_text("a file where the folder would be")
+    with pytest.raises(InputError, match=r"cannot be written .*XDG_CACHE_HOME"):
+        VectorStore(NAME, 256, tmp_path).fill([texts([1])])
