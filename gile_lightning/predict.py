@@ -45,7 +45,8 @@ def predict(
             input. The id is the line number where none is given.
         output: where the lines go; - is standard output.
         labels: JSON lines with "name" and "description", and perhaps "synonyms" and "parents"
-            (lists of names), to label with in place of the model's.
+            (lists of names), to label with in place of the model's. Their texts are put together
+            as those of the labels were in training.
         top_k: labels per text; 5 unless a threshold is given.
         threshold: give only labels whose score, a probability, is above this; tuned for the
             threshold that was best on the validation documents.

@@ -80,17 +80,21 @@ class Predictor:
     def use_labels(self, labels: Labels | None) -> None:
         """Choose the labels for the following predictions; None for the model's own.
 
-        Synonyms and parents follow a description if they did so in training (``label_synonyms``
-        and ``label_parents`` of `gile_lightning.data.Corpus`).
+        The text that the model reads of a label is put together as in training, by the options
+        ``label_text``, ``label_synonyms`` and ``label_parents`` of `gile_lightning.data.Corpus`:
+        its description, its name and description, or its name; then perhaps its synonyms, and the
+        labels above it. A label without a description is described by its name where training
+        labels were: with ``undescribed_labels: name``, with ``label_text: name``, or without a
+        file of labels.
 
         Args:
             labels: descriptions by name; or records with ``name`` and ``description``, and perhaps
                 ``synonyms`` and ``parents``; or a JSONL file of these.
 
         Raises:
-            InputError: there is no label, a name comes twice, a description is missing, a parent
-                that is asked for is none of the labels, or the model cannot score labels it was
-                not trained on.
+            InputError: there is no label, a name comes twice, a description that is needed is
+                missing, a parent that is asked for is none of the labels, or the model cannot
+                score labels it was not trained on.
         """
         if labels is None:
             self.label_names, self._projected = self._own_names, self._own
@@ -100,13 +104,13 @@ class Predictor:
                 f"{self.classifier.layer(self.name)} scores only the labels it was trained on; "
                 "train a model with gile_lightning.outputs.GILE to score others"
             )
-        given = _described(labels, by_name=self.language.text.known_words_only)
+        given = _described(labels, self._takes_names())
         options = self._label_options()
         texts = {name: label_text(label, given, **options) for name, label in given.items()}
         flat = self.language.text.labels(texts.values())
         empty = [name for name, words in zip(texts, flat[1], strict=True) if not words]
         if empty:
-            raise InputError(f"labels without a word in their description: {', '.join(empty[:5])}")
+            raise InputError(f"labels without a word in their text: {', '.join(empty[:5])}")
         self.label_names = list(texts)
         synonyms = [list(label.synonyms) for label in given.values()]
         unseen = [0] * len(texts)
@@ -176,12 +180,23 @@ class Predictor:
         return data.get("init_args") or {}
 
     def _label_options(self) -> dict[str, Any]:
-        """What followed the descriptions of the labels in training."""
+        """How the texts of the labels were put together in training."""
         options = self._data_options()
         return {
+            "kind": options.get("label_text") or "description",
             "synonyms": bool(options.get("label_synonyms")),
             "parents": int(options.get("label_parents") or 0),
         }
+
+    def _takes_names(self) -> bool:
+        """Whether training labels without a description were described by their names."""
+        options = self._data_options()
+        return (
+            self.language.text.known_words_only
+            or options.get("undescribed_labels") == "name"
+            or options.get("label_text") == "name"
+            or options.get("labels", "") is None  # a corpus whose documents name the labels
+        )
 
     @property
     def tuned_threshold(self) -> float:
@@ -234,7 +249,7 @@ class Predictor:
         return self.classifier.project(self.name, labels)
 
 
-def _described(labels: Labels, by_name: bool = False) -> dict[str, Described]:
+def _described(labels: Labels, by_name: bool) -> dict[str, Described]:
     """Return the labels by name, checked; one without a description is no error if ``by_name``."""
     if isinstance(labels, Path | str):
         records: Iterable[Described] = read_labels(labels)

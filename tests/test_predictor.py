@@ -104,6 +104,38 @@ def test_a_description_counts_not_a_name(predictor):
         assert label["score"] == pytest.approx(score, rel=1e-5)
 
 
+@pytest.fixture
+def trained_with(predictor, monkeypatch):
+    """Lets the model have been trained with other options of the data."""
+
+    def trained_with(options):
+        config = yaml.safe_dump({"data": {"init_args": options}})
+        monkeypatch.setattr(predictor.classifier, "config", config)
+
+    return trained_with
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"undescribed_labels": "name"},
+        {"undescribed_labels": "name", "label_text": "name_description"},
+        {"label_text": "name"},
+        {"labels": None},
+    ],
+)
+def test_a_name_describes_where_it_did_in_training(predictor, trained_with, options):
+    expected = predictor.predict(TEXTS, {"Liver": "liver", "Mice": "mice"})
+    trained_with(options)
+    assert predictor.predict(TEXTS, [{"name": "Liver"}, {"name": "Mice"}]) == expected
+
+
+def test_a_description_is_needed_where_it_was_in_training(predictor, trained_with):
+    trained_with({"undescribed_labels": "skip", "labels": "labels.jsonl"})
+    with pytest.raises(InputError, match="'Liver' has no description"):
+        predictor.predict(TEXTS, [{"name": "Liver"}])
+
+
 RECORDS = [
     {"name": "Cats", "description": "House animals.", "synonyms": ["Felines", "Mice"]},
     {"name": "Liver", "description": "A large organ.", "parents": ["Cats"]},
@@ -118,12 +150,13 @@ RECORDS = [
             {"label_synonyms": True, "label_parents": 2},
             ["House animals. Felines Mice", "A large organ. Cats House animals."],
         ),
+        ({"label_text": "name_description"}, ["Cats House animals.", "Liver A large organ."]),
+        ({"label_text": "name", "label_synonyms": True}, ["Cats Felines Mice", "Liver"]),
     ],
 )
-def test_what_follows_the_description_as_in_training(predictor, monkeypatch, options, texts):
+def test_label_texts_as_in_training(predictor, trained_with, monkeypatch, options, texts):
     projected = []
-    config = yaml.safe_dump({"data": {"init_args": options}})
-    monkeypatch.setattr(predictor.classifier, "config", config)
+    trained_with(options)
     monkeypatch.setattr(
         predictor.classifier, "project", lambda name, labels: projected.append(labels)
     )

@@ -110,7 +110,9 @@ def progress():
 
 def test_predict_new_labels(run, articles, tmp_path):
     model = gile_lightning.load(run.best)
-    expected = cosines(model, articles, NEW.items())[:3]
+    # as in training: the name in the text, and once more
+    texts = [(name, f"{name} {text}") for name, text in NEW.items()]
+    expected = cosines(model, articles, texts)[:3]
     assert expected.any(axis=1).all()
     files = [tmp_path / name for name in ("texts.jsonl", "labels.jsonl", "out.jsonl")]
     lines = [json.dumps({"text": runs.text(article)}) for article in articles[:3]]
