@@ -99,6 +99,11 @@ class Classifier(lightning.LightningModule, ABC):
 
     # --- what a system defines ---
 
+    @property
+    def reads_new_words(self) -> bool:
+        """Whether words that are new to the vocabulary tell the model something: here not."""
+        return False
+
     @abstractmethod
     def build(self, languages: dict[str, Language], state: Mapping[str, Any] = NEW) -> None:
         """Make empty modules for these vocabularies and label sets, and `use` them.
@@ -177,6 +182,15 @@ class Classifier(lightning.LightningModule, ABC):
         Evaluation(nothing().labels, scores_unseen=False, threshold=self.threshold)
 
     # --- common to all ---
+
+    def text_encoder(self, name: str, labels: LabelSet) -> TextEncoder:
+        """Return what documents have to be encoded with, to be scored against these labels.
+
+        It is the language's own, with ids for the words that are new in the labels where these
+        tell the model something.
+        """
+        language = self.languages[name]
+        return language.with_labels(labels).text if self.reads_new_words else language.text
 
     @property
     def built(self) -> bool:

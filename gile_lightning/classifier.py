@@ -324,6 +324,11 @@ class TextClassifier(Classifier):
         parts = self.scorer(name).named_children()
         return {key: sum(p.numel() for p in part.parameters()) for key, part in parts}
 
+    @property
+    def reads_new_words(self) -> bool:
+        """Whether there are channels, which compare words or look for names."""
+        return bool(self.given["channels"])
+
     def scores_unseen(self, name: str) -> bool:
         """Whether the output layer scores labels by their texts."""
         return self.scorer(name).output.scores_unseen
@@ -340,8 +345,10 @@ class TextClassifier(Classifier):
     def project(self, name: str, labels: LabelSet) -> PreparedLabels:
         """Project the label texts: [K, d_j] for GILE; prepare them for the channels."""
         own = self.languages[name].labels
-        text = self.languages[name].text
-        texts = self.texts(name) if labels is own else self._encoded(name, text, labels)
+        if labels is own:
+            texts = self.texts(name)
+        else:
+            texts = self._encoded(name, self.text_encoder(name, labels), labels)
         return project_all(self.scorer(name), texts, own.seen)
 
     def score(self, name: str, documents: Texts, projected: PreparedLabels) -> Tensor:

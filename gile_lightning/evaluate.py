@@ -50,7 +50,7 @@ def evaluate(cli: GileCLI, checkpoint: dict[str, Any]) -> dict[str, Any]:
     announce(data)
     if complete(checkpoint):
         restore(model, checkpoint)
-        data.use(model.languages)
+        data.use(model.languages, model.reads_new_words)
     else:  # imported weights: the labels are those of the corpus, perhaps the words too
         start_from(model, data, checkpoint)
     data.prepare_data()

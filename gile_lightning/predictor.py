@@ -76,6 +76,7 @@ class Predictor:
         self._own = self._project(own)
         self._own_names = own.names if classifier.scores_unseen(name) else own.names[: own.seen]
         self.label_names, self._projected = self._own_names, self._own
+        self._text = self.language.text
 
     def use_labels(self, labels: Labels | None) -> None:
         """Choose the labels for the following predictions; None for the model's own.
@@ -86,6 +87,10 @@ class Predictor:
         labels above it. A label without a description is described by its name where training
         labels were: with ``undescribed_labels: name``, with ``label_text: name``, or without a
         file of labels.
+
+        Words of the labels that are new to the vocabulary are told from each other by the channels
+        of a model that has any (`gile_lightning.channels`), in labels and documents; for all else
+        they are the unknown word.
 
         Args:
             labels: descriptions by name; or records with ``name`` and ``description``, and perhaps
@@ -98,6 +103,7 @@ class Predictor:
         """
         if labels is None:
             self.label_names, self._projected = self._own_names, self._own
+            self._text = self.language.text
             return
         if not self.classifier.scores_unseen(self.name):
             raise InputError(
@@ -116,6 +122,7 @@ class Predictor:
         unseen = [0] * len(texts)
         label_set = LabelSet(self.label_names, list(texts.values()), unseen, synonyms=synonyms)
         self._projected = self._project(label_set)
+        self._text = self.classifier.text_encoder(self.name, label_set)
 
     def predict(
         self,
@@ -214,7 +221,7 @@ class Predictor:
         for text in texts:
             if not isinstance(text, str | list | tuple):
                 raise InputError(f"a text is a string or a list of strings, not {text!r:.60}")
-        encoder = self.language.text
+        encoder = self._text
         return Texts.from_flat(*encoder.documents(texts), *encoder.subwords(texts)).to(self.device)
 
     def _score(self, documents: Texts) -> Tensor:

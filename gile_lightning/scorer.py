@@ -100,13 +100,15 @@ class Scorer(nn.Module):
 
     def encode_documents(self, texts: Texts, table: Tensor | None = None) -> Tensor:
         """Encode documents as vectors [B, d_h]; their words are rows of the table, if given."""
-        table = self.word_vectors if table is None else table
+        if table is None:
+            table, texts = self.word_vectors, self._known(texts)
         vectors: Tensor = self.document_norm(self.encoder.encode(table, texts))
         return vectors
 
     def encode_labels(self, texts: Texts, table: Tensor | None = None) -> Tensor:
         """Encode label texts as vectors [K, d]; their words are rows of the table, if given."""
-        table = self.word_vectors if table is None else table
+        if table is None:
+            table, texts = self.word_vectors, self._known(texts)
         vectors: Tensor = self.label_norm(self.label_encoder.encode(table, texts))
         return vectors
 
@@ -142,8 +144,13 @@ class Scorer(nn.Module):
             logits = logits + self.memory(encoded, scores, labels.memory_ids)
         return logits
 
+    def _known(self, texts: Texts) -> Texts:
+        """Return texts whose new words (`TextEncoder.extended`) are the unknown one, the last."""
+        return texts._replace(words=texts.words.clamp(max=len(self.word_vectors) - 1))
+
     def _words_of(self, *texts: Texts) -> tuple[Tensor, list[Texts]]:
         """Return the vectors of the distinct words of texts, and the texts as rows of these."""
+        texts = tuple(map(self._known, texts))
         words = torch.cat([part.words for part in texts])
         known, rows = distinct(words, len(self.word_vectors))
         places = torch.split(rows, [len(part.words) for part in texts])

@@ -100,6 +100,7 @@ def trained(*more: str) -> Run:
 
 
 LINEAR = ("--model.output", "gile_lightning.outputs.Linear")
+MATCH = ("--model.channels", '[{"class_path": "gile_lightning.channels.LexicalMatch"}]')
 
 
 def reproducible(metrics: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,12 @@ def run():
     return runs.trained()
 
 
+def write(folder, articles) -> None:
+    (path,) = folder.glob("allMeSH*.json")
+    lines = ",\n".join(json.dumps(article) for article in articles)
+    path.write_text('{"articles":[\n' + lines + "\n]}\n")
+
+
 @pytest.fixture(scope="module")
 def other(tmp_path_factory):
     """Another BioASQ folder, with a heading more, which some of its articles have."""
@@ -26,9 +32,7 @@ def other(tmp_path_factory):
     found = runs.articles(folder)
     for article in found[::3]:
         article["meshMajor"].append(NEW)
-    (path,) = folder.glob("allMeSH*.json")
-    lines = ",\n".join(json.dumps(article) for article in found)
-    path.write_text('{"articles":[\n' + lines + "\n]}\n")
+    write(folder, found)
     (descriptors,) = folder.glob("d*.bin")
     record = f"*NEWRECORD\nRECTYPE = D\nMH = {NEW}\nMS = {NOTE}\nUI = D999999\n\n"
     descriptors.write_text(record + descriptors.read_text())
@@ -57,8 +61,13 @@ def expected(run, folder, notes) -> dict[str, float]:
         if int(article["year"]) >= 2005 and usable & {*article["meshMajor"]}
     ]
     new = sorted(set().union(*(labels for _, labels in tested)) - set(names))
-    texts = dict(zip(names, predictor.language.labels.texts, strict=True))
-    predictor.use_labels(texts | {name: notes[name] for name in new})
+    own = predictor.language.labels
+    fields = "name", "description", "synonyms"
+    records = [
+        dict(zip(fields, label, strict=True))
+        for label in zip(names, own.texts, own.synonyms, strict=True)
+    ]
+    predictor.use_labels(records + [{"name": name, "description": notes[name]} for name in new])
     logits = predictor.logits([text for text, _ in tested]).numpy()
     targets = runs.positives([sorted(labels) for _, labels in tested], [*names, *new])
     sets = {"seen": slice(seen), "unseen": slice(seen, None), "all": slice(None)}
@@ -102,6 +111,32 @@ def test_another_corpus(run, other):
     counts = re.search(r"(\d+) labels seen in training, (\d+) unseen", done.printed)
     assert int(counts[1]) == known.seen
     assert int(counts[2]) > len(known) - known.seen
+
+
+@pytest.fixture(scope="module")
+def with_new_word(other):
+    """The same with a word in the new heading's scope note and articles that no other text has."""
+    folder = other.parent / "with_new_word"
+    shutil.copytree(other, folder)
+    (path,) = folder.glob("d*.bin")
+    lines = path.read_text().replace(NOTE, f"{NOTE} Zorblax.").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if "ENTRY = " not in line))
+    found = runs.articles(folder)
+    for article in found:
+        if NEW in article["meshMajor"]:
+            article["title"] = f"Zorblax. {article['title']}"
+    write(folder, found)
+    return folder
+
+
+def test_new_words_of_labels(with_new_word):
+    """Where the model compares words, those of new labels are told apart as `Predictor` does."""
+    run = runs.trained(*runs.MATCH)
+    done = runs.call(evaluate.main, "--checkpoint", run.output, "--data.path", with_new_word)
+    assert done.status is None, done.errors
+    scores = expected(run, with_new_word, described(with_new_word))
+    for key, score in scores.items():
+        assert done.result[key] == pytest.approx(score, abs=1e-6), key
 
 
 def test_documents_alone(run, other, tmp_path):

@@ -253,6 +253,55 @@ def test_a_checkpoint_is_all_it_takes(predictor, tmp_path, monkeypatch):
     assert moved.predict(TEXTS, LABELS) == new
 
 
+# --- words that are new ---
+
+INVENTED = "Zorblax flumpery"
+
+
+@pytest.fixture(scope="module")
+def matching():
+    return gile_lightning.load(runs.trained(*runs.MATCH).output)
+
+
+def test_a_new_label_named_by_an_invented_word(matching):
+    """It is the best of all labels for a text that has the word, and only for that."""
+    assert "zorblax" not in matching.language.text.vocabulary
+    own = matching.language.labels
+    records = [
+        {"name": name, "description": text, "synonyms": synonyms}
+        for name, text, synonyms in zip(own.names, own.texts, own.synonyms, strict=True)
+    ]
+    texts = [*TEXTS, "Zorblax in the rat after surgery"]
+    before = matching.predict(texts, top_k=None)
+    matching.use_labels([*records, {"name": "Zorblax", "description": "The zorblax."}])
+    after = matching.predict(texts, top_k=None)
+    matching.use_labels(None)
+    assert [found[0]["name"] == "Zorblax" for found in after] == [False, False, True]
+    for old, new in zip(before[:2], after[:2], strict=True):  # the others are scored as they were
+        scores = {label["name"]: label["score"] for label in new}
+        del scores["Zorblax"]
+        assert scores == pytest.approx({x["name"]: x["score"] for x in old}, rel=1e-4)
+    assert matching.predict(texts, top_k=None) == before  # with the vocabulary alone
+
+
+@pytest.mark.parametrize("channels", [True, False])
+def test_new_words_count_for_channels_alone(predictor, matching, channels):
+    """For the encoders they are the unknown word; a text that is the label has the cosine 1."""
+    model = matching if channels else predictor
+    scorer = model.classifier.scorer(model.name)
+    unknown = Texts.from_flat(*model.language.text.documents([INVENTED]))
+    assert unknown.words.eq(len(model.language.text.vocabulary) - 1).all()
+    with torch.no_grad():
+        vectors = scorer.encode_documents(unknown), scorer.encode_labels(unknown)
+        expected = scorer.output(*vectors).item()
+    if channels:
+        expected += scorer.channels[0].scale.item()
+    model.use_labels({INVENTED: INVENTED})
+    found = model.logits([INVENTED]).item()
+    model.use_labels(None)
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
 # --- several languages ---
 
 

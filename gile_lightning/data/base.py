@@ -49,8 +49,13 @@ class TextDataModule(lightning.LightningDataModule, ABC):
         """The languages' names, known from the start."""
 
     @abstractmethod
-    def use(self, languages: dict[str, Language]) -> None:
-        """Encode for scoring a trained model: its vocabularies, its labels, the test documents."""
+    def use(self, languages: dict[str, Language], new_words: bool = False) -> None:
+        """Encode for scoring a trained model: its vocabularies, its labels, the test documents.
+
+        Args:
+            languages: those of the model.
+            new_words: give ids of their own to the words of labels that are new to the model.
+        """
 
     @abstractmethod
     def continue_from(self, languages: dict[str, Language]) -> None:

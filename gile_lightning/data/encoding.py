@@ -99,6 +99,7 @@ def encode(
     text: TextEncoder | None = None,
     num_proc: int = 1,
     synonyms: Mapping[str, Sequence[str]] | None = None,
+    new_words: bool = False,
 ) -> dict[str, Any]:
     """Encode a corpus into ``directory``: ``<split>-<n>.arrow`` files and ``language.json``.
 
@@ -116,6 +117,8 @@ def encode(
         num_proc: processes that split texts into words beside this one, which reads; 1 for none,
             0 for one per core. The result is the same.
         synonyms: other names of labels, by their names.
+        new_words: words of labels that are new to the trained model have ids of their own
+            (`Language.with_labels`).
 
     Returns:
         The counts: documents per split, seen and unseen labels, words.
@@ -147,6 +150,8 @@ def encode(
         placed.append(shard._replace(splits=splits[start : start + len(shard.splits)]))
         start += len(shard.splits)
     language = _count(placed, names, label_texts, settings, text, known, skipped, synonyms or {})
+    if known is not None and new_words:
+        language = known.with_labels(language.labels)
     sizes = _rewrite(placed, names, language, directory, written)
     language.save(directory / "language.json")
     unused = len(names) - sum(name in language.labels.ids for name in names)
@@ -317,8 +322,9 @@ def _rewrite(
     splits: tuple[str, ...],
 ) -> dict[str, int]:
     """Write the shards with final word and label ids; remove the raw ones."""
-    final = {word: i for i, word in enumerate(language.text.vocabulary)}
-    unknown = len(final) - 1
+    text = language.text
+    final = {word: i for i, word in enumerate([*text.vocabulary, *text.further])}
+    unknown = len(text.vocabulary) - 1
     label_map = np.array([language.labels.ids.get(name, -1) for name in names], dtype=np.int32)
     sizes = dict.fromkeys(splits, 0)
     for number, shard in enumerate(tqdm(raw, "writing shards", unit=" shards", leave=False)):

@@ -1,6 +1,7 @@
 """What a model must know of one language: how its texts are encoded and which labels it has."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,19 +22,38 @@ class Language:
     text: TextEncoder
     labels: LabelSet
 
+    def with_labels(self, labels: LabelSet) -> "Language":
+        """Return other labels, and a text encoder that tells their words from each other.
+
+        Words that the vocabulary lacks have ids of their own (`TextEncoder.extended`) if they
+        describe a label that this language has not: they are in its name, text or synonyms. Word
+        vectors that are given leave unknown words out, and these still do.
+        """
+        if self.text.known_words_only:
+            return Language(self.text, labels)
+        own = set(_described(self.labels))
+        parts = (part for part in _described(labels) if part not in own)
+        terms = (term for name, text, synonyms in parts for term in (name, text, *synonyms))
+        words = (word for term in terms for word in self.text.words(term))
+        return Language(self.text.extended(words), labels)
+
     def state(self) -> dict[str, Any]:
         """Return plain values, for JSON and checkpoints."""
         return {
             "vocabulary": "\n".join(self.text.vocabulary),
             **self.text.settings(),
+            **({"further": "\n".join(self.text.further)} if self.text.further else {}),
             "labels": self.labels.state(),
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Language":
         """Rebuild what `state` returned."""
-        settings = {k: v for k, v in state.items() if k not in ("vocabulary", "labels")}
+        others = ("vocabulary", "further", "labels")
+        settings = {k: v for k, v in state.items() if k not in others}
         text = TextEncoder(state["vocabulary"].split("\n"), **settings)
+        if "further" in state:
+            text = text.extended(state["further"].split("\n"))
         return cls(text, LabelSet(**state["labels"]))
 
     def save(self, path: Path) -> None:
@@ -44,3 +64,8 @@ class Language:
     def load(cls, path: Path) -> "Language":
         """Read what `save` wrote."""
         return cls.from_state(json.loads(path.read_text(encoding="utf-8")))
+
+
+def _described(labels: LabelSet) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield the name, text and synonyms of every label."""
+    return zip(labels.names, labels.texts, map(tuple, labels.synonyms), strict=True)

@@ -151,6 +151,7 @@ class DocumentDataModule(TextDataModule):
         self.num_proc = num_proc
         processes(num_proc)  # which refuses a wrong number
         self.known: Language | None = None
+        self.new_words = False
         self.text: TextEncoder | None = None
         self._vector_words: list[str] | None = None
         self.encoder: TextEncoder | None = None  # whose vocabulary is known before encoding
@@ -210,9 +211,10 @@ class DocumentDataModule(TextDataModule):
         """The one language's name."""
         return [self.language]
 
-    def use(self, languages: dict[str, Language]) -> None:
+    def use(self, languages: dict[str, Language], new_words: bool = False) -> None:
         """Encode for a trained model: its vocabulary, its labels, the test documents only."""
         self.known = self._of(languages)
+        self.new_words = new_words
 
     def continue_from(self, languages: dict[str, Language]) -> None:
         """Encode for a model that is trained further: its vocabulary, the corpus' labels."""
@@ -270,6 +272,8 @@ class DocumentDataModule(TextDataModule):
             "text": self.text and {"words": self.text.vocabulary, **self.text.settings()},
             "vectors": file and stamp(file),
         }
+        if self.new_words:
+            state["new_words"] = True
         subwords = self._subword_text()
         if subwords.pretrained is not None:
             state["pretrained"] = identity(subwords.pretrained, subwords.max_subwords)
@@ -310,6 +314,7 @@ class DocumentDataModule(TextDataModule):
                 text,
                 self.num_proc,
                 self.synonyms(),
+                self.new_words,
             )
             meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources()}
             if self.remote_cache is None:

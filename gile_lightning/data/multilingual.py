@@ -56,10 +56,10 @@ class Multilingual(TextDataModule):
         """The languages' names."""
         return list(self.parts)
 
-    def use(self, languages: dict[str, Language]) -> None:
+    def use(self, languages: dict[str, Language], new_words: bool = False) -> None:
         """Encode for scoring a trained model: its vocabularies, its labels, the test documents."""
         for part in self.parts.values():
-            part.use(languages)
+            part.use(languages, new_words)
 
     def continue_from(self, languages: dict[str, Language]) -> None:
         """Encode for training a model further: its vocabularies, but the corpus' own labels."""

@@ -132,7 +132,7 @@ class TextEncoder:
         """Return this encoder with ids for further words, to tell these from each other.
 
         They follow `UNKNOWN`'s, so ids that are cut off there (``ids.clamp(max=V - 1)``) are those
-        of this encoder, unless it leaves unknown words out. They are not saved with it.
+        of this encoder, unless it leaves unknown words out. They are none of its settings.
         """
         known = {*self.vocabulary, *self.further}
         new = tuple(word for word in dict.fromkeys(words) if word not in known)

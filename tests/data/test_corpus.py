@@ -495,6 +495,18 @@ def test_trained_model_keeps_its_own_synonyms(corpus):
     assert labels.synonyms == [["a"], ["of the model"], [], ["zed"]]
 
 
+def test_trained_model_with_new_words(corpus):
+    plain, data = corpus(), corpus()
+    plain.use({"english": LANGUAGE})
+    data.use({"english": LANGUAGE}, new_words=True)
+    assert data.fingerprint() != plain.fingerprint()
+    data.prepare_data()
+    data.setup()
+    text = data.languages["english"].text
+    assert text.further == ("x", "about", "z")  # of the labels x and z
+    assert text.vocabulary == LANGUAGE.text.vocabulary
+
+
 def test_trained_model_needs_no_label_file(corpus):
     data = corpus()
     data.labels = None

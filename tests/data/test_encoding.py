@@ -40,12 +40,28 @@ def run(tmp_path):
     """Encodes and reads back the rows of each split, the language and the counts."""
     runs = iter(range(1_000))
 
-    def run(documents=DOCUMENTS, texts=TEXTS, settings=SETTINGS, known=None, text=None, num_proc=1):
+    def run(
+        documents=DOCUMENTS,
+        texts=TEXTS,
+        settings=SETTINGS,
+        known=None,
+        text=None,
+        num_proc=1,
+        **more,
+    ):
         directory = tmp_path / str(next(runs))
         directory.mkdir()
         skipped = Skipped()
         counts = encode(
-            documents, texts, directory, settings, skipped, known, text=text, num_proc=num_proc
+            documents,
+            texts,
+            directory,
+            settings,
+            skipped,
+            known,
+            text=text,
+            num_proc=num_proc,
+            **more,
         )
         rows = {split: [] for split in SPLITS}
         files = sorted(directory.glob("*.arrow"))
@@ -450,3 +466,22 @@ def test_known_keeps_the_length_of_documents(run):
 def test_known_needs_a_test_document(run):
     with pytest.raises(InputError, match="no test document is left"):
         run([d for d in DOCUMENTS if d.split == "train"], known=KNOWN)
+
+
+@pytest.mark.parametrize("num_proc", [1, 2])
+def test_known_with_new_words(run, num_proc):
+    """Words of labels that are new to the model, not of its own labels or of documents alone."""
+    documents = [
+        Document("", "0", ["zorb wa other odd zorb. text"], ["label0", "label1"], "test"),
+        Document("", "1", ["named flump"], ["label2"], "test"),
+    ]
+    texts = {"label0": "odd", "label1": "a zorb", "label2": "named", "label4": "flump"}
+    without = run(documents, texts, known=KNOWN, num_proc=num_proc)
+    assert [row["words"] for row in without.test] == [[3, 1, 2, 3, 3, 3, 3], [3, 3]]
+    assert without.language.text == KNOWN.text
+    result = run(documents, texts, known=KNOWN, num_proc=num_proc, new_words=True)
+    assert [row["words"] for row in result.test] == [[6, 1, 2, 3, 6, 3, 3], [7, 3]]
+    assert result.language.text.further == ("labelNUM", "a", "zorb", "named")
+    assert result.language.text.vocabulary == KNOWN.text.vocabulary
+    assert result.language.labels == without.language.labels
+    assert result.counts == without.counts
