@@ -71,6 +71,8 @@ class DW(Multilingual):
         max_label_words: words kept per label (released code: 100).
         validation_size: training documents drawn for validation where a corpus has no split.
         test_size: documents drawn for testing where a corpus has no split.
+        held_out_labels: labels of each language that are taken from the training documents, so
+            that validation has unseen ones; see `DocumentDataModule`.
         split_seed: seeds these draws, and what ``train_share`` keeps.
         max_broken_lines: lines that are not JSON objects are skipped and counted up to this many.
         builtin_documents: documents per language of the invented corpus.
@@ -99,6 +101,7 @@ class DW(Multilingual):
         max_label_words: int = 100,
         validation_size: float = 0.1,
         test_size: float = 0.1,
+        held_out_labels: float = 0.0,
         split_seed: int = 1234,
         max_broken_lines: int = 100,
         builtin_documents: int = 1_500,
@@ -143,6 +146,7 @@ class DW(Multilingual):
                 "max_document_words": max_sentences * max_sentence_words,
                 "max_label_words": max_label_words,
                 "sentences": LANGUAGES.get(language, language),  # also for texts to come
+                "held_out_labels": held_out_labels,
                 "split_seed": split_seed,
                 "cache_dir": cache_dir,
                 "seed": seed,

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from gile_lightning.data.drawing import TRAIN, UNLABELLED, count_labels, draw_splits, hold_out
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.report import Skipped
@@ -56,9 +57,11 @@ class EncodingSettings:
             where the corpus has no validation split of its own.
         test_size: the same for testing, where the corpus says nothing about splits; for a trained
             model, a number as large as the corpus takes all documents.
-        split_seed: seeds both draws.
+        split_seed: seeds these draws.
         pretrained: a pretrained model, for which texts are split into subwords too.
         max_subwords: subwords kept per text for that model.
+        held_out_labels: share (below 1) or number of the labels that training and validation
+            documents have, drawn to be taken from the training documents.
     """
 
     min_count: int = 5
@@ -73,12 +76,15 @@ class EncodingSettings:
     split_seed: int = 1234
     pretrained: str | None = None
     max_subwords: int = 256
+    held_out_labels: float = 0.0
 
     def state(self) -> dict[str, Any]:
-        """Return plain values, for the cache key; those of subwords where there are any."""
+        """Return plain values, for the cache key; those of later options where they are used."""
         names = {f.name for f in fields(self)}
         if self.pretrained is None:
             names -= {"pretrained", "max_subwords"}
+        if not self.held_out_labels:
+            names -= {"held_out_labels"}
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name in names}
 
     def text(self, vocabulary: Sequence[str], known_words_only: bool = False) -> TextEncoder:
@@ -137,7 +143,8 @@ def encode(
         raise InputError("no document has a described label; are these the labels of this corpus?")
     splits = np.concatenate([shard.splits for shard in raw])
     written = SPLITS if known is None else ("test",)
-    _draw(splits, settings, known is not None)
+    sizes = settings.validation_size, settings.test_size
+    draw_splits(splits, *sizes, settings.split_seed, known is not None)
     if known is not None:
         skipped.add("training documents (a trained model is scored)", "", int((splits != 2).sum()))
     for split in written:
@@ -149,18 +156,25 @@ def encode(
     for shard in raw:
         placed.append(shard._replace(splits=splits[start : start + len(shard.splits)]))
         start += len(shard.splits)
+    held_out: dict[str, int] = {}
+    if settings.held_out_labels and known is None:
+        share, seed = settings.held_out_labels, settings.split_seed
+        placed, held_out = hold_out(placed, len(names), share, seed)
+        skipped.add("training documents with no label but held-out ones", "", held_out["documents"])
+        skipped.add("training assignments of held-out labels", "", held_out["assignments"])
     language = _count(placed, names, label_texts, settings, text, known, skipped, synonyms or {})
     if known is not None and new_words:
         language = known.with_labels(language.labels)
-    sizes = _rewrite(placed, names, language, directory, written)
+    written_documents = _rewrite(placed, names, language, directory, written)
     language.save(directory / "language.json")
     unused = len(names) - sum(name in language.labels.ids for name in names)
     skipped.add("described labels that no document has", "", unused)
     return {
-        "documents": sizes,
+        "documents": written_documents,
         "seen_labels": language.labels.seen,
         "unseen_labels": len(language.labels) - language.labels.seen,
         "words": len(language.text.vocabulary),
+        **({"held_out_labels": held_out["labels"]} if held_out else {}),
     }
 
 
@@ -231,36 +245,6 @@ def _add_split(
     return shard.add_ids(document, labels, *split.document(number, shard))
 
 
-def _draw(splits: NDArray[np.int8], settings: EncodingSettings, known: bool) -> None:
-    """Assign in place what the corpus leaves open: test documents, then validation documents.
-
-    For a trained model the test documents are drawn as for training, so that it is not scored on
-    documents it was trained on; a ``test_size`` as large as the corpus takes all.
-    """
-    generator = np.random.default_rng(settings.split_seed)
-    train, validation, test = range(len(SPLITS))
-    undecided = np.flatnonzero(splits == -1)
-    taken = _size("test_size", settings.test_size, len(undecided), all_allowed=known)
-    splits[generator.choice(undecided, taken, replace=False)] = test
-    splits[splits == -1] = train
-    if known or (splits == validation).any():
-        return
-    pool = np.flatnonzero(splits == train)
-    taken = _size("validation_size", settings.validation_size, len(pool))
-    splits[generator.choice(pool, max(taken, min(1, len(pool))), replace=False)] = validation
-
-
-def _size(name: str, size: float, documents: int, all_allowed: bool = False) -> int:
-    """Turn a share (below 1) or number of documents into a number."""
-    count = round(size * documents) if size < 1 else int(size)
-    if documents and count >= documents and not all_allowed:
-        raise InputError(
-            f"{name} = {size:g} would take all {documents:,} documents; make it smaller (below 1 "
-            "it is a share)"
-        )
-    return min(count, documents)
-
-
 def _count(
     raw: list[RawShard],
     names: list[str],
@@ -272,16 +256,16 @@ def _count(
     synonyms: Mapping[str, Sequence[str]],
 ) -> Language:
     words: Counter[str] = Counter()
-    labels = {split: np.zeros(len(names), dtype=np.int64) for split in SPLITS}
+    documents_with = np.zeros((len(SPLITS), len(names)), dtype=np.int64)
     for shard in raw:
         table = shard.table()
-        for code, split in enumerate(SPLITS):
-            rows = table.filter(pa.array(shard.splits == code))
-            labels[split] += np.bincount(_values(rows, "labels"), minlength=len(names))
-            if split == "train" and text is None:
-                local = shard.word_list()
-                counts = np.bincount(_values(rows, "words"), minlength=len(local))
-                words.update({w: n for w, n in zip(local, counts.tolist(), strict=True) if n})
+        documents_with += count_labels(table, shard.splits, len(names))
+        if text is None:
+            local = shard.word_list()
+            rows = table.filter(pa.array(np.isin(shard.splits, (TRAIN, UNLABELLED))))
+            counts = np.bincount(_values(rows, "words"), minlength=len(local))
+            words.update({w: n for w, n in zip(local, counts.tolist(), strict=True) if n})
+    labels = dict(zip(SPLITS, documents_with, strict=True))
     if known is not None:
         tested = [name for name, n in zip(names, labels["test"], strict=True) if n]
         return Language(known.text, known.labels.extended(tested, label_texts, synonyms))

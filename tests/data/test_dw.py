@@ -439,6 +439,7 @@ def test_options_reach_every_language(make, raw):
         split_seed=8,
         validation_size=9,
         test_size=10,
+        held_out_labels=0.5,
         max_broken_lines=11,
         seed=12,
     )
@@ -446,6 +447,7 @@ def test_options_reach_every_language(make, raw):
         assert (part.batch_size, part.eval_batch_size, part.samples_per_epoch) == (3, 5, 7)
         settings = part.settings
         assert (settings.split_seed, settings.validation_size, settings.test_size) == (8, 9, 10)
+        assert settings.held_out_labels == 0.5
         assert (part.max_broken_lines, part.seed) == (11, 12 + number)
 
 

@@ -408,6 +408,99 @@ def test_given_splits_are_kept(run):
         assert ids(result.rows[split]) == [d.id for d in documents if d.split == split]
 
 
+# ---------------------------------------------------------------- labels that are held out
+
+
+def labelled(split, rows):
+    """A document per row of labels, with a word of its own; ids say the split and the number."""
+    return [
+        Document("", f"{split}{i}", [f"word w-{split}-{i}"], row, split)
+        for i, row in enumerate(rows)
+    ]
+
+
+LABELLED = [
+    *labelled(
+        "train", [["label5", "label6"], ["label5"], ["label6", "label7"], ["label7"], ["label8"]]
+    ),
+    *labelled("validation", [["label5", "label6"], ["label7", "label9"]]),
+    *labelled("test", [["label5", "label8"], ["label6", "label7"]]),
+]
+POOL = ["label5", "label6", "label7"]  # of training and validation documents
+
+
+@pytest.mark.parametrize("size", [2, 1_000])
+@pytest.mark.parametrize("held_out", [1, 2, 0.4, 0.01])  # 0.4 * 3 labels is 1.2, and 0.03 is 1 too
+def test_held_out_labels(run, monkeypatch, size, held_out):
+    monkeypatch.setattr(encoding, "SHARD", size)
+    drawn_ones = set()
+    for seed in range(12):
+        settings = EncodingSettings(1, held_out_labels=held_out, split_seed=seed)
+        plain = run(LABELLED, settings=replace(settings, held_out_labels=0))
+        result = run(LABELLED, settings=settings)
+        drawn = set(plain.language.labels.names[: plain.language.labels.seen])
+        drawn -= set(result.language.labels.names[: result.language.labels.seen])
+        assert len(drawn) == max(1, int(held_out))
+        assert drawn <= set(POOL)
+        drawn_ones |= drawn
+        expected = {
+            split: {d.id: d.labels for d in LABELLED if d.split == split} for split in SPLITS
+        }
+        training = {
+            id: [name for name in labels if name not in drawn]
+            for id, labels in expected["train"].items()
+        }
+        expected["train"] = {id: labels for id, labels in training.items() if labels}
+        names = result.language.labels.names
+        for split, documents in expected.items():
+            rows = result.rows[split]
+            assert {r["id"]: [names[i] for i in r["labels"]] for r in rows} == documents
+            words = {r["id"]: r["words"] for r in plain.rows[split]}
+            assert [r["words"] for r in rows] == [words[r["id"]] for r in rows]
+        counts = Counter(name for labels in training.values() for name in labels)
+        assert result.language.labels.frequencies == [counts[name] for name in names]
+        assert result.language.labels.documents == len(result.train)
+        assert result.language.text == plain.language.text  # with the words of all training texts
+        assert result.counts["held_out_labels"] == len(drawn)
+        assert result.counts["unseen_labels"] == len(drawn) + 1  # and label9
+        bare = sum(not labels for labels in training.values())
+        taken = sum(name in drawn for d in LABELLED if d.split == "train" for name in d.labels)
+        skipped = {reason: case["count"] for reason, case in result.skipped.items()}
+        reason = "training documents with no label but held-out ones"
+        assert skipped.pop(reason, 0) == bare
+        assert skipped.pop("training assignments of held-out labels") == taken
+        assert skipped == {reason: case["count"] for reason, case in plain.skipped.items()}
+        assert run(LABELLED, settings=settings).rows == result.rows
+    assert drawn_ones == set(POOL)
+
+
+@pytest.mark.parametrize("held_out", [3, 7, 0.9])
+def test_labels_cannot_all_be_held_out(run, held_out):
+    message = f"held_out_labels = {held_out:g} would take all 3 labels that training and valid"
+    with pytest.raises(InputError, match=message):
+        run(LABELLED, settings=EncodingSettings(1, held_out_labels=held_out))
+
+
+def test_no_label_to_hold_out(run):
+    documents = [d._replace(labels=["label1"]) for d in LABELLED]
+    result = run(documents, settings=EncodingSettings(1, held_out_labels=0.5))
+    assert result.counts["held_out_labels"] == 0
+    assert result.counts["seen_labels"] == 1
+
+
+def test_a_trained_model_is_scored_on_labels_that_were_held_out(run):
+    settings = EncodingSettings(1, held_out_labels=2)
+    trained = run(LABELLED, settings=settings)
+    scored = run(LABELLED, settings=settings, known=trained.language)
+    assert scored.test == trained.test
+    assert scored.language == trained.language
+
+
+def test_settings_that_are_not_used_are_no_part_of_the_cache_key():
+    assert "held_out_labels" not in EncodingSettings().state()
+    assert EncodingSettings(held_out_labels=0.1).state()["held_out_labels"] == 0.1
+
+
 # ---------------------------------------------------------------- a trained model
 
 

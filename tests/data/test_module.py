@@ -347,6 +347,18 @@ def test_sizes_must_be_positive(name, value):
         Corpus("x", **{name: value})
 
 
+def test_held_out_labels(prepared):
+    with pytest.raises(InputError, match="held_out_labels is -1; 0, for none, or more"):
+        Corpus("x", held_out_labels=-1)
+    plain = prepared(validation_size=3)
+    data = prepared(validation_size=3, held_out_labels=1)
+    assert data.fingerprint() != plain.fingerprint()
+    assert data.meta["counts"]["held_out_labels"] == 1
+    seen, fewer = (d.languages["english"].labels.seen for d in (plain, data))
+    assert fewer == seen - 1
+    assert "held out of training" in data.summary()
+
+
 def test_number_of_processes(prepared):
     with pytest.raises(InputError, match="num_proc is -2"):
         Corpus("x", num_proc=-2)

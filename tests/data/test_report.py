@@ -33,3 +33,5 @@ def test_describe():
         "left out: 1,200 broken lines (first: a:1)",
         "left out: 1 rare",
     ]
+    meta["counts"]["held_out_labels"] = 1
+    assert describe(meta).splitlines()[2] == "held out of training: 1 of the unseen labels"
