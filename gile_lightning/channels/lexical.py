@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.channels.channel import Channel, LabelIndex, Read
+from gile_lightning.channels.channel import UNIT, Channel, LabelIndex, Read
 from gile_lightning.channels.stems import stem_ids
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts, distinct, segment_ids, sum_by_id, take_segments
@@ -82,7 +82,7 @@ class LexicalMatch(Channel):
         stems = stem_ids(text.vocabulary, stemmer)
         self.stem_count = int(stems.max()) + 1
         self.register_buffer("stems", stems, persistent=False)
-        self.scale = nn.Parameter(torch.tensor(float(scale)))
+        self.scale = nn.Parameter(torch.tensor(scale / UNIT))
         self.log_factor = nn.Parameter(torch.zeros(self.stem_count))
         self.register_buffer("idf", torch.ones(self.stem_count))
 
@@ -134,7 +134,7 @@ class LexicalMatch(Channel):
         scores = multiply(table, columns[kept], labels.weights[kept], sizes)
         squares = _sums((labels.weights * weight[labels.terms]) ** 2, labelled, len(sizes))
         cosines = scores / squares.clamp(min=1e-12).sqrt().unsqueeze(1)
-        return self.scale * cosines.T
+        return self.scale * UNIT * cosines.T
 
 
 def _sums(values: Tensor, ids: Tensor, size: int) -> Tensor:
