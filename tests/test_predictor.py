@@ -284,22 +284,24 @@ def test_a_new_label_named_by_an_invented_word(matching):
     assert matching.predict(texts, top_k=None) == before  # with the vocabulary alone
 
 
-@pytest.mark.parametrize("channels", [True, False])
-def test_new_words_count_for_channels_alone(predictor, matching, channels):
-    """For the encoders they are the unknown word; a text that is the label has the cosine 1."""
-    model = matching if channels else predictor
+def added(model, text):
+    """What is added to the logit of the output layer for a text and a label that is the text."""
     scorer = model.classifier.scorer(model.name)
-    unknown = Texts.from_flat(*model.language.text.documents([INVENTED]))
-    assert unknown.words.eq(len(model.language.text.vocabulary) - 1).all()
+    encoded = Texts.from_flat(*model.language.text.documents([text]))  # by the vocabulary alone
     with torch.no_grad():
-        vectors = scorer.encode_documents(unknown), scorer.encode_labels(unknown)
-        expected = scorer.output(*vectors).item()
-    if channels:
-        expected += scorer.channels[0].scale.item()
-    model.use_labels({INVENTED: INVENTED})
-    found = model.logits([INVENTED]).item()
+        logits = scorer.output(scorer.encode_documents(encoded), scorer.encode_labels(encoded))
+    model.use_labels({text: text})
+    found = model.logits([text]) - logits
     model.use_labels(None)
-    assert found == pytest.approx(expected, rel=1e-5)
+    return found.item()
+
+
+def test_new_words_count_for_channels_alone(predictor, matching):
+    """For the encoders they are the unknown word; a text that is the label has the cosine 1."""
+    assert set(INVENTED.lower().split()).isdisjoint(matching.language.text.vocabulary)
+    assert added(matching, "the liver") > 0.1
+    assert added(matching, INVENTED) == pytest.approx(added(matching, "the liver"), rel=1e-5)
+    assert added(predictor, INVENTED) == pytest.approx(0, abs=1e-6)
 
 
 # --- several languages ---
