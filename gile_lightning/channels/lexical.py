@@ -57,7 +57,7 @@ class LexicalIndex(LabelIndex):
 class LexicalMatch(Channel):
     """A scale times the cosine of documents and label texts as bags of weighted words.
 
-    A word's weight is its idf in the training documents, log((1 + N) / (1 + n)) + 1, times a
+    A word's weight is its idf in the training documents, log((1 + N) / (1 + n)), times a
     factor that is learned, one per word, and starts at 1; in a text it counts 1 + log of how
     often it comes. A model without training thus ranks labels as TF-IDF does, and training moves
     the weights of words by the loss of the model. What describes a label are its name, once more
@@ -89,7 +89,7 @@ class LexicalMatch(Channel):
     def count_words(self, frequencies: Tensor, documents: int) -> None:
         """Set the idf; a stem is in as many documents as its words together, at most in all."""
         counts = torch.zeros_like(self.idf).index_add_(0, self.stems, frequencies.to(self.idf))
-        self.idf.copy_(((1 + documents) / (1 + counts.clamp(max=documents))).log() + 1)
+        self.idf.copy_(((1 + documents) / (1 + counts.clamp(max=documents))).log())
 
     def index(self, text: TextEncoder, labels: LabelSet, read: Read) -> LexicalIndex:
         """Count the words of the labels' names, texts and synonyms."""
