@@ -21,8 +21,8 @@ from gile_lightning.projected import SLAB, ProjectedLabels
 class Labels(NamedTuple):
     """Labels to score documents against.
 
-    Shapes: ``ids`` [K] in their label set; ``texts`` of K labels; ``memory_ids`` [K] in the
-    model's memory of labels, or `NOT_SEEN`; ``indexes`` has what each channel needs of them.
+    Shapes: distinct ``ids`` [K] in their label set; ``texts`` of K labels; ``memory_ids`` [K] in
+    the model's memory of labels, or `NOT_SEEN`; ``indexes`` has what each channel needs of them.
     """
 
     ids: Tensor
@@ -75,7 +75,10 @@ class Scorer(nn.Module):
         self.memory = memory
 
     def share(self, other: "Scorer", parts: Sharing) -> None:
-        """Hold the same modules as another language: parts of the encoders, the joint space."""
+        """Hold the same modules as another language: parts of the encoders, the joint space.
+
+        Never channels, which know the words of a language, and the memory of its labels.
+        """
         self.encoder.share(other.encoder, parts)
         if any(True for _ in self.label_encoder.parameters()):
             self.label_encoder.share(other.label_encoder, parts)
@@ -285,7 +288,7 @@ class LabelTexts(nn.Module):
         return texts
 
     def select(self, ids: Tensor) -> Labels:
-        """Return all that is known of the labels ``ids`` [K]."""
+        """Return all that is known of the distinct labels ``ids`` [K]."""
         indexes = tuple(index.take(ids) for index in self.indexes)  # type: ignore[operator]
         return Labels(ids, self.take(ids), self.memory_ids[ids], indexes)
 

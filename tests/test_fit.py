@@ -12,7 +12,7 @@ import yaml
 
 import gile_lightning
 from gile_lightning import fit, predict
-from gile_lightning.base import LOGGED
+from gile_lightning.base import LOGGED, POPULARITY, UNSEEN
 from gile_lightning.errors import InputError
 
 SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
@@ -59,7 +59,8 @@ def test_keys_of_the_metrics(run):
     ranked = {f"{name}.{key}" for name in sets + REFERENCES for key in RANKED + COUNTS}
     ranked |= {f"{name}.macro_f1" for name in sets}
     micro = {f"test.micro.{key}" for key in MICRO}
-    kept = {f"val.{name}" for name in (*LOGGED, "popularity_average_precision")}
+    popularity = {f"popularity_{name}" for name in POPULARITY}
+    kept = {f"val.{name}" for name in (*LOGGED, UNSEEN, *popularity)}
     assert set(run.metrics) == ranked | micro | kept | set(FIGURES)
 
 
@@ -116,8 +117,8 @@ def test_history_has_a_row_per_epoch(run):
     ]
     assert set(rows[0]) == {
         *("epoch", "step", "train/data_wait", "train/documents_per_second", "train/loss"),
-        "val/popularity_average_precision",
-        *(f"val/{key}" for key in (*SCORES, "f1")),
+        *(f"val/popularity_{key}" for key in POPULARITY),
+        *(f"val/{key}" for key in (*LOGGED, UNSEEN)),
     }
     assert run.metrics["epochs"] == len(rows)
 
