@@ -69,7 +69,8 @@ class LexicalMatch(Channel):
         text: has the vocabulary. Words of label texts that no training document has belong there
             (``data.label_words``).
         stemmer: the language, as the Snowball stemmers name it, whose endings are taken off
-            words before they are compared; null compares words as they are.
+            words before they are compared; null compares words as they are, and is the choice for
+            a model of several languages, which all get this stemmer.
         scale: what the cosine is multiplied with at the start; learned.
     """
 
