@@ -60,7 +60,7 @@ class TextClassifier(Classifier):
         optimizer: makes the optimizer (paper: Adam).
         sharing: which parts of their encoders the languages have in common: none, the layers
             ("encoders"), the attention, or both. The joint space is always common to all; the
-            linear output layer, channels and the memory never.
+            linear output layer, channels, the memory and the prior never.
         language_loss: the languages' losses are averaged (paper, Eq. 16) or added up (released
             code).
         kwargs: see `Classifier`.

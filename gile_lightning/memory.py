@@ -20,8 +20,8 @@ class LabelMemory(nn.Module):
         r_j · h / sqrt(d_h) + b_j + Σ_c w_jc s_c
 
     with r_j, b_j and w_j learned for each label by itself. They start at zero, but b_j at the log
-    of the number of training documents that have the label. Other labels get nothing added. Each
-    of several languages has a memory of its own.
+    of how often training documents have the label, relative to the mean over the labels. Other
+    labels get nothing added. Each of several languages has a memory of its own.
 
     A model with such a memory soon neglects the texts of labels, by which alone other labels are
     scored. So each training step hides the memory of a share of the labels, drawn anew: they are
@@ -53,8 +53,8 @@ class LabelMemory(nn.Module):
         # without channels there is no gradient, which several processes would wait for
         weights = torch.zeros(labels, channels)
         self.channel_weights = nn.Parameter(weights, requires_grad=channels > 0)
-        counts = torch.tensor(frequencies, dtype=torch.get_default_dtype())
-        self.biases = nn.Parameter(counts.clamp(min=1).log())
+        counts = torch.tensor(frequencies, dtype=torch.get_default_dtype()).clamp(min=1)
+        self.biases = nn.Parameter((counts / counts.mean()).log())
 
     def __len__(self) -> int:
         return len(self.biases)

@@ -1,5 +1,6 @@
 """A model without its training: documents and label texts in, logits out."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from gile_lightning.channels import Channel, LabelIndex
+from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import Texts, distinct, segment_starts, take_segments
 from gile_lightning.encoders.encoder import Encoder, Sharing
@@ -49,6 +51,7 @@ class Scorer(nn.Module):
         matched_dim: the size that a joint space would have by the paper's Eq. 19.
         channels: further scores.
         memory: what is remembered of single labels.
+        prior: where there are channels or a memory, the log-odds at which all pairs begin; learned.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Scorer(nn.Module):
         matched_dim: int = 0,
         channels: Iterable[Channel] = (),
         memory: LabelMemory | None = None,
+        prior: float = 0.0,
     ) -> None:
         super().__init__()
         self.embedding = embedding
@@ -73,11 +77,13 @@ class Scorer(nn.Module):
         self.matched_dim = matched_dim
         self.channels = nn.ModuleList(channels)
         self.memory = memory
+        extended = len(self.channels) > 0 or memory is not None
+        self.prior = nn.Parameter(torch.tensor(float(prior))) if extended else None
 
     def share(self, other: "Scorer", parts: Sharing) -> None:
         """Hold the same modules as another language: parts of the encoders, the joint space.
 
-        Never channels, which know the words of a language, and the memory of its labels.
+        Never channels, which know the words of a language, the memory of its labels, and the prior.
         """
         self.encoder.share(other.encoder, parts)
         if any(True for _ in self.label_encoder.parameters()):
@@ -141,6 +147,8 @@ class Scorer(nn.Module):
         scores = [channel(documents, index) for channel, index in channels]
         for score in scores:
             logits = logits + score
+        if self.prior is not None:
+            logits = logits + self.prior
         if self.memory is not None:
             logits = logits + self.memory(encoded, scores, labels.memory_ids)
         return logits
@@ -196,6 +204,7 @@ def build_scorers(
             matched,
             channels,
             memory,
+            log_odds(language.labels),
         )
         reads = encoder.reads | (label_encoder.reads if output.scores_unseen else set())
         if "words" not in reads:
@@ -211,6 +220,18 @@ def build_scorers(
             scorer.share(first, sharing)
         scorers[name] = scorer
     return scorers
+
+
+def log_odds(labels: LabelSet) -> float:
+    """Return the log-odds of a random pair of a training document and a label seen in training.
+
+    At most 0; where the number of documents is unknown, it is taken as the largest frequency.
+    A loss over all pairs would spend its first steps on learning that most labels are wrong, and
+    pull down whatever speaks for a label (Lin et al., 2017, section 4.1).
+    """
+    pairs = max(labels.documents, *labels.frequencies, 1) * max(1, labels.seen)
+    rate = min(max(sum(labels.frequencies), 1) / pairs, 0.5)
+    return math.log(rate / (1 - rate))
 
 
 def _untrained(module: nn.Module) -> Iterator[nn.Module]:

@@ -12,7 +12,7 @@ import yaml
 
 import gile_lightning
 from gile_lightning import fit, predict
-from gile_lightning.base import LOGGED, POPULARITY, UNSEEN
+from gile_lightning.base import BOTH, LOGGED, POPULARITY, UNSEEN
 from gile_lightning.errors import InputError
 
 SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
@@ -291,7 +291,9 @@ def test_released_treatment_of_documents_without_a_positive(run, tmp_path):
 
 def test_linear_output_layer(tmp_path):
     run = runs.trained(*runs.LINEAR)
-    assert not [key for key in run.metrics if "unseen" in key or ".all." in key]
+    kinds = {key for key in run.metrics if "unseen" in key or ".all." in key}
+    assert kinds == {f"val.{BOTH}"}  # that of the seen labels
+    assert run.metrics[f"val.{BOTH}"] == run.metrics["val.average_precision"]
     assert {f"test.seen.{key}" for key in SCORES + COUNTS} < set(run.metrics)
     assert "unseen" not in run.printed[run.printed.index("\nlabels ") :]
     predictor = gile_lightning.load(run.best)

@@ -1,5 +1,6 @@
 """Models with channels and a memory of labels, with two hand-made languages."""
 
+import math
 from functools import partial
 
 import lightning
@@ -31,6 +32,7 @@ from gile_lightning.optimizers import LazyAdam
 from gile_lightning.outputs import Linear
 from gile_lightning.predictor import Predictor
 from gile_lightning.sampling import AllLabels
+from gile_lightning.scorer import log_odds
 
 # batches that are there already need no workers
 pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers")
@@ -84,7 +86,7 @@ def test_logits_are_sums():
                 for channel, index in zip(scorer.channels, labels.indexes, strict=True)
             ]
             assert all(score.any() for score in scores)
-            expected += sum(scores)
+            expected += sum(scores) + scorer.prior
             for j in range(NAMED[name].seen):
                 memory = scorer.memory
                 expected[:, j] += encoded @ memory.vectors[j] / 5**0.5 + memory.biases[j]
@@ -93,6 +95,19 @@ def test_logits_are_sums():
             found = model.score(name, documents, model.project(name, NAMED[name]))
             torch.testing.assert_close(found, expected)
             torch.testing.assert_close(scorer(documents, labels), expected)
+
+
+def test_all_pairs_begin_at_the_log_odds_of_a_random_one():
+    labels = LabelSet([*"abcd"], [""] * 4, [6, 3, 1, 0], documents=20)
+    assert log_odds(labels) == pytest.approx(math.log(10 / (60 - 10)))
+    unknown = LabelSet([*"abcd"], [""] * 4, [6, 1, 1, 0])  # at least 6 documents
+    assert log_odds(unknown) == pytest.approx(math.log(8 / (18 - 8)))
+    assert log_odds(LabelSet([*"abc"], [""] * 3, [6, 3, 0])) == 0
+    assert log_odds(LabelSet([], [], [])) == 0
+    model = TextClassifier(**MATCHING)
+    model.build(with_labels(NAMED, NAMED))
+    assert float(model.scorer("german").prior.detach()) == pytest.approx(log_odds(NAMED["german"]))
+    assert built(**PARTS).scorer("german").prior is None
 
 
 def test_a_linear_layer_has_its_seen_labels_alone():
@@ -114,6 +129,7 @@ def test_only_the_memory_grows_with_the_label_set():
         sizes |= {key: value.shape for key, value in model.state_dict().items()}
     changed = {key for key in few if few[key] != more[key]}
     assert few.keys() == more.keys()
+    assert more["scorers.english.prior"] == ()
     assert changed == {
         f"scorers.english.memory.{part}" for part in ("vectors", "biases", "channel_weights")
     }
@@ -145,7 +161,8 @@ def test_every_part_is_trained_for_each_language_by_itself(precision, sharing):
     trainer.test(model, data(), verbose=False)
     after = weights(model)
     own = {key for key in after if ".channels." in key or ".memory." in key}
-    assert len(own) == 2 * (3 + 2 + 3)  # two languages
+    own |= {key for key in after if key.endswith(".prior")}
+    assert len(own) == 2 * (3 + 2 + 3 + 1)  # two languages
     for key in own:
         assert torch.equal(after[key], before[key].to(after[key])) == (
             key.endswith(("idf", "rarity"))  # counted when a model is made from data
@@ -264,7 +281,7 @@ def test_start_from_keeps_the_memory_of_labels_by_name():
             assert torch.equal(value, stored), key
             continue
         assert torch.equal(value[[1, 3]], stored[[1, 0]])
-        fresh = torch.tensor([7.0, 3.0]).log() if key.endswith("biases") else 0 * value[[0, 2]]
+        fresh = torch.tensor([7 / 4, 3 / 4]).log() if key.endswith("biases") else 0 * value[[0, 2]]
         torch.testing.assert_close(value[[0, 2]], fresh)
 
 
@@ -278,9 +295,7 @@ def test_start_from_with_none_of_the_labels():
     ]
     run(model, given, "fit")
     assert not model.scorer("english").memory.vectors.any()
-    torch.testing.assert_close(
-        model.scorer("english").memory.biases.detach(), torch.full((11,), 2.0).log()
-    )
+    assert not model.scorer("english").memory.biases.any()  # all labels are as frequent
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,9 @@ def test_every_trained_parameter_has_a_gradient(channels, ids):
 
 
 def test_the_start():
-    """The log of the labels' frequencies, and nothing of the texts."""
+    """The log of the labels' frequencies over their mean, and nothing of the texts."""
     residuals = LabelMemory(5, FREQUENCIES, 2)(torch.randn(3, 5), [torch.ones(3, 4)] * 2, IDS)
-    expected = torch.tensor([[0.0, 0.0, 9.0, 0.0]]).clamp(min=1).log().expand(3, -1)
+    expected = torch.tensor([[3 / 14, 1.0, 27 / 14, 1.0]]).log().expand(3, -1)
     torch.testing.assert_close(residuals, expected)
 
 
@@ -77,11 +77,12 @@ def test_no_label():
 
 
 def test_biases_are_not_rounded():
-    """Of bfloat16, which has no number between 8 and 8.0625, two frequencies would be one."""
-    frequencies = [3000, 3050]
+    """Of bfloat16, which has no number between -8 and -7.9375, two frequencies would be one."""
+    frequencies = [300, 305, 2_000_000]
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = LabelMemory(5, frequencies)(torch.zeros(1, 5), [], torch.arange(2))
-    torch.testing.assert_close(found, torch.tensor([frequencies]).log())
+        found = LabelMemory(5, frequencies)(torch.zeros(1, 5), [], torch.arange(3))
+    expected = torch.tensor([frequencies]) * 3 / 2_000_605
+    torch.testing.assert_close(found, expected.log())
 
 
 def test_a_share_is_hidden():

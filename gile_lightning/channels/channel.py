@@ -11,6 +11,10 @@ from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts
 from gile_lightning.data.text import TextEncoder
 
+UNIT = 10.0
+"""What a learned scale of a channel is 1 of: logits go up to 10 or so, and an optimizer that moves
+weights of a size near 1 should move these as fast, relative to their size."""
+
 Read = Callable[[list[str], AbstractSet[str]], Texts]
 """Encodes label texts as what is read of them; see `Encoder.reads`."""
 

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.channels.channel import Channel, LabelIndex, Read
+from gile_lightning.channels.channel import UNIT, Channel, LabelIndex, Read
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts
 from gile_lightning.data.text import TextEncoder
@@ -46,7 +46,7 @@ class Cosine(Channel):
         self.encoder = Pretrained(0)
         self.encoder.attach(text)
         self.reads = self.encoder.reads
-        self.scale = nn.Parameter(torch.tensor(float(scale)))
+        self.scale = nn.Parameter(torch.tensor(scale / UNIT))
 
     def index(self, text: TextEncoder, labels: LabelSet, read: Read) -> VectorIndex:
         """Encode the labels' texts or names."""
@@ -56,7 +56,7 @@ class Cosine(Channel):
     def forward(self, documents: Texts, labels: Tensor) -> Tensor:
         """Score documents against the vectors of K labels: [B, K]."""
         vectors = self._encode(documents)
-        return self.scale * (vectors @ labels.T.to(vectors.dtype))
+        return self.scale * UNIT * (vectors @ labels.T.to(vectors.dtype))
 
     @torch.no_grad()
     def _encode(self, texts: Texts) -> Tensor:

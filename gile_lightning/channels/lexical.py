@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.channels.channel import Channel, LabelIndex, Read
+from gile_lightning.channels.channel import UNIT, Channel, LabelIndex, Read
 from gile_lightning.channels.stems import stem_ids, stem_rarity
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import (
@@ -83,7 +83,7 @@ class LexicalMatch(Channel):
         stems = stem_ids(text.vocabulary, stemmer)
         self.stem_count = int(stems.max()) + 1
         self.register_buffer("stems", stems, persistent=False)
-        self.scale = nn.Parameter(torch.tensor(float(scale)))
+        self.scale = nn.Parameter(torch.tensor(scale / UNIT))
         self.log_factor = nn.Parameter(torch.zeros(self.stem_count))
         self.register_buffer("idf", torch.ones(self.stem_count))
 
@@ -128,7 +128,7 @@ class LexicalMatch(Channel):
         tf = 1 + labels.counts.to(weight.dtype).log()
         products = multiply(table, columns[kept], tf[kept], sizes)
         norms = _norms(tf * weight[labels.terms], owners, len(sizes))
-        return self.scale * (products / norms.unsqueeze(1)).T
+        return self.scale * UNIT * (products / norms.unsqueeze(1)).T
 
     def _count(self, stems: Tensor, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Count the stems [N] of texts, which stand in rows [N]: distinct stems, rows, counts."""

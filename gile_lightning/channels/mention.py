@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.channels.channel import Channel, LabelIndex, Read
+from gile_lightning.channels.channel import UNIT, Channel, LabelIndex, Read
 from gile_lightning.channels.stems import stem_ids, stem_rarity
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts, segment_ids, segment_starts
@@ -82,7 +82,7 @@ class NameMention(Channel):
         stems = stem_ids(text.vocabulary, stemmer)
         self.register_buffer("stems", stems, persistent=False)
         self.register_buffer("rarity", torch.zeros(int(stems.max()) + 1))
-        self.weight = nn.Parameter(torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+        self.weight = nn.Parameter(torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]) / UNIT)
 
     def count_words(self, frequencies: Tensor, documents: int) -> None:
         """Set how rare words are: log((1 + N) / (1 + n))."""
@@ -112,7 +112,7 @@ class NameMention(Channel):
         size = len(documents.document_lengths), labels.size
         rows, columns, features = self.features(documents, labels)
         scores = self.weight.new_zeros(size)
-        return scores.index_put((rows, columns), (features * self.weight).sum(1))
+        return scores.index_put((rows, columns), (features * self.weight).sum(1) * UNIT)
 
     def features(self, documents: Texts, labels: Phrases) -> tuple[Tensor, Tensor, Tensor]:
         """Find the pairs of which a phrase occurs.

@@ -50,7 +50,7 @@ def dense(channel, stemmer):
         tf = torch.where(counts > 0, 1 + counts.clamp(min=1).log(), 0)
         table = tf * channel.idf * channel.log_factor.exp()
         tables.append(table / (table**2).sum(1, keepdim=True).clamp(min=1e-12).sqrt())
-    return channel.scale * tables[0] @ tables[1].T
+    return 10 * channel.scale * tables[0] @ tables[1].T
 
 
 @pytest.mark.parametrize("stemmer", [None, "english"])

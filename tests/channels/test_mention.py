@@ -138,7 +138,7 @@ def test_weights_of_the_features():
         features = search(document, label_set())
         for column, name in enumerate(LABELS):
             values = torch.tensor(features.get(name, [0.0] * 6))
-            assert float(found[row, column]) == pytest.approx(float(values @ weight), abs=1e-5)
+            assert float(found[row, column]) == pytest.approx(float(10 * values @ weight), abs=1e-5)
 
 
 def test_many_random_phrases():
