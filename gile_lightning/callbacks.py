@@ -21,11 +21,11 @@ ONE_ERROR = "val/one_error"
 POPULARITY = "val/popularity_average_precision"
 POPULARITY_ONE_ERROR = "val/popularity_one_error"
 COLLAPSED = (
-    "After {epochs} epochs the model ranks labels much as their training frequencies do, whatever "
-    "the text: on the validation documents its average precision is {0:.3f} (by popularity "
-    "{1:.3f}), its one-error {2:.3f} (by popularity {3:.3f}). What usually helps: a larger "
-    "learning rate (model.optimizer), more negatives (model.sampler), a norm of document and label "
-    "vectors (model.norm), channels (model.channels)."
+    "The model still ranks labels much as their training frequencies do, whatever the text: on the "
+    "validation documents its average precision is {:.3f} (by popularity {:.3f}), its one-error "
+    "{:.3f} (by popularity {:.3f}). What usually helps: a larger learning rate (model.optimizer), "
+    "more negatives (model.sampler), a norm of document and label vectors (model.norm), channels "
+    "(model.channels)."
 )
 _NEVER = torch.iinfo(torch.long).max
 
@@ -102,7 +102,7 @@ class PlateauEarlyStopping(EarlyStopping):
             return  # baselines have nothing that could be set
         if math.isfinite(popular) and (not self._left or abs(error - popular_error) <= 0.005):
             self._warned = True
-            say(COLLAPSED.format(*scores, epochs=self._epochs))
+            say(COLLAPSED.format(*scores))
 
     def _evaluate_stopping_criteria(self, current: Tensor) -> tuple[bool, str | None]:
         self._epochs += 1

@@ -185,7 +185,7 @@ def test_what_is_said_of_it(capsys):
     trainer = Trainer(PlateauEarlyStopping(plateau=1), TextClassifier())
     trainer.epoch(0.2051, one_error=0.7951)
     printed = capsys.readouterr().out
-    assert printed.startswith("After 1 epochs the model ranks labels much as their training freq")
+    assert printed.startswith("The model still ranks labels much as their training frequencies do")
     assert "average precision is 0.205 (by popularity 0.200)" in printed
     assert "one-error 0.795 (by popularity 0.800)" in printed
     for key in ("optimizer", "sampler", "norm", "channels"):
