@@ -17,7 +17,7 @@ from gile_lightning.data.text import UNKNOWN, TextEncoder
 from gile_lightning.errors import DivergedError, InputError
 from gile_lightning.factories import describe
 from gile_lightning.metrics import SELECTION_THRESHOLD, paper_threshold
-from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, Evaluation
+from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, REFERENCES, Evaluation
 from gile_lightning.metrics.summary import Scores, average
 
 STATE = "gile_lightning"  # the key of our own part of a checkpoint
@@ -39,6 +39,7 @@ LOGGED = (
     BOTH,
 )
 UNSEEN = "unseen_average_precision"
+POPULARITY = ("average_precision", "one_error")  # of the ranking by training frequency
 VALIDATED = CANDIDATES[:3]  # which of them are ranked in validation
 
 
@@ -89,7 +90,7 @@ class Classifier(lightning.LightningModule, ABC):
         self.observer: Callable[[str, Tensor, RaggedBatch], None] | None = None
         self._evaluations = nn.ModuleDict()
         self._projected: dict[str, Any] = {}
-        self._popularity: float | None = None
+        self._popularity = dict.fromkeys(POPULARITY, float("nan"))
 
     def keep(self, arguments: Mapping[str, Any]) -> None:
         """Keep the arguments of `__init__`, its `locals()`, as ``given`` and as plain ``parts``."""
@@ -317,18 +318,17 @@ class Classifier(lightning.LightningModule, ABC):
                 self.thresholds[name], _ = micro.best()
             f1 = micro.at(SELECTION_THRESHOLD)["f1"]
             scores[name] = {"seen": found["seen"] | {"f1": float(f1)} | _of_both(found)}
-            if (key := "seen, by popularity") in found:
+            if (key := REFERENCES[0]) in found:
                 popularity[name] = {key: found[key]}
             evaluation.reset()
         if popularity and not self.trainer.sanity_checking:
             # the same in every epoch: computed in the first one only
-            self._popularity = average(popularity)["seen, by popularity"]["average_precision"]
+            self._popularity = average(popularity)[REFERENCES[0]]
             for name in self.languages:
                 self.evaluation(name).candidates = ("seen", "unseen")
         averaged = average(scores)["seen"]
         logged = {f"val/{key}": averaged[key] for key in (*LOGGED, UNSEEN) if key in averaged}
-        known = self._popularity if self._popularity is not None else float("nan")
-        logged["val/popularity_average_precision"] = known
+        logged |= {f"val/popularity_{key}": self._popularity[key] for key in POPULARITY}
         if len(scores) > 1:
             for name, score in scores.items():
                 logged |= {f"val/{name}/{key}": score["seen"][key] for key in LOGGED}

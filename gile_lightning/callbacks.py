@@ -1,5 +1,6 @@
 """When to stop, and what to keep in case of a crash."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -11,10 +12,21 @@ from torch import Tensor
 
 from gile_lightning.base import LOGGED
 from gile_lightning.checkpoint import LAST
+from gile_lightning.classifier import TextClassifier
+from gile_lightning.console import say
 from gile_lightning.errors import DivergedError, InputError, nearest, positive
 
 PRECISION = "val/average_precision"
+ONE_ERROR = "val/one_error"
 POPULARITY = "val/popularity_average_precision"
+POPULARITY_ONE_ERROR = "val/popularity_one_error"
+COLLAPSED = (
+    "The model still ranks labels much as their training frequencies do, whatever the text: on the "
+    "validation documents its average precision is {:.3f} (by popularity {:.3f}), its one-error "
+    "{:.3f} (by popularity {:.3f}). What usually helps: a larger learning rate (model.optimizer), "
+    "more negatives (model.sampler), a norm of document and label vectors (model.norm), channels "
+    "(model.channels)."
+)
 _NEVER = torch.iinfo(torch.long).max
 
 
@@ -31,6 +43,9 @@ class PlateauEarlyStopping(EarlyStopping):
     probabilities pass the threshold. Patience is counted from the first epoch whose average
     precision beats that ranking's by ``min_gain`` and whose monitored score is above
     ``min_gain``, if high ones are good, or from epoch ``plateau``, whichever comes first.
+
+    If after epoch ``plateau``, or when training ends, the model has never left that ranking
+    behind, or its one-error is within 0.005 of that ranking's, this is said, with what helps.
 
     Args:
         monitor: the validation score.
@@ -61,12 +76,33 @@ class PlateauEarlyStopping(EarlyStopping):
         self.min_gain = min_gain
         self._left = False
         self._epochs = 0
+        self._warned = False
 
     def _run_early_stopping_check(self, trainer: lightning.Trainer) -> None:
         scores = trainer.callback_metrics
         if PRECISION in scores and POPULARITY in scores:
             self._left |= bool(scores[PRECISION] > scores[POPULARITY] + self.min_gain)
         super()._run_early_stopping_check(trainer)
+        if self._epochs == self.plateau:
+            self._warn(trainer)
+
+    def on_train_end(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
+    ) -> None:
+        """Say if the model ranks labels by popularity."""
+        self._warn(trainer)
+
+    def _warn(self, trainer: lightning.Trainer) -> None:
+        scores = [
+            float(trainer.callback_metrics.get(key, torch.nan))
+            for key in (PRECISION, POPULARITY, ONE_ERROR, POPULARITY_ONE_ERROR)
+        ]
+        _, popular, error, popular_error = scores
+        if self._warned or not isinstance(trainer.lightning_module, TextClassifier):
+            return  # baselines have nothing that could be set
+        if math.isfinite(popular) and (not self._left or abs(error - popular_error) <= 0.005):
+            self._warned = True
+            say(COLLAPSED.format(*scores))
 
     def _evaluate_stopping_criteria(self, current: Tensor) -> tuple[bool, str | None]:
         self._epochs += 1

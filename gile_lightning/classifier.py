@@ -59,8 +59,8 @@ class TextClassifier(Classifier):
             which otherwise are the sigmoids of logits.
         optimizer: makes the optimizer (paper: Adam).
         sharing: which parts of their encoders the languages have in common: none, the layers
-            ("encoders"), the attention, or both. The joint space is always common to all, the
-            linear output layer never.
+            ("encoders"), the attention, or both. The joint space is always common to all; the
+            linear output layer, channels, the memory and the prior never.
         language_loss: the languages' losses are averaged (paper, Eq. 16) or added up (released
             code).
         kwargs: see `Classifier`.
@@ -216,20 +216,20 @@ class TextClassifier(Classifier):
                         "--data.word_vectors"
                     )
                 weights[f"scorers.{name}.embedding.weight"] = scorer.embedding.weight
+            old = LabelSet(**stored[name]["labels"]) if stored[name] else LabelSet([], [], [])
+            known = {label: i for i, label in enumerate(old.names[: old.seen])}
+            labels = language.labels.names[: language.labels.seen]
+            ids = torch.tensor([known.get(label, NOT_SEEN) for label in labels]).long()
             if not scorer.output.scores_unseen:
-                old = LabelSet(**stored[name]["labels"]) if stored[name] else LabelSet([], [], [])
-                known = {label: i for i, label in enumerate(old.names[: old.seen])}
-                labels = language.labels.names[: language.labels.seen]
                 if new := [label for label in labels if label not in known]:
                     raise InputError(
                         f"the output layer {type(scorer.output).__name__} knows its labels by "
                         f"number, and {len(new)} of the corpus' labels ({name}; such as "
                         f"{new[0]!r}) are none of the checkpoint's"
                     )
-                prefix = f"scorers.{name}.output."
-                ids = torch.tensor([known[label] for label in labels])
-                own = {k: v for k, v in weights.items() if k.startswith(prefix)}
-                weights |= scorer.output.select(own, ids)
+                weights |= scorer.output.select(_below(f"scorers.{name}.output.", weights), ids)
+            if scorer.memory is not None:
+                weights |= scorer.memory.select(_below(f"scorers.{name}.memory.", weights), ids)
         names = tuple(f"scorers.{name}." for name in self.languages)
         self.load_state_dict({k: v for k, v in weights.items() if k.startswith(names)})
 
@@ -390,3 +390,8 @@ class TextClassifier(Classifier):
         """Return the encoded label texts of a language."""
         texts: LabelTexts = self.label_texts[name]  # type: ignore[assignment]
         return texts
+
+
+def _below(prefix: str, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the part of a state whose names begin so."""
+    return {key: value for key, value in state.items() if key.startswith(prefix)}

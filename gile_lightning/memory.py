@@ -1,5 +1,6 @@
 """What a model remembers of single labels."""
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -20,7 +21,7 @@ class LabelMemory(nn.Module):
 
     with r_j, b_j and w_j learned for each label by itself. They start at zero, but b_j at the log
     of how often training documents have the label, relative to the mean over the labels. Other
-    labels get nothing added.
+    labels get nothing added. Each of several languages has a memory of its own.
 
     A model with such a memory soon neglects the texts of labels, by which alone other labels are
     scored. So each training step hides the memory of a share of the labels, drawn anew: they are
@@ -49,7 +50,9 @@ class LabelMemory(nn.Module):
         self.document_dim = document_dim
         labels = len(frequencies)
         self.vectors = nn.Parameter(torch.zeros(labels, document_dim))
-        self.channel_weights = nn.Parameter(torch.zeros(labels, channels))
+        # without channels there is no gradient, which several processes would wait for
+        weights = torch.zeros(labels, channels)
+        self.channel_weights = nn.Parameter(weights, requires_grad=channels > 0)
         counts = torch.tensor(frequencies, dtype=torch.get_default_dtype()).clamp(min=1)
         self.biases = nn.Parameter((counts / counts.mean()).log())
 
@@ -72,12 +75,26 @@ class LabelMemory(nn.Module):
         Returns:
             The residuals [B, K].
         """
-        known = (ids != NOT_SEEN).to(documents.dtype)
-        rows = ids.clamp(min=0)
-        residuals = torch.addmm(
-            self.biases[rows], documents, self.vectors[rows].T, alpha=self.document_dim**-0.5
-        )
-        weights = self.channel_weights[rows]
-        for score, weight in zip(scores, weights.T, strict=True):
-            residuals = torch.addcmul(residuals, score, weight)
-        return residuals * known
+        known = (ids != NOT_SEEN).nonzero().squeeze(1)
+        rows = ids[known]
+        products = documents @ self.vectors[rows].T / math.sqrt(self.document_dim)
+        residuals = products + self.biases[rows]  # not in bfloat16, if the products are
+        for score, weight in zip(scores, self.channel_weights[rows].T, strict=True):
+            residuals = residuals + score[:, known] * weight
+        return residuals.new_zeros(len(documents), len(ids)).index_copy(1, known, residuals)
+
+    def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:
+        """Return the stored state of another memory as that of this one's labels.
+
+        Args:
+            state: the parameters, perhaps with a prefix to their names.
+            ids: of this memory's labels in the other [K]; those that are `NOT_SEEN` there begin
+                anew.
+        """
+        known = (ids != NOT_SEEN).nonzero().squeeze(1)
+        selected = {}
+        for key, value in state.items():
+            own = self.state_dict()[key.rpartition(".")[2]]
+            fits = value.shape[1:] == own.shape[1:]  # else loading it says what does not
+            selected[key] = own.index_copy(0, known, value[ids[known]].to(own)) if fits else value
+        return selected

@@ -23,8 +23,8 @@ from gile_lightning.projected import SLAB, ProjectedLabels
 class Labels(NamedTuple):
     """Labels to score documents against.
 
-    Shapes: ``ids`` [K] in their label set; ``texts`` of K labels; ``memory_ids`` [K] in the
-    model's memory of labels, or `NOT_SEEN`; ``indexes`` has what each channel needs of them.
+    Shapes: distinct ``ids`` [K] in their label set; ``texts`` of K labels; ``memory_ids`` [K] in
+    the model's memory of labels, or `NOT_SEEN`; ``indexes`` has what each channel needs of them.
     """
 
     ids: Tensor
@@ -81,7 +81,10 @@ class Scorer(nn.Module):
         self.prior = nn.Parameter(torch.tensor(float(prior))) if extended else None
 
     def share(self, other: "Scorer", parts: Sharing) -> None:
-        """Hold the same modules as another language: parts of the encoders, the joint space."""
+        """Hold the same modules as another language: parts of the encoders, the joint space.
+
+        Never channels, which know the words of a language, the memory of its labels, and the prior.
+        """
         self.encoder.share(other.encoder, parts)
         if any(True for _ in self.label_encoder.parameters()):
             self.label_encoder.share(other.label_encoder, parts)
@@ -229,6 +232,7 @@ def build_scorers(
 def log_odds(labels: LabelSet) -> float:
     """Return the log-odds of a random pair of a training document and a label seen in training.
 
+    At most 0; where the number of documents is unknown, it is taken as the largest frequency.
     A loss over all pairs would spend its first steps on learning that most labels are wrong, and
     pull down whatever speaks for a label (Lin et al., 2017, section 4.1).
     """
@@ -312,7 +316,7 @@ class LabelTexts(nn.Module):
         return texts
 
     def select(self, ids: Tensor) -> Labels:
-        """Return all that is known of the labels ``ids`` [K]."""
+        """Return all that is known of the distinct labels ``ids`` [K]."""
         indexes = tuple(index.take(ids) for index in self.indexes)  # type: ignore[operator]
         return Labels(ids, self.take(ids), self.memory_ids[ids], indexes)
 

@@ -99,6 +99,19 @@ def trained(*more: str) -> Run:
     return Run(output, json.loads((output / "metrics.json").read_text()), done.printed)
 
 
+MATCHING = (  # channels and a memory of labels
+    "--model.channels",
+    json.dumps(
+        [
+            {
+                "class_path": "gile_lightning.channels.LexicalMatch",
+                "init_args": {"stemmer": "english"},
+            },
+            {"class_path": "gile_lightning.channels.NameMention"},
+        ]
+    ),
+    *("--model.memory", "gile_lightning.memory.LabelMemory"),
+)
 LINEAR = ("--model.output", "gile_lightning.outputs.Linear")
 MATCH = ("--model.channels", '[{"class_path": "gile_lightning.channels.LexicalMatch"}]')
 

@@ -7,7 +7,9 @@ import torch
 from lightning.pytorch.trainer.states import TrainerFn
 
 from gile_lightning import fit
+from gile_lightning.baselines import Popularity
 from gile_lightning.callbacks import FiniteLoss, LastCheckpoint, PlateauEarlyStopping
+from gile_lightning.classifier import TextClassifier
 from gile_lightning.errors import DivergedError, InputError
 
 POPULARITY = 0.2
@@ -16,9 +18,10 @@ POPULARITY = 0.2
 class Trainer(SimpleNamespace):
     """What early stopping asks of a trainer; `epoch` is one validation."""
 
-    def __init__(self, stopping):
+    def __init__(self, stopping, module=None):
         super().__init__(
             stopping=stopping,
+            lightning_module=module,
             callback_metrics={},
             should_stop=False,
             current_epoch=0,
@@ -29,12 +32,14 @@ class Trainer(SimpleNamespace):
             strategy=SimpleNamespace(reduce_boolean_decision=lambda decision, all: decision),
         )
 
-    def epoch(self, precision, popularity=POPULARITY, loss=0.5, f1=0.0):
+    def epoch(self, precision, popularity=POPULARITY, loss=0.5, f1=0.0, one_error=0.5):
         self.callback_metrics = {
             "val/average_precision": torch.tensor(precision),
             "val/ranking_loss": torch.tensor(loss),
             "val/f1": torch.tensor(f1),
             "val/popularity_average_precision": torch.tensor(popularity),
+            "val/one_error": torch.tensor(one_error),
+            "val/popularity_one_error": torch.tensor(0.8),
         }
         self.stopping.on_validation_end(self, None)
         return self.should_stop
@@ -135,6 +140,67 @@ def test_a_run_that_stopped_early_does_not_train_on(tmp_path):
     last2 = torch.load(tmp_path / "run/checkpoints/last.ckpt", weights_only=True)
     assert last2["global_step"] == last["global_step"]
     assert all(torch.equal(w, last2["state_dict"][key]) for key, w in last["state_dict"].items())
+
+
+# --- a model that ranks labels by popularity ---
+
+
+def warnings(capsys, scores, module=None, **options):
+    """Train epochs with these scores; return the number of warnings after each and at the end."""
+    trainer = Trainer(PlateauEarlyStopping(patience=100, **options), module or TextClassifier())
+    counts = []
+    for given in [*scores, None]:
+        if given is None:
+            trainer.stopping.on_train_end(trainer, None)
+        else:
+            trainer.epoch(**given)
+        counts.append(capsys.readouterr().out.count("as their training frequencies do"))
+    return counts
+
+
+STUCK, FINE = {"precision": 0.205}, {"precision": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([STUCK, STUCK], [0, 0, 1]),  # training ends before the plateau
+        ([STUCK, STUCK, STUCK], [0, 0, 1, 0]),
+        ([STUCK] * 5, [0, 0, 1, 0, 0, 0]),  # once
+        ([FINE, FINE, FINE, FINE], [0] * 5),
+        ([STUCK, STUCK, STUCK, FINE], [0, 0, 1, 0, 0]),
+        ([STUCK, FINE, STUCK, STUCK], [0] * 5),  # it was left
+        ([FINE | {"one_error": 0.796}] * 3, [0, 0, 1, 0]),
+        ([FINE | {"one_error": 0.804}], [0, 1]),
+        ([FINE | {"one_error": 0.794}] * 3, [0] * 4),
+        ([FINE] * 3 + [FINE | {"one_error": 0.8}] * 2, [0] * 5 + [1]),
+        ([], [0]),
+    ],
+)
+def test_a_model_that_ranks_by_popularity(capsys, scores, expected):
+    assert warnings(capsys, scores, plateau=3) == expected
+
+
+def test_what_is_said_of_it(capsys):
+    trainer = Trainer(PlateauEarlyStopping(plateau=1), TextClassifier())
+    trainer.epoch(0.2051, one_error=0.7951)
+    printed = capsys.readouterr().out
+    assert printed.startswith("The model still ranks labels much as their training frequencies do")
+    assert "average precision is 0.205 (by popularity 0.200)" in printed
+    assert "one-error 0.795 (by popularity 0.800)" in printed
+    for key in ("optimizer", "sampler", "norm", "channels"):
+        assert f"model.{key}" in printed
+    assert printed.count("\n") == 1
+
+
+def test_other_systems_are_not_told(capsys):
+    """Such as the ranking by popularity itself."""
+    assert warnings(capsys, [STUCK] * 3, module=Popularity(), plateau=3) == [0] * 4
+
+
+def test_without_validation_documents_nothing_is_known(capsys):
+    unknown = {"precision": float("nan"), "popularity": float("nan")}
+    assert warnings(capsys, [unknown] * 3, plateau=3) == [0] * 4
 
 
 # --- the last checkpoint ---

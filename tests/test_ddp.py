@@ -38,10 +38,13 @@ class Record(lightning.Callback):
 SPARSE = (
     *("--config", runs.CONFIG.with_name("fast.yaml"), "--model.embedding.dim", 20),
     *("--trainer.gradient_clip_val", 1.0),
+    *runs.MATCHING,  # whose gradients are dense
 )
 
 
-@pytest.fixture(scope="module", params=[(), SPARSE], ids=["dense gradients", "sparse gradients"])
+@pytest.fixture(
+    scope="module", params=[(), SPARSE], ids=["dense gradients", "sparse gradients and channels"]
+)
 def run(request, tmp_path_factory):
     """The working directory of a run without --output."""
     directory = tmp_path_factory.mktemp("ddp")

@@ -185,6 +185,19 @@ def test_resumed_run_equals_an_unbroken_one(tmp_path):
     assert runs.reproducible(found) == runs.reproducible(whole.metrics)
 
 
+def test_channels_and_memories_of_each_language():
+    """Each has its own; the scores come back from the checkpoint."""
+    run = dw_runs.trained(*runs.MATCHING, epochs=1)
+    parts = torch.load(run.best, weights_only=True)["state_dict"]
+    languages = {key.split(".")[1] for key in parts if ".memory." in key}
+    assert languages == {key.split(".")[1] for key in parts if ".channels." in key}
+    assert languages == set(LANGUAGES)
+    done = runs.call(evaluate.main, "--checkpoint", run.output)
+    assert done.status is None, done.errors
+    for key, value in done.result.items():
+        assert value == pytest.approx(run.metrics[key]), key
+
+
 # --- training further ---
 
 

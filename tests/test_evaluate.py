@@ -39,14 +39,17 @@ def other(tmp_path_factory):
     return folder
 
 
-def described(folder) -> dict[str, str]:
-    """Return the headings with a scope note, by name."""
+def described(folder) -> dict[str, dict]:
+    """Return the headings with a scope note, and their entry terms, by name."""
     (descriptors,) = folder.glob("d*.bin")
     notes = {}
     for record in descriptors.read_text().split("*NEWRECORD"):
-        fields = dict(line.split(" = ", 1) for line in record.splitlines() if " = " in line)
+        lines = [line.split(" = ", 1) for line in record.splitlines() if " = " in line]
+        fields = dict(lines)
         if fields.get("MS"):
-            notes[fields["MH"]] = fields["MS"]
+            terms = [value for key, value in lines if key == "ENTRY"]
+            name = fields["MH"]
+            notes[name] = {"name": name, "description": fields["MS"], "synonyms": terms}
     return notes
 
 
@@ -56,18 +59,17 @@ def expected(run, folder, notes) -> dict[str, float]:
     names, seen = predictor.language.labels.names, predictor.language.labels.seen
     usable = notes.keys() | set(names)
     tested = [
-        (runs.text(article), usable & {*article["meshMajor"]})
+        ([article["title"], article["abstractText"]], usable & {*article["meshMajor"]})
         for article in runs.articles(folder)
         if int(article["year"]) >= 2005 and usable & {*article["meshMajor"]}
     ]
     new = sorted(set().union(*(labels for _, labels in tested)) - set(names))
-    own = predictor.language.labels
-    fields = "name", "description", "synonyms"
-    records = [
-        dict(zip(fields, label, strict=True))
-        for label in zip(names, own.texts, own.synonyms, strict=True)
+    known = predictor.language.labels
+    own = [
+        {"name": name, "description": text, "synonyms": terms}
+        for name, text, terms in zip(names, known.texts, known.synonyms, strict=True)
     ]
-    predictor.use_labels(records + [{"name": name, "description": notes[name]} for name in new])
+    predictor.use_labels([*own, *(notes[name] for name in new)])
     logits = predictor.logits([text for text, _ in tested]).numpy()
     targets = runs.positives([sorted(labels) for _, labels in tested], [*names, *new])
     sets = {"seen": slice(seen), "unseen": slice(seen, None), "all": slice(None)}
@@ -100,7 +102,9 @@ def test_linear():
     assert not [key for key in metrics if "unseen" in key or ".all." in key]
 
 
-def test_another_corpus(run, other):
+@pytest.mark.parametrize("parts", [(), runs.MATCHING], ids=["plain", "channels and memory"])
+def test_another_corpus(parts, other):
+    run = runs.trained(*parts)
     done = runs.call(evaluate.main, "--checkpoint", run.output, "--data.path", other)
     scores = expected(run, other, described(other))
     assert scores["test.unseen.documents"] > 10

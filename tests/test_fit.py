@@ -12,7 +12,7 @@ import yaml
 
 import gile_lightning
 from gile_lightning import fit, predict
-from gile_lightning.base import LOGGED
+from gile_lightning.base import BOTH, LOGGED, POPULARITY, UNSEEN
 from gile_lightning.errors import InputError
 
 SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
@@ -59,7 +59,8 @@ def test_keys_of_the_metrics(run):
     ranked = {f"{name}.{key}" for name in sets + REFERENCES for key in RANKED + COUNTS}
     ranked |= {f"{name}.macro_f1" for name in sets}
     micro = {f"test.micro.{key}" for key in MICRO}
-    kept = {f"val.{name}" for name in (*LOGGED, "popularity_average_precision")}
+    popularity = {f"popularity_{name}" for name in POPULARITY}
+    kept = {f"val.{name}" for name in (*LOGGED, UNSEEN, *popularity)}
     assert set(run.metrics) == ranked | micro | kept | set(FIGURES)
 
 
@@ -116,8 +117,8 @@ def test_history_has_a_row_per_epoch(run):
     ]
     assert set(rows[0]) == {
         *("epoch", "step", "train/data_wait", "train/documents_per_second", "train/loss"),
-        "val/popularity_average_precision",
-        *(f"val/{key}" for key in (*SCORES, "f1")),
+        *(f"val/popularity_{key}" for key in POPULARITY),
+        *(f"val/{key}" for key in (*LOGGED, UNSEEN)),
     }
     assert run.metrics["epochs"] == len(rows)
 
@@ -290,7 +291,9 @@ def test_released_treatment_of_documents_without_a_positive(run, tmp_path):
 
 def test_linear_output_layer(tmp_path):
     run = runs.trained(*runs.LINEAR)
-    assert not [key for key in run.metrics if "unseen" in key or ".all." in key]
+    kinds = {key for key in run.metrics if "unseen" in key or ".all." in key}
+    assert kinds == {f"val.{BOTH}"}  # that of the seen labels
+    assert run.metrics[f"val.{BOTH}"] == run.metrics["val.average_precision"]
     assert {f"test.seen.{key}" for key in SCORES + COUNTS} < set(run.metrics)
     assert "unseen" not in run.printed[run.printed.index("\nlabels ") :]
     predictor = gile_lightning.load(run.best)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import runs
 import torch
 
 from gile_lightning import fit
@@ -119,10 +120,14 @@ def test_crashed_while_gradients_are_gathered(tmp_path, cache):
 
 
 def test_sparse_gradients_are_resumed_exactly(tmp_path, cache):
-    """The state of LazyAdam goes on where it was, with clipping and gathered gradients too."""
+    """The state of LazyAdam goes on where it was, with clipping and gathered gradients too.
+
+    And with channels and a memory, of which other labels are hidden in each step.
+    """
     sparse = [
         *("--config", str(CONFIG.with_name("fast.yaml")), "--model.embedding.dim", "20"),
         *("--trainer.gradient_clip_val", "0.5", "--trainer.accumulate_grad_batches", "2"),
+        *runs.MATCHING,
     ]
     outputs = [tmp_path / name for name in ("unbroken", "crashed")]
     fit.main([*arguments(outputs[0], cache), *sparse])

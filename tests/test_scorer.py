@@ -27,6 +27,12 @@ def texts(rows):
     )
 
 
+def labels_of(rows, **options):
+    """All of a label set, given the words of their texts."""
+    chosen = LabelTexts(texts(rows), **options)
+    return chosen.select(torch.arange(len(chosen)))
+
+
 def make(output, norm=nn.Identity):
     torch.manual_seed(6)
     embedding = WordEmbedding([f"w{i}" for i in range(6)], 4)
@@ -61,7 +67,7 @@ def test_vectors_are_normed_encodings(monkeypatch):
     equal(scorer.encode_documents(documents), 2 * scorer.encoder.encode(embed.weight, documents))
     equal(scorer.encode_labels(labels), 3 * scorer.label_encoder.encode(embed.weight, labels))
     equal(
-        scorer(documents, labels),
+        scorer(documents, labels_of(LABELS)),
         scorer.output(scorer.encode_documents(documents), scorer.encode_labels(labels)),
     )
 
@@ -71,9 +77,8 @@ def test_vectors_are_normed_encodings(monkeypatch):
 def test_training_takes_every_word_once_and_changes_nothing(output, sparse):
     """The compact table of a batch's words gives the loss and gradients of the whole embedding."""
     scorer = make(output)
-    documents, labels = texts(DOCUMENTS), texts(LABELS)
-    given = labels if output is GILE else torch.tensor([2, 0])
-    vectors = scorer.encode_labels(labels) if output is GILE else given
+    documents, given = texts(DOCUMENTS), LabelTexts(texts(LABELS)).select(torch.tensor([2, 0]))
+    vectors = scorer.encode_labels(given.texts) if output is GILE else given.ids
     scorer.output(scorer.encode_documents(documents), vectors).pow(2).sum().backward()
     expected = {name: p.grad for name, p in scorer.named_parameters()}
     scorer.zero_grad()
@@ -94,28 +99,27 @@ def test_labels_too_many_to_keep_their_projections(monkeypatch):
     scorer = make(GILE)
     labels, documents = LabelTexts(texts(LABELS)), texts(DOCUMENTS)
     kept = project_all(scorer, labels, SEEN)
-    assert kept.projected
+    assert kept.projected.projected
     monkeypatch.setattr(projected_module, "KEPT", 500 * len(LABELS) - 1)
     monkeypatch.setattr(projected_module, "SLAB", 2)
     vectors = project_all(scorer, labels, SEEN)
-    assert not vectors.projected
+    assert not vectors.projected.projected
     assert len(vectors) == len(kept) == len(LABELS)
     equal(vectors.all(), kept.all())
-    queries = scorer.encode_documents(documents)
-    equal(vectors.score(queries), kept.score(queries))
-    assert [len(slab) for slab in vectors.slabs()] == [2, 2, 1]
+    equal(vectors.score(documents), kept.score(documents))
+    assert [len(slab) for slab in vectors.projected.slabs()] == [2, 2, 1]
 
 
 def test_projected_labels_give_the_scores_of_their_texts():
     scorer = make(GILE)
     labels = LabelTexts(texts(LABELS))
-    projected = project_all(scorer, labels, SEEN).all()
-    assert projected.shape == (len(LABELS), 500)  # the unseen ones, too
-    assert not projected.requires_grad
-    logits = scorer.output.score(scorer.encode_documents(texts(DOCUMENTS)), projected)
-    equal(logits, scorer(texts(DOCUMENTS), texts(LABELS)))
+    projected = project_all(scorer, labels, SEEN)
+    assert projected.all().shape == (len(LABELS), 500)  # the unseen ones, too
+    assert not projected.all().requires_grad
+    logits = projected.score(texts(DOCUMENTS))
+    equal(logits, scorer(texts(DOCUMENTS), labels_of(LABELS)))
     ids = torch.tensor([4, 0, 1])
-    equal(scorer(texts(DOCUMENTS), labels.take(ids)), logits[:, ids])
+    equal(scorer(texts(DOCUMENTS), labels.select(ids)), logits[:, ids])
 
 
 @pytest.mark.parametrize("slab", [1, 2, 5, 6])
@@ -139,10 +143,10 @@ def test_linear_gets_ids():
     vectors = scorer.encode_documents(texts(DOCUMENTS))
     linear = scorer.output.linear
     everything = vectors @ linear.weight.T + linear.bias
-    ids = torch.tensor([2, 0])
-    equal(scorer(texts(DOCUMENTS), ids), everything[:, ids])
-    projected = project_all(scorer, LabelTexts(texts(LABELS)), SEEN).all()
-    equal(scorer.output.score(vectors, projected), everything)  # the seen ones only
+    ids, labels = torch.tensor([2, 0]), LabelTexts(texts(LABELS))
+    equal(scorer(texts(DOCUMENTS), labels.select(ids)), everything[:, ids])
+    projected = project_all(scorer, labels, SEEN)
+    equal(projected.score(texts(DOCUMENTS)), everything)  # the seen ones only
 
 
 def test_take_label_texts():
@@ -251,6 +255,6 @@ def test_gradients_of_all_languages_reach_what_they_share():
     scorers = build_scorers(MAKE, languages(), "both")
     shared = scorers["english"].output.document_projection.weight
     for name, scorer in scorers.items():
-        logits = scorer(texts([[0, 1], [2]]), texts([[1], [0]]))
+        logits = scorer(texts([[0, 1], [2]]), labels_of([[1], [0]]))
         (gradient,) = torch.autograd.grad(logits.square().sum(), shared)
         assert gradient.any(), name

@@ -28,7 +28,7 @@ class LabelIndex(nn.Module, ABC):
 
     @abstractmethod
     def take(self, ids: Tensor) -> Any:
-        """Return what belongs to the labels ``ids`` [K], in their order."""
+        """Return what belongs to the distinct labels ``ids`` [K], in their order."""
 
 
 class Channel(nn.Module, ABC):
@@ -38,7 +38,8 @@ class Channel(nn.Module, ABC):
     learns its own scale by the same loss. What a channel learns does not depend on the label set,
     so labels that are not seen in training are scored as those that are.
 
-    Made from the text encoder, which has the vocabulary.
+    Made from the text encoder, which has the vocabulary; so each of several languages has channels
+    of its own, which share nothing.
 
     Attributes:
         reads: what of the texts is read, as for `Encoder`.
@@ -48,10 +49,10 @@ class Channel(nn.Module, ABC):
 
     @abstractmethod
     def index(self, text: TextEncoder, labels: LabelSet, read: Read) -> LabelIndex:
-        """Work out what scoring needs to know of a label set.
+        """Work out what scoring needs to know of a label set, but nothing that training changes.
 
         Args:
-            text: the text encoder, perhaps with words that are new to the vocabulary.
+            text: the text encoder.
             labels: names, texts and synonyms.
             read: encodes texts for what reads more of them than their words.
         """

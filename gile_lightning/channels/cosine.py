@@ -55,7 +55,8 @@ class Cosine(Channel):
 
     def forward(self, documents: Texts, labels: Tensor) -> Tensor:
         """Score documents against the vectors of K labels: [B, K]."""
-        return self.scale * UNIT * (self._encode(documents) @ labels.T)
+        vectors = self._encode(documents)
+        return self.scale * UNIT * (vectors @ labels.T.to(vectors.dtype))
 
     @torch.no_grad()
     def _encode(self, texts: Texts) -> Tensor:

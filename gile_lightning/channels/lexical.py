@@ -7,9 +7,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.channels.channel import UNIT, Channel, LabelIndex, Read
-from gile_lightning.channels.stems import stem_ids
+from gile_lightning.channels.stems import stem_ids, stem_rarity
 from gile_lightning.data.labels import LabelSet
-from gile_lightning.data.ragged import Texts, distinct, segment_ids, sum_by_id, take_segments
+from gile_lightning.data.ragged import (
+    Texts,
+    distinct,
+    segment_ids,
+    segment_starts,
+    sum_by_id,
+    take_segments,
+)
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.encoders.encoder import document_words
 
@@ -17,12 +24,12 @@ from gile_lightning.encoders.encoder import document_words
 class Bags(NamedTuple):
     """The words of K labels, each once per label.
 
-    Shapes: ``terms`` [N] ids of stems; ``weights`` [N], 1 + log of how often; ``lengths`` [K];
-    ``stems`` [V] the stem of every word of the vocabulary; ``size`` is above all stems.
+    Shapes: ``terms`` [N] ids of stems; ``counts`` [N], how often each comes; ``lengths`` [K], how
+    many a label has; ``stems`` [V + new words], that of every word; ``size`` is above all stems.
     """
 
     terms: Tensor
-    weights: Tensor
+    counts: Tensor
     lengths: Tensor
     stems: Tensor
     size: int
@@ -32,7 +39,7 @@ class LexicalIndex(LabelIndex):
     """The words of a label set."""
 
     terms: Tensor
-    weights: Tensor
+    counts: Tensor
     lengths: Tensor
     starts: Tensor
     stems: Tensor
@@ -40,35 +47,35 @@ class LexicalIndex(LabelIndex):
     def __init__(self, bags: Bags) -> None:
         super().__init__()
         self.size = bags.size
-        for name in ("terms", "weights", "lengths", "stems"):
+        for name in ("terms", "counts", "lengths", "stems"):
             self.register_buffer(name, getattr(bags, name), persistent=False)
-        starts = bags.lengths.cumsum(0) - bags.lengths
-        self.register_buffer("starts", starts, persistent=False)
+        self.register_buffer("starts", segment_starts(bags.lengths), persistent=False)
 
     def take(self, ids: Tensor) -> Bags:
         """Return the words of the labels ``ids`` [K]."""
-        terms, weights = (
+        terms, counts = (
             take_segments(values, self.starts, self.lengths, ids)
-            for values in (self.terms, self.weights)
+            for values in (self.terms, self.counts)
         )
-        return Bags(terms, weights, self.lengths[ids], self.stems, self.size)
+        return Bags(terms, counts, self.lengths[ids], self.stems, self.size)
 
 
 class LexicalMatch(Channel):
     """A scale times the cosine of documents and label texts as bags of weighted words.
 
-    A word's weight is its idf in the training documents, log((1 + N) / (1 + n)) + 1, times a
+    A word's weight is its idf in the training documents, log((1 + N) / (1 + n)), times a
     factor that is learned, one per word, and starts at 1; in a text it counts 1 + log of how
     often it comes. A model without training thus ranks labels as TF-IDF does, and training moves
     the weights of words by the loss of the model. What describes a label are its name, once more
-    than in its text, the text, and its synonyms. The unknown word counts nothing; words that are
-    new to the vocabulary (`TextEncoder.extended`) have the largest idf.
+    than in its text, the text, however long, and its synonyms. The unknown word counts nothing;
+    words that are new to the vocabulary (`TextEncoder.extended`) have the largest idf.
 
     Args:
         text: has the vocabulary. Words of label texts that no training document has belong there
             (``data.label_words``).
         stemmer: the language, as the Snowball stemmers name it, whose endings are taken off
-            words before they are compared; null compares words as they are.
+            words before they are compared; null compares words as they are, and is the choice for
+            a model of several languages, which all get this stemmer.
         scale: what the cosine is multiplied with at the start; learned.
     """
 
@@ -88,74 +95,63 @@ class LexicalMatch(Channel):
 
     def count_words(self, frequencies: Tensor, documents: int) -> None:
         """Set the idf; a stem is in as many documents as its words together, at most in all."""
-        counts = torch.zeros_like(self.idf).index_add_(0, self.stems, frequencies.to(self.idf))
-        self.idf.copy_(((1 + documents) / (1 + counts.clamp(max=documents))).log() + 1)
+        self.idf.copy_(stem_rarity(self.stems, frequencies, documents))
 
     def index(self, text: TextEncoder, labels: LabelSet, read: Read) -> LexicalIndex:
         """Count the words of the labels' names, texts and synonyms."""
+        words: list[int] = []
+        rows: list[int] = []
+        for i, parts in enumerate(zip(labels.names, labels.texts, labels.synonyms, strict=True)):
+            name, description, synonyms = parts
+            for part in (name, description, *synonyms):
+                ids = [word for word in text.word_ids(text.words(part)) if word != self.unknown]
+                words += ids
+                rows += [i] * len(ids)
         stems = stem_ids([*text.vocabulary, *text.further], self.stemmer)
         size = int(stems.max()) + 1
-        words: list[int] = []
-        lengths: list[int] = []
-        for i, name in enumerate(labels.names):
-            parts = (name, labels.texts[i], *labels.synonyms[i])
-            ids = [word for part in parts for word in text.word_ids(text.words(part))]
-            ids = [word for word in ids if word != self.unknown]
-            words += ids
-            lengths.append(len(ids))
-        terms, counts, sizes = count_terms(
-            stems[torch.tensor(words, dtype=torch.long)], torch.tensor(lengths), size
-        )
-        return LexicalIndex(Bags(terms, 1 + counts.log(), sizes, stems, size))
+        of_words = stems[torch.tensor(words, dtype=torch.long)]
+        terms, rows_of, counts = _count(of_words, torch.tensor(rows, dtype=torch.long), size)
+        lengths = rows_of.bincount(minlength=len(labels))
+        return LexicalIndex(Bags(terms, counts, lengths, stems, size))
 
     def forward(self, documents: Texts, labels: Bags) -> Tensor:
         """Score documents against the words of K labels: [B, K]."""
         weight = self.idf * self.log_factor.exp()
-        new = self.idf.amax().expand(labels.size - self.stem_count)
-        weight = torch.cat([weight, new]) if len(new) else weight
+        if labels.size > self.stem_count:
+            new = self.idf.amax().expand(labels.size - self.stem_count)
+            weight = torch.cat([weight, new])
+        words = documents.word_ids
+        known = words != self.unknown
         lengths = document_words(documents.sentence_lengths, documents.document_lengths)
-        known = documents.words != self.unknown
-        lengths = torch.zeros_like(lengths).index_add_(0, segment_ids(lengths), known.long())
-        stems = labels.stems[documents.words[known].long()]
-        terms, counts, lengths = count_terms(stems, lengths, labels.size)
-        rows = segment_ids(lengths)
-        values = (1 + counts.log()) * weight[terms]
-        squares = torch.zeros_like(lengths, dtype=values.dtype).index_add_(0, rows, values**2)
-        values = values / squares.clamp(min=1e-12).sqrt()[rows] * weight[terms]
-        words, places = distinct(terms, labels.size)
-        table = values.new_zeros(len(words), len(lengths)).index_put((places, rows), values)
+        stems = labels.stems[words[known].long()]
+        terms, rows, counts = _count(stems, segment_ids(lengths)[known], labels.size)
+        values = (1 + counts.to(weight.dtype).log()) * weight[terms]
+        values = values / _norms(values, rows, len(lengths))[rows] * weight[terms]
+        distinct_terms, places = distinct(terms, labels.size)
+        table = values.new_zeros(len(distinct_terms), len(lengths))
+        table = table.index_put((places, rows), values)
         # of the labels' words, those that some document has
         place = terms.new_full((labels.size,), -1)
-        place[words] = torch.arange(len(words), device=words.device)
+        place[distinct_terms] = torch.arange(len(distinct_terms), device=terms.device)
         columns = place[labels.terms]
         kept = columns >= 0
-        labelled = segment_ids(labels.lengths)
-        sizes = labelled[kept].bincount(minlength=len(labels.lengths))
-        scores = multiply(table, columns[kept], labels.weights[kept], sizes)
-        squares = _sums((labels.weights * weight[labels.terms]) ** 2, labelled, len(sizes))
-        cosines = scores / squares.clamp(min=1e-12).sqrt().unsqueeze(1)
-        return self.scale * UNIT * cosines.T
+        owners = segment_ids(labels.lengths)
+        sizes = owners[kept].bincount(minlength=len(labels.lengths))
+        tf = 1 + labels.counts.to(weight.dtype).log()
+        products = multiply(table, columns[kept], tf[kept], sizes)
+        norms = _norms(tf * weight[labels.terms], owners, len(sizes))
+        return self.scale * UNIT * (products / norms.unsqueeze(1)).T
 
 
-def _sums(values: Tensor, ids: Tensor, size: int) -> Tensor:
-    return values.new_zeros(size).index_add(0, ids, values)
+def _count(stems: Tensor, rows: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Count stems [N] below ``size``, which stand in rows [N]: distinct stems, rows, counts."""
+    pairs, counts = torch.unique(rows * size + stems, return_counts=True)
+    return pairs % size, pairs // size, counts
 
 
-def count_terms(terms: Tensor, lengths: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Count the terms of flat segments.
-
-    Args:
-        terms: ids [N] below ``size``.
-        lengths: of the segments [S].
-        size: above all ids.
-
-    Returns:
-        The distinct terms of every segment, flat [M]; how often each comes [M], as floats; and
-        how many a segment has [S].
-    """
-    rows = segment_ids(lengths)
-    pairs, counts = torch.unique(rows * size + terms, return_counts=True)
-    return pairs % size, counts.float(), (pairs // size).bincount(minlength=len(lengths))
+def _norms(values: Tensor, rows: Tensor, size: int) -> Tensor:
+    """Return the norm of every row [size] of a sparse matrix; not quite 0 for an empty one."""
+    return values.new_zeros(size).index_add(0, rows, values**2).clamp(min=1e-12).sqrt()
 
 
 class _Multiply(torch.autograd.Function):
@@ -167,7 +163,7 @@ class _Multiply(torch.autograd.Function):
     ) -> Tensor:
         context.save_for_backward(columns, weights, lengths)
         context.rows = len(table)
-        starts = lengths.cumsum(0) - lengths
+        starts = segment_starts(lengths)
         return F.embedding_bag(columns, table, starts, mode="sum", per_sample_weights=weights)
 
     @staticmethod
@@ -188,7 +184,7 @@ def multiply(table: Tensor, columns: Tensor, weights: Tensor, lengths: Tensor) -
     Row k of the sparse matrix has ``weights`` [N] in the ``columns`` [N] of segment k, of so many
     ``lengths`` [K]. An embedding bag forwards and, of the transposed matrix, backwards.
     """
-    if not len(columns):
+    if not len(columns):  # of which an embedding bag cannot do the backward pass
         return table.sum() * 0 + table.new_zeros(len(lengths), table.shape[1])
     product: Tensor = _Multiply.apply(  # type: ignore[no-untyped-call]
         table, columns, weights, lengths

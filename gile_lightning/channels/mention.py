@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from gile_lightning.channels.channel import UNIT, Channel, LabelIndex, Read
-from gile_lightning.channels.stems import stem_ids
+from gile_lightning.channels.stems import stem_ids, stem_rarity
 from gile_lightning.data.labels import LabelSet
-from gile_lightning.data.ragged import Texts, segment_ids
+from gile_lightning.data.ragged import Texts, segment_ids, segment_starts
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.encoders.encoder import document_words
 
@@ -19,9 +19,9 @@ _MIX = -0x61C8864680B583EB  # 2^64 over the golden ratio
 class Phrases(NamedTuple):
     """The names and synonyms of a label set, and the labels that are asked for.
 
-    Shapes: ``keys`` [P] sorted; ``labels`` [P]; ``stems`` [V]; ``places`` [all labels] where a
-    label stands among those asked for, or -1. ``longest`` is the number of words of the longest
-    phrase, ``size`` that of the labels asked for.
+    Shapes: ``keys`` [P] sorted; ``labels`` [P]; ``stems`` [V + new words]; ``places`` [all labels]
+    where a label stands among those asked for, or -1. ``longest`` is the number of words of the
+    longest phrase, ``size`` that of the labels asked for.
     """
 
     keys: Tensor
@@ -39,7 +39,9 @@ class PhraseIndex(LabelIndex):
     labels: Tensor
     stems: Tensor
 
-    def __init__(self, keys: Tensor, labels: Tensor, stems: Tensor, longest: int, size: int):
+    def __init__(
+        self, keys: Tensor, labels: Tensor, stems: Tensor, longest: int, size: int
+    ) -> None:
         super().__init__()
         self.register_buffer("keys", keys, persistent=False)
         self.register_buffer("labels", labels, persistent=False)
@@ -48,7 +50,7 @@ class PhraseIndex(LabelIndex):
         self.size = size
 
     def take(self, ids: Tensor) -> Phrases:
-        """Return all phrases, as a longer one hides a shorter one, and the labels asked for."""
+        """Return all phrases, as a longer one hides a shorter one, and the places of labels [K]."""
         places = ids.new_full((self.size,), -1)
         places[ids] = torch.arange(len(ids), device=ids.device)
         return Phrases(self.keys, self.labels, self.stems, places, self.longest, len(ids))
@@ -62,13 +64,16 @@ class NameMention(Channel):
     title); how many words the longest occurring phrase has beyond one; whether every occurrence
     lies inside that of a longer phrase ("Abdomen" in "acute abdomen"); the log of one over the
     share of the training documents in which the rarest word of it occurs. All others have 0. At
-    the start the first weight is 1 and the others are 0.
+    the start the first weight is 1 and the others are 0. A phrase does not go on from one sentence
+    to the next; one that has an unknown word is not looked for (where the vocabulary is that of
+    given word vectors, and texts are without all other words, so are phrases).
 
     Args:
         text: has the vocabulary. Words of names that no training document has belong there
             (``data.label_words``).
         stemmer: the language, as the Snowball stemmers name it, whose endings are taken off
-            words before they are compared; null compares words as they are.
+            words before they are compared; null compares words as they are, and is the choice for
+            a model of several languages, which all get this stemmer.
         max_words: longer phrases are not looked for.
     """
 
@@ -87,40 +92,34 @@ class NameMention(Channel):
 
     def count_words(self, frequencies: Tensor, documents: int) -> None:
         """Set how rare words are: log((1 + N) / (1 + n))."""
-        counts = torch.zeros_like(self.rarity).index_add_(
-            0, self.stems, frequencies.to(self.rarity)
-        )
-        self.rarity.copy_(((1 + documents) / (1 + counts.clamp(max=documents))).log())
+        self.rarity.copy_(stem_rarity(self.stems, frequencies, documents))
 
     def index(self, text: TextEncoder, labels: LabelSet, read: Read) -> PhraseIndex:
         """Look up the words of names and synonyms; a phrase with an unknown word is left out."""
-        stems = stem_ids([*text.vocabulary, *text.further], self.stemmer)
+        of_words = stem_ids([*text.vocabulary, *text.further], self.stemmer)
+        stems = of_words.tolist()
         phrases: dict[tuple[tuple[int, ...], int], None] = {}
         for i, name in enumerate(labels.names):
             for phrase in (name, *labels.synonyms[i]):
                 ids = text.word_ids(text.words(phrase))
                 if 0 < len(ids) <= self.max_words and self.unknown not in ids:
-                    phrases[tuple(stems[ids].tolist()), i] = None
+                    phrases[tuple(stems[word] for word in ids), i] = None
         longest = max((len(phrase) for phrase, _ in phrases), default=0)
         keys = torch.zeros(len(phrases), dtype=torch.long)
-        for n in range(1, longest + 1):
-            chosen = [j for j, (phrase, _) in enumerate(phrases) if len(phrase) == n]
-            of_length = [phrase for phrase, _ in phrases if len(phrase) == n]
-            values = torch.tensor(of_length, dtype=torch.long).reshape(len(of_length), n)
-            key = torch.zeros(len(of_length), dtype=torch.long)
-            for column in values.T:
-                key = _extend(key, column)
-            keys[chosen] = key
-        order = keys.argsort()
+        for n in range(longest):
+            longer = [j for j, (phrase, _) in enumerate(phrases) if len(phrase) > n]
+            words = torch.tensor([phrase[n] for phrase, _ in phrases if len(phrase) > n])
+            keys[longer] = _extend(keys[longer], words)
+        keys, order = keys.sort()
         label_ids = torch.tensor([label for _, label in phrases], dtype=torch.long)
-        return PhraseIndex(keys[order], label_ids[order], stems, longest, len(labels))
+        return PhraseIndex(keys, label_ids[order], of_words, longest, len(labels))
 
     def forward(self, documents: Texts, labels: Phrases) -> Tensor:
         """Score documents against K labels: [B, K]."""
         size = len(documents.document_lengths), labels.size
         rows, columns, features = self.features(documents, labels)
         scores = self.weight.new_zeros(size)
-        return scores.index_put((rows, columns), features @ self.weight * UNIT)
+        return scores.index_put((rows, columns), (features * self.weight).sum(1) * UNIT)
 
     def features(self, documents: Texts, labels: Phrases) -> tuple[Tensor, Tensor, Tensor]:
         """Find the pairs of which a phrase occurs.
@@ -128,19 +127,19 @@ class NameMention(Channel):
         Returns:
             Documents [M], places of labels [M] and features [M, 6].
         """
-        starts, sizes, phrases = find_phrases(
-            labels.stems[documents.words.long()], documents.sentence_lengths, labels
-        )
-        inside = _inside_longer(starts, sizes, len(documents.words))
+        words = labels.stems[documents.word_ids.long()]
+        starts, sizes, phrases = find_phrases(words, documents.sentence_lengths, labels)
+        inside = _inside_longer(starts, sizes, len(words))
         columns = labels.places[labels.labels[phrases]]
         kept = columns >= 0
         starts, sizes, inside, columns = (x[kept] for x in (starts, sizes, inside, columns))
         lengths = document_words(documents.sentence_lengths, documents.document_lengths)
         rows = segment_ids(lengths)[starts]
         sentences = segment_ids(documents.sentence_lengths)[starts]
-        firsts = documents.document_lengths.cumsum(0) - documents.document_lengths
-        in_first = sentences == firsts[rows]
-        rarity = self._rarity(documents, labels, starts, sizes)
+        in_first = sentences == segment_starts(documents.document_lengths)[rows]
+        new = words >= len(self.rarity)  # to the vocabulary: as rare as any
+        known = self.rarity[words.masked_fill(new, 0)].masked_fill(new, self.rarity.max())
+        rarity = _largest(known, starts, sizes, labels.longest)
         pairs, places, counts = torch.unique(
             rows * labels.size + columns, return_inverse=True, return_counts=True
         )
@@ -158,20 +157,6 @@ class NameMention(Channel):
             most(rarity),
         ]
         return pairs // max(1, labels.size), pairs % max(1, labels.size), torch.stack(features, 1)
-
-    def _rarity(self, documents: Texts, labels: Phrases, starts: Tensor, sizes: Tensor) -> Tensor:
-        """Return how rare the rarest word is of the phrases at these places [H]."""
-        words = labels.stems[documents.words.long()]
-        known = self.rarity
-        if int(labels.stems.max()) >= len(known):  # words new to the vocabulary
-            more = known.max().expand(int(labels.stems.max()) + 1 - len(known))
-            known = torch.cat([known, more])
-        of_words = known[words]
-        rarest = torch.zeros_like(starts, dtype=known.dtype)
-        for n in range(labels.longest):
-            place = (starts + n).clamp(max=max(0, len(words) - 1))
-            rarest = torch.where(n < sizes, torch.maximum(rarest, of_words[place]), rarest)
-        return rarest
 
 
 def _extend(keys: Tensor, words: Tensor) -> Tensor:
@@ -223,3 +208,11 @@ def _inside_longer(starts: Tensor, sizes: Tensor, words: int) -> Tensor:
     before[0] = 0
     ends = starts + sizes
     return (before[starts] >= ends) | (reach[starts] > ends)
+
+
+def _largest(values: Tensor, starts: Tensor, sizes: Tensor, longest: int) -> Tensor:
+    """Return the largest of the values [N] in each of H runs, of at most ``longest`` values."""
+    found = values[starts]
+    for n in range(1, longest):
+        found = torch.maximum(found, values[starts + torch.clamp(sizes - 1, max=n)])
+    return found

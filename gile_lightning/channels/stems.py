@@ -39,3 +39,17 @@ def _stem_ids(words: tuple[str, ...], language: str) -> NDArray[np.int64]:
     stems = snowballstemmer.stemmer(language).stemWords(list(words))
     ids: dict[str, int] = {}
     return np.array([ids.setdefault(stem, len(ids)) for stem in stems])
+
+
+def stem_rarity(stems: Tensor, frequencies: Tensor, documents: int) -> Tensor:
+    """Return log((1 + N) / (1 + n)) of every stem, of whose words n of N documents have one.
+
+    Documents that have several of its words count as often, up to N in all.
+
+    Args:
+        stems: the stem of each word [V].
+        frequencies: documents that have each word [V].
+        documents: N.
+    """
+    counts = frequencies.new_zeros(int(stems.max()) + 1).index_add_(0, stems, frequencies)
+    return ((1 + documents) / (1 + counts.clamp(max=documents))).log()
