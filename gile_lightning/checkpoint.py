@@ -20,8 +20,9 @@ from gile_lightning.errors import InputError
 from gile_lightning.factories import instantiate
 from gile_lightning.losses import Loss
 from gile_lightning.sampling import LabelSampler
+from gile_lightning.schedules import WarmupDecay
 
-_PARTS = (torch.nn.Module, torch.optim.Optimizer, LabelSampler, Loss, CorpusVectors)
+_PARTS = (torch.nn.Module, torch.optim.Optimizer, LabelSampler, Loss, CorpusVectors, WarmupDecay)
 _PATH = re.compile(r"[A-Za-z_]\w*(\.\w+)+")
 
 BEST = Path("checkpoints/best.ckpt")

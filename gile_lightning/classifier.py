@@ -27,6 +27,7 @@ from gile_lightning.optimizers import clip_gradients, has_sparse, refusal
 from gile_lightning.outputs import GILE, OutputLayer
 from gile_lightning.pretrained import VectorStore
 from gile_lightning.sampling import LabelSampler, UniformLabels
+from gile_lightning.schedules import WarmupDecay
 from gile_lightning.scorer import LabelTexts, PreparedLabels, Scorer, build_scorers, project_all
 
 LayerNorm = partial(nn.LayerNorm, elementwise_affine=False)
@@ -58,6 +59,8 @@ class TextClassifier(Classifier):
         loss: of logits, targets and weights, [B, K] each; a `Loss` says what the probabilities are,
             which otherwise are the sigmoids of logits.
         optimizer: makes the optimizer (paper: Adam).
+        schedule: changes the learning rate in training; by default it stays as it is (paper).
+        dropout: the share of the numbers of a document's vector that a training step sets to zero.
         sharing: which parts of their encoders the languages have in common: none, the layers
             ("encoders"), the attention, or both. The joint space is always common to all; the
             linear output layer, channels, the memory and the prior never.
@@ -78,6 +81,8 @@ class TextClassifier(Classifier):
         memory: Callable[[int, list[int], int], LabelMemory] | None = None,
         loss: Loss | Callable[[Tensor, Tensor, Tensor], Tensor] = binary_cross_entropy,
         optimizer: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = Adam,
+        schedule: WarmupDecay | None = None,
+        dropout: float = 0.0,
         sharing: Sharing = "none",
         language_loss: Literal["mean", "sum"] = "mean",
         **kwargs: Any,
@@ -270,7 +275,10 @@ class TextClassifier(Classifier):
                 "--model.embedding.sparse false, or the strategy "
                 "lightning.pytorch.strategies.DDPStrategy with process_group_backend: gloo"
             )
-        return self._optimizer([p for p in self.parameters() if p.requires_grad])
+        optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
+        for group in optimizer.param_groups:
+            group["initial_lr"] = group["lr"]
+        return optimizer
 
     def _optimizer(self, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
         try:
@@ -292,6 +300,18 @@ class TextClassifier(Classifier):
             clip_gradients(parameters, gradient_clip_val, "value" if by_value else "norm")
         else:
             self.clip_gradients(optimizer, gradient_clip_val, gradient_clip_algorithm)
+
+    def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
+        """Set the learning rate, and seed dropout, by the place in training."""
+        schedule: WarmupDecay | None = self.given["schedule"]
+        if schedule is not None:
+            done = self.current_epoch + (batch_idx + 1) / self.trainer.num_training_batches
+            last = self.trainer.max_epochs or 0
+            for optimizer in self.trainer.optimizers:
+                for group in optimizer.param_groups:
+                    group["lr"] = group["initial_lr"] * schedule(done, last)
+        if any(isinstance(part, nn.Dropout) and part.p for part in self.modules()):
+            torch.manual_seed(self.generator(next(iter(self.languages)), batch_idx).initial_seed())
 
     def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> Tensor:
         """Return the loss of one batch per language, as `language_loss` puts them together."""

@@ -51,6 +51,7 @@ class Scorer(nn.Module):
         matched_dim: the size that a joint space would have by the paper's Eq. 19.
         channels: further scores.
         memory: what is remembered of single labels.
+        dropout: the share of the numbers of document vectors that training sets to zero.
         prior: where there are channels or a memory, the log-odds at which all pairs begin; learned.
     """
 
@@ -65,6 +66,7 @@ class Scorer(nn.Module):
         matched_dim: int = 0,
         channels: Iterable[Channel] = (),
         memory: LabelMemory | None = None,
+        dropout: float = 0.0,
         prior: float = 0.0,
     ) -> None:
         super().__init__()
@@ -77,6 +79,7 @@ class Scorer(nn.Module):
         self.matched_dim = matched_dim
         self.channels = nn.ModuleList(channels)
         self.memory = memory
+        self.dropout = nn.Dropout(dropout)
         extended = len(self.channels) > 0 or memory is not None
         self.prior = nn.Parameter(torch.tensor(float(prior))) if extended else None
 
@@ -111,7 +114,7 @@ class Scorer(nn.Module):
         """Encode documents as vectors [B, d_h]; their words are rows of the table, if given."""
         if table is None:
             table, texts = self.word_vectors, self._known(texts)
-        vectors: Tensor = self.document_norm(self.encoder.encode(table, texts))
+        vectors: Tensor = self.dropout(self.document_norm(self.encoder.encode(table, texts)))
         return vectors
 
     def encode_labels(self, texts: Texts, table: Tensor | None = None) -> Tensor:
@@ -211,6 +214,7 @@ def build_scorers(
             matched,
             channels,
             memory,
+            make.get("dropout", 0.0),
             log_odds(language.labels),
         )
         reads = encoder.reads | (label_encoder.reads if output.scores_unseen else set())
