@@ -61,6 +61,8 @@ class TextClassifier(Classifier):
         optimizer: makes the optimizer (paper: Adam).
         schedule: changes the learning rate in training; by default it stays as it is (paper).
         dropout: the share of the numbers of a document's vector that a training step sets to zero.
+        label_dropout: the same of a label's vector. Labels that are not seen in training gain by
+            it: without it the joint space learns the vectors of the seen ones by heart.
         sharing: which parts of their encoders the languages have in common: none, the layers
             ("encoders"), the attention, or both. The joint space is always common to all; the
             linear output layer, channels, the memory and the prior never.
@@ -83,6 +85,7 @@ class TextClassifier(Classifier):
         optimizer: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = Adam,
         schedule: WarmupDecay | None = None,
         dropout: float = 0.0,
+        label_dropout: float = 0.0,
         sharing: Sharing = "none",
         language_loss: Literal["mean", "sum"] = "mean",
         **kwargs: Any,

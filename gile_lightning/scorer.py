@@ -52,6 +52,7 @@ class Scorer(nn.Module):
         channels: further scores.
         memory: what is remembered of single labels.
         dropout: the share of the numbers of document vectors that training sets to zero.
+        label_dropout: the same of label vectors.
         prior: where there are channels or a memory, the log-odds at which all pairs begin; learned.
     """
 
@@ -67,6 +68,7 @@ class Scorer(nn.Module):
         channels: Iterable[Channel] = (),
         memory: LabelMemory | None = None,
         dropout: float = 0.0,
+        label_dropout: float = 0.0,
         prior: float = 0.0,
     ) -> None:
         super().__init__()
@@ -80,6 +82,7 @@ class Scorer(nn.Module):
         self.channels = nn.ModuleList(channels)
         self.memory = memory
         self.dropout = nn.Dropout(dropout)
+        self.label_dropout = nn.Dropout(label_dropout)
         extended = len(self.channels) > 0 or memory is not None
         self.prior = nn.Parameter(torch.tensor(float(prior))) if extended else None
 
@@ -121,7 +124,9 @@ class Scorer(nn.Module):
         """Encode label texts as vectors [K, d]; their words are rows of the table, if given."""
         if table is None:
             table, texts = self.word_vectors, self._known(texts)
-        vectors: Tensor = self.label_norm(self.label_encoder.encode(table, texts))
+        vectors: Tensor = self.label_dropout(
+            self.label_norm(self.label_encoder.encode(table, texts))
+        )
         return vectors
 
     def forward(self, documents: Texts, labels: Labels) -> Tensor:
@@ -215,6 +220,7 @@ def build_scorers(
             channels,
             memory,
             make.get("dropout", 0.0),
+            make.get("label_dropout", 0.0),
             log_odds(language.labels),
         )
         reads = encoder.reads | (label_encoder.reads if output.scores_unseen else set())

@@ -122,11 +122,20 @@ def test_crashed_while_gradients_are_gathered(tmp_path, cache):
 def test_sparse_gradients_are_resumed_exactly(tmp_path, cache):
     """The state of LazyAdam goes on where it was, with clipping and gathered gradients too.
 
-    And with channels and a memory, of which other labels are hidden in each step.
+    And with channels and a memory, of which other labels are hidden in each step, with dropout and
+    a schedule of the learning rate.
     """
     sparse = [
         *("--config", str(CONFIG.with_name("fast.yaml")), "--model.embedding.dim", "20"),
         *("--trainer.gradient_clip_val", "0.5", "--trainer.accumulate_grad_batches", "2"),
+        *(
+            "--model.dropout",
+            "0.3",
+            "--model.label_dropout",
+            "0.5",
+            "--model.schedule",
+            "gile_lightning.schedules.WarmupDecay",
+        ),
         *runs.MATCHING,
     ]
     outputs = [tmp_path / name for name in ("unbroken", "crashed")]
