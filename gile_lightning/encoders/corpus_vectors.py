@@ -60,23 +60,17 @@ class CorpusVectors(ABC):
             dim: size of the vectors.
 
         Returns:
-            The vectors [V, dim]; zeros for words of which nothing is known.
-
-        Raises:
-            InputError: M has fewer rows or columns than dim.
+            The vectors [V, dim]; zeros for words of which nothing is known, and in the last
+            dimensions if M has fewer rows or columns than dim.
         """
         from sklearn.utils.extmath import randomized_svd  # which takes a second to import
 
         texts = join([*draw(documents, self.documents, self.seed), labels])
         matrix = self.matrix(texts, words)
-        if dim > min(matrix.shape):
-            raise InputError(
-                f"{type(self).__name__} can make {min(matrix.shape)} dimensions of this corpus, "
-                f"the embedding has dim {dim}: lower model.embedding.dim, or set "
-                "model.embedding.start to null"
-            )
-        left, values, _ = randomized_svd(matrix, dim, n_iter=ITERATIONS, random_state=self.seed)
+        size = min(dim, *matrix.shape)
+        left, values, _ = randomized_svd(matrix, size, n_iter=ITERATIONS, random_state=self.seed)
         vectors = torch.from_numpy(left * values**self.power).float()
+        vectors = F.pad(vectors, (0, dim - size))
         # what is left of an empty row is a rounding error
         empty = torch.from_numpy(np.diff(matrix.indptr) == 0)
         return self.norm * F.normalize(vectors.masked_fill(empty.unsqueeze(1), 0))

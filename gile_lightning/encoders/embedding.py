@@ -106,9 +106,6 @@ class WordEmbedding(nn.Embedding):
         """Learn the vectors from training documents and label texts, if that was asked for.
 
         Words that occur in none of them keep their random vectors.
-
-        Raises:
-            InputError: there are fewer words or texts than dimensions.
         """
         if self.start is None:
             return

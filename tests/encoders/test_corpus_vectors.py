@@ -48,8 +48,10 @@ def test_rows_of_the_decomposition(power):
 
 
 def test_more_dimensions_than_the_corpus_has():
-    with pytest.raises(InputError, match=r"Given can make 4 dimensions .* dim 5: lower .*dim"):
-        Given(values=np.ones((9, 4))).learn([NOTHING], NOTHING, 9, 5)
+    values = np.random.default_rng(0).random((9, 4))
+    found = Given(values=values).learn([NOTHING], NOTHING, 9, 6)
+    assert torch.equal(found[:, :4], Given(values=values).learn([NOTHING], NOTHING, 9, 4))
+    assert found[:, 4:].eq(0).all()
 
 
 @pytest.mark.parametrize("size", [40, 41, 1_000])
