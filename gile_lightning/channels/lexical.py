@@ -77,13 +77,21 @@ class LexicalMatch(Channel):
             words before they are compared; null compares words as they are, and is the choice for
             a model of several languages, which all get this stemmer.
         scale: what the cosine is multiplied with at the start; learned.
+        synonyms: whether the words of a label's synonyms are its words too.
     """
 
     idf: Tensor
     stems: Tensor
 
-    def __init__(self, text: TextEncoder, stemmer: str | None = None, scale: float = 10.0) -> None:
+    def __init__(
+        self,
+        text: TextEncoder,
+        stemmer: str | None = None,
+        scale: float = 10.0,
+        synonyms: bool = True,
+    ) -> None:
         super().__init__()
+        self.synonyms = synonyms
         self.stemmer = stemmer
         self.unknown = len(text.vocabulary) - 1
         stems = stem_ids(text.vocabulary, stemmer)
@@ -103,7 +111,7 @@ class LexicalMatch(Channel):
         rows: list[int] = []
         for i, parts in enumerate(zip(labels.names, labels.texts, labels.synonyms, strict=True)):
             name, description, synonyms = parts
-            for part in (name, description, *synonyms):
+            for part in (name, description, *(synonyms if self.synonyms else ())):
                 ids = [word for word in text.word_ids(text.words(part)) if word != self.unknown]
                 words += ids
                 rows += [i] * len(ids)

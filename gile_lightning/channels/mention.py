@@ -75,13 +75,21 @@ class NameMention(Channel):
             words before they are compared; null compares words as they are, and is the choice for
             a model of several languages, which all get this stemmer.
         max_words: longer phrases are not looked for.
+        synonyms: whether a label's synonyms are looked for too.
     """
 
     rarity: Tensor
     stems: Tensor
 
-    def __init__(self, text: TextEncoder, stemmer: str | None = None, max_words: int = 8) -> None:
+    def __init__(
+        self,
+        text: TextEncoder,
+        stemmer: str | None = None,
+        max_words: int = 8,
+        synonyms: bool = True,
+    ) -> None:
         super().__init__()
+        self.synonyms = synonyms
         self.stemmer = stemmer
         self.max_words = max_words
         self.unknown = len(text.vocabulary) - 1
@@ -100,7 +108,7 @@ class NameMention(Channel):
         stems = of_words.tolist()
         phrases: dict[tuple[tuple[int, ...], int], None] = {}
         for i, name in enumerate(labels.names):
-            for phrase in (name, *labels.synonyms[i]):
+            for phrase in (name, *(labels.synonyms[i] if self.synonyms else ())):
                 ids = text.word_ids(text.words(phrase))
                 if 0 < len(ids) <= self.max_words and self.unknown not in ids:
                     phrases[tuple(stems[word] for word in ids), i] = None

@@ -1,0 +1,17 @@
+from functools import partial
+
+import pytest
+import torch
+from mentions import LABELS, label_set, made, scores
+
+from gile_lightning.channels import LexicalMatch, NameMention
+from gile_lightning.data.labels import LabelSet
+
+WITHOUT = LabelSet(list(LABELS), [text for text, _ in LABELS.values()], [1] * len(LABELS))
+
+
+@pytest.mark.parametrize("kind", [LexicalMatch, NameMention])
+def test_synonyms_can_be_left_out(kind):
+    left_out = scores(made(partial(kind, synonyms=False)))
+    assert torch.equal(left_out, scores(made(kind), labels=WITHOUT))
+    assert not torch.equal(left_out, scores(made(kind), labels=label_set()))
