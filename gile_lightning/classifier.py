@@ -278,6 +278,11 @@ class TextClassifier(Classifier):
                 "--model.embedding.sparse false, or the strategy "
                 "lightning.pytorch.strategies.DDPStrategy with process_group_backend: gloo"
             )
+        schedule: WarmupDecay | None = self.given["schedule"]
+        if schedule is not None and schedule.epochs is None and (self.trainer.max_epochs or 0) < 0:
+            raise InputError(
+                "model.schedule has no end: set --trainer.max_epochs, or model.schedule.epochs"
+            )
         optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
         for group in optimizer.param_groups:
             group["initial_lr"] = group["lr"]

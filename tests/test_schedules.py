@@ -1,5 +1,11 @@
+import lightning
 import pytest
+import runs
+import torch
+from test_classifier import PARTS, TwoLanguages, languages
 
+from gile_lightning import fit
+from gile_lightning.classifier import TextClassifier
 from gile_lightning.errors import InputError
 from gile_lightning.schedules import WarmupDecay
 
@@ -33,3 +39,44 @@ def test_ends_with_training():
 def test_refused(wrong):
     with pytest.raises(InputError):
         WarmupDecay(**wrong)
+
+
+def test_training_without_an_end_is_refused(tmp_path):
+    schedule = ("--model.schedule", "gile_lightning.schedules.WarmupDecay")
+    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *schedule, epochs=-1))
+    assert done.status == 2
+    assert "model.schedule has no end: set --trainer.max_epochs" in done.errors
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers")
+
+
+class Rates(lightning.Callback):
+    def __init__(self):
+        self.rates = []
+
+    def on_train_batch_end(self, trainer, *_):
+        self.rates.append(trainer.optimizers[0].param_groups[0]["lr"])
+
+
+def test_the_rate_follows_the_place_in_training():
+    schedule = WarmupDecay(warmup=2, epochs=4)
+    model = TextClassifier(**PARTS | {"schedule": schedule})
+    rates = Rates()
+    trainer = lightning.Trainer(
+        max_epochs=3,
+        accelerator="cpu",
+        logger=False,
+        callbacks=[rates],
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        use_distributed_sampler=False,
+    )
+    trainer.fit(model, TwoLanguages({"english": languages()["english"]}))
+    lr = model.given["optimizer"]([torch.nn.Parameter(torch.zeros(1))]).param_groups[0]["lr"]
+    batches = len(rates.rates) // 3
+    expected = [lr * schedule((step + 1) / batches, last=0) for step in range(3 * batches)]
+    assert rates.rates == pytest.approx(expected)
+    assert rates.rates[2 * batches - 1] == pytest.approx(lr)
+    assert rates.rates[-1] == pytest.approx(lr / 2)
