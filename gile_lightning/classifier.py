@@ -21,14 +21,16 @@ from gile_lightning.data.text import TextEncoder
 from gile_lightning.encoders import WAN, Encoder, Idf, Mean, WordEmbedding
 from gile_lightning.encoders.encoder import Sharing
 from gile_lightning.errors import InputError
+from gile_lightning.label_texts import LabelTexts
 from gile_lightning.losses import Loss, binary_cross_entropy
 from gile_lightning.memory import NOT_SEEN, LabelMemory
 from gile_lightning.optimizers import clip_gradients, has_sparse, refusal
 from gile_lightning.outputs import GILE, OutputLayer
 from gile_lightning.pretrained import VectorStore
+from gile_lightning.projected import PreparedLabels, project_all
 from gile_lightning.sampling import LabelSampler, UniformLabels
 from gile_lightning.schedules import WarmupDecay
-from gile_lightning.scorer import LabelTexts, PreparedLabels, Scorer, build_scorers, project_all
+from gile_lightning.scorer import Scorer, build_scorers
 
 LayerNorm = partial(nn.LayerNorm, elementwise_affine=False)
 Adam = partial(torch.optim.Adam, lr=1e-3, fused=True)

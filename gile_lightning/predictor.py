@@ -16,7 +16,7 @@ from gile_lightning.data.descriptions import Described, described, label_text
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts
 from gile_lightning.errors import InputError, nearest, positive
-from gile_lightning.scorer import PreparedLabels
+from gile_lightning.projected import PreparedLabels
 
 Prediction = list[dict[str, Any]]
 Text = str | Sequence[str]  # a document, as one text or in pieces such as title and text

@@ -1,11 +1,15 @@
 """Labels prepared for scoring any number of documents, in bounded memory."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from gile_lightning.data.ragged import Texts
+from gile_lightning.label_texts import Labels, LabelTexts
 from gile_lightning.outputs import OutputLayer
+from gile_lightning.scorer import Scorer
 
 SLAB = 8_192  # labels encoded and projected at a time
 KEPT = 2**27  # numbers that the projections of all labels may have: 512 MB in float32
@@ -65,3 +69,40 @@ class ProjectedLabels:
             logits[:, start : start + len(slab)] = scores
             start += len(slab)
         return logits
+
+
+@dataclass(frozen=True)
+class PreparedLabels:
+    """Labels that any number of documents are scored against."""
+
+    scorer: Scorer
+    projected: ProjectedLabels
+    labels: Labels
+
+    def __len__(self) -> int:
+        return len(self.projected)
+
+    def all(self) -> Tensor:
+        """Return the projections of all labels."""
+        return self.projected.all()
+
+    def score(self, documents: Texts) -> Tensor:
+        """Score documents: logits [B, K]."""
+        encoded = self.scorer.encode_documents(documents)
+        logits = self.projected.score(encoded)
+        return self.scorer.extend(logits, documents, encoded, self.labels)
+
+
+@torch.no_grad()
+def project_all(scorer: Scorer, labels: LabelTexts, seen: int) -> PreparedLabels:
+    """Prepare labels for scoring, once for all batches.
+
+    These are all the labels, or only those seen in training where the output layer knows no
+    others.
+    """
+    by_text = scorer.output.scores_unseen
+    ids = torch.arange(len(labels) if by_text else seen, device=labels.words.device)
+    slabs = torch.split(ids, SLAB)
+    vectors = (scorer.encode_labels(labels.take(some)) for some in slabs) if by_text else slabs
+    projected = ProjectedLabels(scorer.output, vectors, len(ids))
+    return PreparedLabels(scorer, projected, labels.select(ids))

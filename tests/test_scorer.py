@@ -5,14 +5,15 @@ import torch
 from torch import nn
 
 from gile_lightning import projected as projected_module
-from gile_lightning import scorer as scorer_module
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import Texts
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.encoders import WAN, BiGRU, Mean, WordEmbedding
+from gile_lightning.label_texts import LabelTexts
 from gile_lightning.outputs import GILE, Linear
-from gile_lightning.scorer import LabelTexts, Scorer, build_scorers, project_all
+from gile_lightning.projected import project_all
+from gile_lightning.scorer import Scorer, build_scorers
 
 LABELS = [[1, 2], [3], [], [4, 5, 5], [0]]  # the third has no word
 DOCUMENTS = [[5, 1, 3], [2], [], [0, 4]]
@@ -129,7 +130,7 @@ def test_projecting_in_slabs(monkeypatch, slab):
     whole = project_all(scorer, labels, SEEN).all()
     sizes = []
     encode = Mean.encode
-    monkeypatch.setattr(scorer_module, "SLAB", slab)
+    monkeypatch.setattr(projected_module, "SLAB", slab)
     monkeypatch.setattr(
         Mean, "encode", lambda self, *args: sizes.append(len(args[1][2])) or encode(self, *args)
     )

@@ -12,7 +12,7 @@ from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch, Texts
 from gile_lightning.data.text import UNKNOWN, TextEncoder
-from gile_lightning.scorer import LabelTexts
+from gile_lightning.label_texts import LabelTexts
 
 NAME = "english"
 
