@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-import snowballstemmer
+import Stemmer
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -30,13 +30,13 @@ def stem_ids(words: Sequence[str], stemmer: str | None) -> Tensor:
 
 @lru_cache(maxsize=8)
 def _stem_ids(words: tuple[str, ...], language: str) -> NDArray[np.int64]:
-    if language not in snowballstemmer.algorithms():
-        known = snowballstemmer.algorithms()
+    if language not in Stemmer.algorithms():
+        known = Stemmer.algorithms()
         raise InputError(
             f"there is no stemmer {language!r}{nearest(language, known)}; there are "
             f"{', '.join(sorted(known))}"
         )
-    stems = snowballstemmer.stemmer(language).stemWords(list(words))
+    stems = Stemmer.Stemmer(language).stemWords(list(words))
     ids: dict[str, int] = {}
     return np.array([ids.setdefault(stem, len(ids)) for stem in stems])
 
