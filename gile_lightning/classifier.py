@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -390,12 +391,12 @@ class TextClassifier(Classifier):
         remembered = 0 if scorer.memory is None else len(scorer.memory)
         own = self.languages[name].labels.ids
         places = [own.get(label, remembered) for label in labels.names]
-        ids = torch.tensor([i if i < remembered else NOT_SEEN for i in places]).long()
+        ids = np.array([i if i < remembered else NOT_SEEN for i in places], dtype=np.int64)
         channels: Iterable[Any] = scorer.channels
         indexes = [channel.index(text, labels, partial(self._read, text)) for channel in channels]
         texts = self._read(text, labels.texts, scorer.label_encoder.reads)
         seen = labels.frequencies[: labels.seen]
-        return LabelTexts(texts, ids, indexes, seen).to(self.device)
+        return LabelTexts(texts, torch.from_numpy(ids), indexes, seen).to(self.device)
 
     def _read(self, text: TextEncoder, texts: list[str], reads: AbstractSet[str]) -> Texts:
         """Encode label texts as what an encoder reads: words, and perhaps subwords or vectors."""

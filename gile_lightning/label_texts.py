@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -64,8 +65,9 @@ class LabelTexts(nn.Module):
         self.register_buffer("lengths", texts.sentence_lengths, persistent=False)
         starts = segment_starts(texts.sentence_lengths)
         self.register_buffer("starts", starts, persistent=False)
-        counts = torch.tensor(frequencies, dtype=torch.long)
-        self.register_buffer("frequencies", counts, persistent=False)
+        # like the texts, which are numbers also where a model is tried without memory
+        seen = torch.from_numpy(np.array(frequencies, dtype=np.int64))
+        self.register_buffer("frequencies", seen, persistent=False)
         if memory_ids is None:
             memory_ids = torch.full_like(texts.sentence_lengths, NOT_SEEN)
         self.register_buffer("memory_ids", memory_ids, persistent=False)

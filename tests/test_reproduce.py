@@ -192,7 +192,7 @@ def test_a_signal_stops_the_fits_and_says_how_to_go_on(tmp_path, number, status,
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--table", "9"], "--table: '9' is none of 2, 3, 4, 5, 6, 7, figure"),
+        (["--table", "9"], "--table: '9' is none of 2, 3, 4, 5, 6, 7, ablation, figure"),
         (["--table", "2", "--rows", "GILE-WANN"], "did you mean 'GILE-WAN'?"),
         (["--table", "7", "--blocks", "germn"], "did you mean 'german'?"),
         (["--table", "2", "--data", "nowhere"], "nowhere: no such folder (--data)"),

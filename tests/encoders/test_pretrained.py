@@ -92,7 +92,7 @@ def test_a_training_step_moves_the_transformer():
     scorer, labels = built.scorer("en"), built.texts("en")
     before = {k: v.clone() for k, v in scorer.encoder.state_dict().items()}
     optimizer = torch.optim.SGD(built.parameters(), lr=1.0)
-    logits = scorer(texts(SENTENCES[:2]), labels.take(torch.tensor([2, 0, 1])))
+    logits = scorer(texts(SENTENCES[:2]), labels.select(torch.tensor([2, 0, 1])))
     nn.functional.binary_cross_entropy_with_logits(logits, torch.eye(3)[:2]).backward()
     optimizer.step()
     moved = {k for k, v in scorer.encoder.state_dict().items() if not torch.equal(v, before[k])}
