@@ -95,6 +95,9 @@ class TextClassifier(Classifier):
     ) -> None:
         super().__init__(**kwargs)
         self.keep(locals())
+        for key, share in (("dropout", dropout), ("label_dropout", label_dropout)):
+            if not 0 <= share < 1:
+                raise InputError(f"model.{key} is {share:g}: a share from 0 to below 1")
         self.scorers = nn.ModuleDict()
         self.label_texts = nn.ModuleDict()
         self.cache_dir = default_cache()

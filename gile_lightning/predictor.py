@@ -94,7 +94,8 @@ class Predictor:
 
         Args:
             labels: descriptions by name; or records with ``name`` and ``description``, and perhaps
-                ``synonyms`` and ``parents``; or a JSONL file of these.
+                ``synonyms`` and ``parents``; or a JSONL file of these. A label that the model
+                knows keeps the synonyms it knows unless others are given.
 
         Raises:
             InputError: there is no label, a name comes twice, a description that is needed is
@@ -110,7 +111,10 @@ class Predictor:
                 f"{self.classifier.layer(self.name)} scores only the labels it was trained on; "
                 "train a model with gile_lightning.outputs.GILE to score others"
             )
-        given = _described(labels, self._takes_names())
+        given = {
+            name: label._replace(synonyms=label.synonyms or self._synonyms(name))
+            for name, label in _described(labels, self._takes_names()).items()
+        }
         options = self._label_options()
         texts = {name: label_text(label, given, **options) for name, label in given.items()}
         flat = self.language.text.labels(texts.values())
@@ -123,6 +127,11 @@ class Predictor:
         label_set = LabelSet(self.label_names, list(texts.values()), unseen, synonyms=synonyms)
         self._projected = self._project(label_set)
         self._text = self.classifier.text_encoder(self.name, label_set)
+
+    def _synonyms(self, name: str) -> tuple[str, ...]:
+        """Return the synonyms that the model knows of a label."""
+        own = self.language.labels
+        return tuple(own.synonyms[own.ids[name]]) if name in own.ids else ()
 
     def predict(
         self,
@@ -184,7 +193,9 @@ class Predictor:
     def _data_options(self) -> dict[str, Any]:
         """The options of the data module that the model was trained with."""
         data = (yaml.safe_load(self.classifier.config) or {}).get("data") or {}
-        return data.get("init_args") or {}
+        options = data.get("init_args") or {}
+        of_language = (options.get("parts") or {}).get(self.name) or {}
+        return of_language.get("init_args") or options
 
     def _label_options(self) -> dict[str, Any]:
         """How the texts of the labels were put together in training."""
@@ -256,6 +267,15 @@ class Predictor:
         return self.classifier.project(self.name, labels)
 
 
+def _record(number: int, label: Any) -> Described:
+    if not isinstance(label, Mapping):
+        raise InputError(
+            f"label {number} is {label!r:.60}: give descriptions by name, or records with name and "
+            "description"
+        )
+    return described(f"label {number}", str(label.get("name") or ""), label)
+
+
 def _described(labels: Labels, by_name: bool) -> dict[str, Described]:
     """Return the labels by name, checked; one without a description is no error if ``by_name``."""
     if isinstance(labels, Path | str):
@@ -263,10 +283,7 @@ def _described(labels: Labels, by_name: bool) -> dict[str, Described]:
     else:
         if isinstance(labels, Mapping):
             labels = [{"name": name, "description": text} for name, text in labels.items()]
-        records = (
-            described(f"label {i}", str(label.get("name") or ""), label)
-            for i, label in enumerate(labels)
-        )
+        records = (_record(i, label) for i, label in enumerate(labels))
     found: dict[str, Described] = {}
     for label in records:
         if not label.name:

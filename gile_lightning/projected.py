@@ -88,6 +88,7 @@ class PreparedLabels:
 
     def score(self, documents: Texts) -> Tensor:
         """Score documents: logits [B, K]."""
+        documents = self.scorer.with_vectors(documents)
         encoded = self.scorer.encode_documents(documents)
         logits = self.projected.score(encoded)
         return self.scorer.extend(logits, documents, encoded, self.labels)

@@ -169,13 +169,16 @@ def _parser() -> ErrorFirst:
     parser = ErrorFirst(
         prog="python -m gile_lightning.reproduce", description=DESCRIPTION, allow_abbrev=False
     )
-    parser.options = "--table NUMBER [--KEY VALUE ...] [-- --KEY VALUE ...]"
+    parser.options = "--table NAME [--KEY VALUE ...] [-- --KEY VALUE ...]"
     add = parser.add_argument
-    add("--table", required=True, help="2, 3, 4, 5, 6, 7 or figure (sweeps/tables/).")
+    add("--table", required=True, help="2, 3, 4, 5, 6, 7, figure or ablation (sweeps/tables/).")
     add("--rows", help="Names of rows, with commas between them; by default all.")
     add("--blocks", help="Names of the table's parts, such as general or german; by default all.")
     add("--seeds", type=int, default=3, help="Fits per cell, each with another seed.")
-    add("--data", help="Folder of the corpus: BioASQ for table 2, DW for the others.")
+    add(
+        "--data",
+        help="Folder of the corpus: BioASQ for table 2 and the ablation, DW for the others.",
+    )
     add("--word_vectors", help="Folder of the word vectors of DW.")
     add("--output", default="runs/reproduce", help="Folder of the fits and tables.")
     add("--jobs", type=int | None, help="Fits at a time; by default one per GPU or CPU core.")

@@ -14,6 +14,7 @@ from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import Texts, distinct
 from gile_lightning.encoders.encoder import Encoder, Sharing
 from gile_lightning.encoders.idf import Idf
+from gile_lightning.encoders.pretrained import Pretrained
 from gile_lightning.label_texts import Labels
 from gile_lightning.memory import LabelMemory
 from gile_lightning.outputs import OutputLayer, matched_dim
@@ -98,6 +99,15 @@ class Scorer(nn.Module):
         """What of the documents is read: words, subwords or vectors that are known already."""
         parts: Iterable[Any] = (self.encoder, *self.channels)
         return frozenset().union(*(part.reads for part in parts))
+
+    def with_vectors(self, documents: Texts) -> Texts:
+        """Let a frozen pretrained model encode documents once, for all parts that read vectors."""
+        if documents.vectors is not None or documents.subwords is None:
+            return documents
+        for part in self.modules():
+            if isinstance(part, Pretrained) and not part.trainable:
+                return documents._replace(vectors=part.encode(self.word_vectors, documents))
+        return documents
 
     def encode_documents(self, texts: Texts, table: Tensor | None = None) -> Tensor:
         """Encode documents as vectors [B, d_h]; their words are rows of the table, if given."""

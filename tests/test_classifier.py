@@ -733,3 +733,10 @@ def test_the_norm_makes_documents_differ():
         spread[norm] = float(vectors.detach().std(0).mean())
     assert spread[nn.Identity] < 0.01
     assert spread[None] > 20 * spread[nn.Identity]
+
+
+@pytest.mark.parametrize("key", ["dropout", "label_dropout"])
+@pytest.mark.parametrize("share", [-0.1, 1.0, 1.5])
+def test_dropout_is_a_share(key, share):
+    with pytest.raises(InputError, match=rf"model\.{key} is {share:g}: a share from 0 to below 1"):
+        TextClassifier(**PARTS | {key: share})

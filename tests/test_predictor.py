@@ -138,7 +138,7 @@ def test_a_description_is_needed_where_it_was_in_training(predictor, trained_wit
 
 RECORDS = [
     {"name": "Cats", "description": "House animals.", "synonyms": ["Felines", "Mice"]},
-    {"name": "Liver", "description": "A large organ.", "parents": ["Cats"]},
+    {"name": "Spleen", "description": "A large organ.", "parents": ["Cats"]},
 ]
 
 
@@ -150,8 +150,8 @@ RECORDS = [
             {"label_synonyms": True, "label_parents": 2},
             ["House animals. Felines Mice", "A large organ. Cats House animals."],
         ),
-        ({"label_text": "name_description"}, ["Cats House animals.", "Liver A large organ."]),
-        ({"label_text": "name", "label_synonyms": True}, ["Cats Felines Mice", "Liver"]),
+        ({"label_text": "name_description"}, ["Cats House animals.", "Spleen A large organ."]),
+        ({"label_text": "name", "label_synonyms": True}, ["Cats Felines Mice", "Spleen"]),
     ],
 )
 def test_label_texts_as_in_training(predictor, trained_with, monkeypatch, options, texts):
@@ -163,8 +163,24 @@ def test_label_texts_as_in_training(predictor, trained_with, monkeypatch, option
     predictor.use_labels(RECORDS)
     predictor.use_labels(None)
     (labels,) = projected
-    assert labels == LabelSet(["Cats", "Liver"], texts, [0, 0])
+    assert labels == LabelSet(["Cats", "Spleen"], texts, [0, 0])
     assert labels.synonyms == [["Felines", "Mice"], []]
+
+
+def test_known_labels_keep_the_synonyms_that_are_known(predictor, monkeypatch):
+    own = predictor.language.labels
+    name = next(name for name, more in zip(own.names, own.synonyms, strict=True) if more)
+    projected = []
+    monkeypatch.setattr(
+        predictor.classifier, "project", lambda name, labels: projected.append(labels)
+    )
+    predictor.use_labels([{"name": name, "description": "x"}])
+    predictor.use_labels([{"name": name, "description": "x", "synonyms": ["Other"]}])
+    predictor.use_labels(None)
+    assert [labels.synonyms for labels in projected] == [
+        [own.synonyms[own.ids[name]]],
+        [["Other"]],
+    ]
 
 
 def test_labels_stay_in_use(predictor, monkeypatch):
@@ -211,6 +227,7 @@ def test_stream_takes_texts_one_batch_at_a_time(predictor):
         ({}, "no label given"),
         ([], "no label given"),
         ([{"description": "x"}], "label 0: a label needs a name"),
+        (["a", "b"], "label 0 is 'a': give descriptions by name, or records"),
         ({"a": "x", "b": " "}, "label 1: the label 'b' has no description"),
         ([{"name": "a", "description": "x", "synonyms": "b"}], "label 0: 'synonyms' is not a list"),
         ([{"name": "a", "description": "x"}] * 2, "label 1: the label 'a' is there .* label 0"),

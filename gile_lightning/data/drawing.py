@@ -75,7 +75,12 @@ def hold_out(
         counts += count_labels(shard.table(), shard.splits, labels)
     pool = np.flatnonzero((counts[TRAIN] > 0) & (counts[VALIDATION] > 0))
     what = "labels that training and validation documents have"
-    taken = max(_number("held_out_labels", size, len(pool), what), min(1, len(pool) - 1))
+    if len(pool) < 2:
+        raise InputError(
+            f"held_out_labels: {len(pool)} {what}, of which none can be held out; set it to 0, or "
+            "enlarge validation_size"
+        )
+    taken = max(_number("held_out_labels", size, len(pool), what), 1)
     drawn = np.random.default_rng(seed).choice(pool, taken, replace=False)
     held = np.zeros(labels, dtype=bool)
     held[drawn] = True

@@ -40,8 +40,8 @@ class Pretrained(Encoder):
         """
         if text.pretrained is None:
             raise InputError(
-                "encoders.Pretrained needs a pretrained model: set --data.pretrained, such as "
-                "all-MiniLM-L6-v2"
+                "encoders.Pretrained and channels.Cosine need a pretrained model: set "
+                "--data.pretrained, such as all-MiniLM-L6-v2"
             )
         self.name = text.pretrained
         self.output_dim = dimension(self.name)

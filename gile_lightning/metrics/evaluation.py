@@ -118,7 +118,7 @@ class Evaluation(nn.Module):
         Macro-F1 is the mean of `LabelF1` over the labels of the set that the documents have; it is
         NaN without a document, else 0 if there is no such label.
         """
-        f1 = self.per_label.compute()
+        f1 = self.per_label.compute().reshape(-1)  # of a single label it is a scalar
         found: dict[str, dict[str, float]] = {}
         for key in self.candidates:
             scores = self.rankings[key].compute().items()  # type: ignore[operator]

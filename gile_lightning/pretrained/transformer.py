@@ -38,7 +38,13 @@ class Transformer(nn.Module):
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         try:
             with torch.device("cpu"):  # also where a model is tried without memory
-                self.model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+                self.model = SentenceTransformer(
+                    # none of the folder's own code is run
+                    str(folder),
+                    device="cpu",
+                    local_files_only=True,
+                    trust_remote_code=False,
+                )
         except Exception as error:  # of many kinds, for files of many kinds
             raise InputError(f"{folder}: not a model of sentence-transformers ({error})") from error
         finally:

@@ -1,5 +1,6 @@
 """The vectors that a pretrained model has made of texts, kept on disk by the texts' content."""
 
+import os
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -41,11 +42,14 @@ class VectorStore:
         self._open()
 
     def _open(self) -> None:
-        """Map the files that are there, and sort their keys."""
-        files = sorted(self.folder.glob("[0-9]*.npy"))
-        self._files = [self._read(file) for file in files]
-        keys = np.concatenate([np.empty(0, "S16"), *(file["key"] for file in self._files)])
-        places = [_places(number, len(file)) for number, file in enumerate(self._files)]
+        """Sort the keys of the files that are there.
+
+        None stays open: a large corpus has more files than a process may have open.
+        """
+        self._files = sorted(self.folder.glob("[0-9]*.npy"))
+        of_files = [self._read(file)["key"].copy() for file in self._files]
+        keys = np.concatenate([np.empty(0, "S16"), *of_files])
+        places = [_places(number, len(own)) for number, own in enumerate(of_files)]
         order = keys.argsort()
         self._keys = keys[order]
         self._places = np.concatenate([np.empty((0, 2), np.int32), *places])[order]
@@ -53,8 +57,11 @@ class VectorStore:
     def _read(self, file: Path) -> NDArray[np.void]:
         try:
             content: NDArray[np.void] = np.load(file, mmap_mode="r")
-        except (OSError, ValueError) as error:
-            raise InputError(f"{file}: broken ({error}); delete it") from error
+        except (EOFError, OSError, ValueError) as error:
+            raise InputError(
+                f"{file}: not readable ({error}); if it is broken, delete it and all *.done files "
+                "beside it, and its texts will be encoded anew"
+            ) from error
         return content
 
     def __len__(self) -> int:
@@ -110,14 +117,16 @@ class VectorStore:
             content = np.empty(len(chunk), self._dtype)
             content["key"] = [_key(row) for row in chunk]
             content["vector"] = transformer.encode(self.name, flat, counts).cpu().numpy()
-            number = len(self._files)
-            file = self.folder / f"{number:07}.npy"
+            last = int(self._files[-1].stem) if self._files else -1
+            file = self.folder / f"{last + 1:07}.npy"
             with open(file.with_suffix(".partial"), "wb") as stream:
                 np.save(stream, content)
+                stream.flush()
+                os.fsync(stream.fileno())
             file.with_suffix(".partial").replace(file)
-            self._files.append(self._read(file))
             added.append(content["key"])
-            places.append(_places(number, len(chunk)))
+            places.append(_places(len(self._files), len(chunk)))
+            self._files.append(file)
             shown.update(len(chunk))
         if added:
             new = np.concatenate(added)
@@ -152,11 +161,14 @@ class VectorStore:
         rows = np.split(subwords, counts.cumsum()[:-1])
         keys = np.array([_key(rows[i]) for i in filled], dtype="S16")
         if not self._has(keys).all():
-            raise InputError(f"{self.folder}: vectors are missing; delete the folder")
+            raise InputError(
+                f"{self.folder}: vectors are missing; delete the *.done files there, and the texts "
+                "will be looked at again"
+            )
         places = self._places[self._at(keys)]
         for number in np.unique(places[:, 0]):
             own = places[:, 0] == number
-            vectors[filled[own]] = self._files[number]["vector"][places[own, 1]]
+            vectors[filled[own]] = self._read(self._files[number])["vector"][places[own, 1]]
         return torch.from_numpy(vectors)
 
 

@@ -15,8 +15,9 @@ class HardLabels(LabelSampler):
     """A document's labels and those negatives of a larger pool that the model scores highest.
 
     All of the pool is scored; the loss is that of the hardest negatives, and perhaps of some
-    others, drawn uniformly (the semi-hard mining of Schroff et al., 2015, and its like). These are
-    no random sample of labels, so the probabilities that a model learns are too low.
+    others, drawn uniformly (the semi-hard mining of Schroff et al., 2015, and its like). Most
+    negatives are left out, so the probabilities that a model learns are too high: thresholds are
+    to be tuned.
 
     Args:
         pool: draws the labels to choose from.

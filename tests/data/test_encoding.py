@@ -483,9 +483,8 @@ def test_labels_cannot_all_be_held_out(run, held_out):
 
 def test_no_label_to_hold_out(run):
     documents = [d._replace(labels=["label1"]) for d in LABELLED]
-    result = run(documents, settings=EncodingSettings(1, held_out_labels=0.5))
-    assert result.counts["held_out_labels"] == 0
-    assert result.counts["seen_labels"] == 1
+    with pytest.raises(InputError, match=r"held_out_labels: 1 labels .* set it to 0"):
+        run(documents, settings=EncodingSettings(1, held_out_labels=0.5))
 
 
 def test_a_trained_model_is_scored_on_labels_that_were_held_out(run):

@@ -1,5 +1,7 @@
 """Vectors kept on disk: made once, found again, whole or not there."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -118,7 +120,7 @@ def test_missing_vectors(encode, tmp_path):
         store.find(*texts([1], [3]))
     (file,) = store.folder.glob("*.npy")
     file.write_bytes(file.read_bytes()[:50])
-    with pytest.raises(InputError, match=rf"{file}: broken"):
+    with pytest.raises(InputError, match=rf"{file}: not readable .* delete it and all"):
         VectorStore(NAME, 256, tmp_path)
 
 
@@ -134,3 +136,32 @@ def test_a_cache_that_cannot_be_written(encode, tmp_path):
     (tmp_path / "vectors").write_text("a file where the folder would be")
     with pytest.raises(InputError, match=r"cannot be written .*XDG_CACHE_HOME"):
         VectorStore(NAME, 256, tmp_path).fill([texts([1])])
+
+
+def test_a_deleted_file_is_made_again_and_no_other_lost(encode, tmp_path):
+    encode()
+    rows = [[i] for i in range(1, 11)]
+    VectorStore(NAME, 256, tmp_path).fill([texts(*rows)])
+    store = VectorStore(NAME, 256, tmp_path)
+    files = sorted(store.folder.glob("*.npy"))
+    assert len(files) == 5
+    files[1].unlink()
+    made = encode()
+    store.fill([texts(*rows)])
+    assert len(made.seen) == 2
+    assert sums(VectorStore(NAME, 256, tmp_path).find(*texts(*rows))) == list(range(1, 11))
+
+
+def test_more_files_than_may_be_open(encode, tmp_path):
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    encode()
+    rows = [[i] for i in range(1, 201)]
+    open_now = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").is_dir() else 64
+    resource.setrlimit(resource.RLIMIT_NOFILE, (open_now + 30, limits[1]))
+    try:
+        VectorStore(NAME, 256, tmp_path).fill([texts(*rows)])
+        found = VectorStore(NAME, 256, tmp_path).find(*texts(*rows))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert sums(found) == list(range(1, 201))
