@@ -335,7 +335,7 @@ class TextClassifier(Classifier):
             sampler, generator = self.given["sampler"], self.generator(name, batch_idx)
             positives = documents.label_ids, documents.label_counts
             sample = sampler(*positives, texts.frequencies, generator)
-            labels = texts.select(sample.labels)
+            labels = texts.select(sample.labels, scorer.output.scores_unseen)
             if scorer.memory is not None:
                 hidden = scorer.memory.hide(labels.memory_ids, generator)
                 labels = labels._replace(memory_ids=hidden)

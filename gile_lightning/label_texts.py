@@ -20,7 +20,7 @@ class Labels(NamedTuple):
     """
 
     ids: Tensor
-    texts: Texts
+    texts: Texts | None  # None where nothing reads them
     memory_ids: Tensor
     indexes: tuple[Any, ...] = ()
 
@@ -92,7 +92,7 @@ class LabelTexts(nn.Module):
             texts = texts._replace(vectors=self.vectors[ids])
         return texts
 
-    def select(self, ids: Tensor) -> Labels:
-        """Return all that is known of the distinct labels ``ids`` [K]."""
+    def select(self, ids: Tensor, texts: bool = True) -> Labels:
+        """Return what is known of the distinct labels ``ids`` [K], with their texts or without."""
         indexes = tuple(index.take(ids) for index in self.indexes)  # type: ignore[operator]
-        return Labels(ids, self.take(ids), self.memory_ids[ids], indexes)
+        return Labels(ids, self.take(ids) if texts else None, self.memory_ids[ids], indexes)

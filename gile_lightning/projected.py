@@ -106,4 +106,4 @@ def project_all(scorer: Scorer, labels: LabelTexts, seen: int) -> PreparedLabels
     slabs = torch.split(ids, SLAB)
     vectors = (scorer.encode_labels(labels.take(some)) for some in slabs) if by_text else slabs
     projected = ProjectedLabels(scorer.output, vectors, len(ids))
-    return PreparedLabels(scorer, projected, labels.select(ids))
+    return PreparedLabels(scorer, projected, labels.select(ids, texts=False))

@@ -102,7 +102,7 @@ class Scorer(nn.Module):
 
     def with_vectors(self, documents: Texts) -> Texts:
         """Let a frozen pretrained model encode documents once, for all parts that read vectors."""
-        if documents.vectors is not None or documents.subwords is None:
+        if "vectors" not in self.reads or documents.vectors is not None:
             return documents
         for part in self.modules():
             if isinstance(part, Pretrained) and not part.trainable:
@@ -131,13 +131,13 @@ class Scorer(nn.Module):
         Where word vectors are trained, those of the words at hand are taken from the embedding
         once, and their gradients are put together before they go back to it.
         """
-        table, (read, texts) = None, (documents, labels.texts)
-        by_text = self.output.scores_unseen
+        table, texts = None, [documents]
+        if self.output.scores_unseen and labels.texts is not None:
+            texts.append(labels.texts)
         if self.word_vectors.requires_grad and torch.is_grad_enabled():
-            table, (read, *rest) = self._words_of(documents, *([texts] if by_text else []))
-            texts = rest[0] if rest else texts
-        vectors = self.encode_labels(texts, table) if by_text else labels.ids
-        encoded = self.encode_documents(read, table)
+            table, texts = self._words_of(*texts)
+        vectors = self.encode_labels(texts[1], table) if len(texts) > 1 else labels.ids
+        encoded = self.encode_documents(texts[0], table)
         return self.extend(self.output(encoded, vectors), documents, encoded, labels)
 
     def extend(self, logits: Tensor, documents: Texts, encoded: Tensor, labels: Labels) -> Tensor:
