@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from gile_lightning.channels.channel import UNIT, Channel, LabelIndex, Read
 from gile_lightning.channels.stems import stem_ids, stem_rarity
+from gile_lightning.data.frequencies import count_pairs
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import (
     Texts,
@@ -118,7 +119,7 @@ class LexicalMatch(Channel):
         stems = stem_ids([*text.vocabulary, *text.further], self.stemmer)
         size = int(stems.max()) + 1
         of_words = stems[torch.tensor(words, dtype=torch.long)]
-        terms, rows_of, counts = _count(of_words, torch.tensor(rows, dtype=torch.long), size)
+        rows_of, terms, counts = count_pairs(torch.tensor(rows, dtype=torch.long), of_words, size)
         lengths = rows_of.bincount(minlength=len(labels))
         return LexicalIndex(Bags(terms, counts, lengths, stems, size))
 
@@ -132,7 +133,7 @@ class LexicalMatch(Channel):
         known = words != self.unknown
         lengths = document_words(documents.sentence_lengths, documents.document_lengths)
         stems = labels.stems[words[known].long()]
-        terms, rows, counts = _count(stems, segment_ids(lengths)[known], labels.size)
+        rows, terms, counts = count_pairs(segment_ids(lengths)[known], stems, labels.size)
         values = (1 + counts.to(weight.dtype).log()) * weight[terms]
         values = values / _norms(values, rows, len(lengths))[rows] * weight[terms]
         distinct_terms, places = distinct(terms, labels.size)
@@ -149,12 +150,6 @@ class LexicalMatch(Channel):
         products = multiply(table, columns[kept], tf[kept], sizes)
         norms = _norms(tf * weight[labels.terms], owners, len(sizes))
         return self.scale * UNIT * (products / norms.unsqueeze(1)).T
-
-
-def _count(stems: Tensor, rows: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Count stems [N] below ``size``, which stand in rows [N]: distinct stems, rows, counts."""
-    pairs, counts = torch.unique(rows * size + stems, return_counts=True)
-    return pairs % size, pairs // size, counts
 
 
 def _norms(values: Tensor, rows: Tensor, size: int) -> Tensor:

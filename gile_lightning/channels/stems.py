@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gile_lightning.data.frequencies import inverse_frequencies
 from gile_lightning.errors import InputError, nearest
 
 
@@ -52,4 +53,4 @@ def stem_rarity(stems: Tensor, frequencies: Tensor, documents: int) -> Tensor:
         documents: N.
     """
     counts = frequencies.new_zeros(int(stems.max()) + 1).index_add_(0, stems, frequencies)
-    return ((1 + documents) / (1 + counts.clamp(max=documents))).log()
+    return inverse_frequencies(counts.clamp(max=documents), documents).float()

@@ -9,6 +9,12 @@ from torch import Tensor
 from gile_lightning.data.ragged import RaggedBatch, Texts, segment_ids
 
 
+def count_pairs(rows: Tensor, ids: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the distinct pairs of rows [N] and ids [N] below ``size``, in order; their counts."""
+    pairs, counts = torch.unique(rows * size + ids, return_counts=True)
+    return pairs // size, pairs % size, counts
+
+
 def word_pairs(texts: Texts | RaggedBatch, words: int) -> tuple[Tensor, Tensor, Tensor]:
     """Count the words of every text.
 
@@ -20,8 +26,7 @@ def word_pairs(texts: Texts | RaggedBatch, words: int) -> tuple[Tensor, Tensor, 
         The texts [P], words [P] and counts [P] of the pairs that occur, ordered by text, then word.
     """
     documents = segment_ids(texts.document_lengths)[segment_ids(texts.sentence_lengths)]
-    pairs, counts = torch.unique(documents * words + texts.words, return_counts=True)
-    return pairs // words, pairs % words, counts
+    return count_pairs(documents, texts.words, words)
 
 
 def document_frequencies(batches: Iterable[Texts | RaggedBatch], words: int) -> tuple[Tensor, int]:
