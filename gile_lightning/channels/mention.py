@@ -19,12 +19,14 @@ _MIX = -0x61C8864680B583EB  # 2^64 over the golden ratio
 class Phrases(NamedTuple):
     """The names and synonyms of a label set, and the labels that are asked for.
 
-    Shapes: ``keys`` [P] sorted; ``labels`` [P]; ``stems`` [V + new words]; ``places`` [all labels]
-    where a label stands among those asked for, or -1. ``longest`` is the number of words of the
-    longest phrase, ``size`` that of the labels asked for.
+    Shapes: ``keys`` [P] sorted; ``beginnings`` [Q] the keys of what longer phrases begin with,
+    sorted; ``labels`` [P]; ``stems`` [V + new words]; ``places`` [all labels] where a label stands
+    among those asked for, or -1. ``longest`` is the number of words of the longest phrase, ``size``
+    that of the labels asked for.
     """
 
     keys: Tensor
+    beginnings: Tensor
     labels: Tensor
     stems: Tensor
     places: Tensor
@@ -36,14 +38,22 @@ class PhraseIndex(LabelIndex):
     """The names and synonyms of a label set."""
 
     keys: Tensor
+    beginnings: Tensor
     labels: Tensor
     stems: Tensor
 
     def __init__(
-        self, keys: Tensor, labels: Tensor, stems: Tensor, longest: int, size: int
+        self,
+        keys: Tensor,
+        beginnings: Tensor,
+        labels: Tensor,
+        stems: Tensor,
+        longest: int,
+        size: int,
     ) -> None:
         super().__init__()
         self.register_buffer("keys", keys, persistent=False)
+        self.register_buffer("beginnings", beginnings, persistent=False)
         self.register_buffer("labels", labels, persistent=False)
         self.register_buffer("stems", stems, persistent=False)
         self.longest = longest
@@ -53,7 +63,8 @@ class PhraseIndex(LabelIndex):
         """Return all phrases, as a longer one hides a shorter one, and the places of labels [K]."""
         places = ids.new_full((self.size,), -1)
         places[ids] = torch.arange(len(ids), device=ids.device)
-        return Phrases(self.keys, self.labels, self.stems, places, self.longest, len(ids))
+        parts = self.keys, self.beginnings, self.labels, self.stems, places
+        return Phrases(*parts, self.longest, len(ids))
 
 
 class NameMention(Channel):
@@ -114,13 +125,17 @@ class NameMention(Channel):
                     phrases[tuple(stems[word] for word in ids), i] = None
         longest = max((len(phrase) for phrase, _ in phrases), default=0)
         keys = torch.zeros(len(phrases), dtype=torch.long)
+        beginnings = [keys[:0]]
         for n in range(longest):
             longer = [j for j, (phrase, _) in enumerate(phrases) if len(phrase) > n]
             words = torch.tensor([phrase[n] for phrase, _ in phrases if len(phrase) > n])
+            if n:
+                beginnings.append(keys[longer])
             keys[longer] = _extend(keys[longer], words)
         keys, order = keys.sort()
         label_ids = torch.tensor([label for _, label in phrases], dtype=torch.long)
-        return PhraseIndex(keys, label_ids[order], of_words, longest, len(labels))
+        begin = torch.unique(torch.cat(beginnings))
+        return PhraseIndex(keys, begin, label_ids[order], of_words, longest, len(labels))
 
     def forward(self, documents: Texts, labels: Phrases) -> Tensor:
         """Score documents against K labels: [B, K]."""
@@ -192,20 +207,30 @@ def find_phrases(
     keys = torch.zeros_like(starts)
     found = []
     for n in range(1, phrases.longest + 1):
-        within = starts + n <= ends[starts]
-        starts, keys = starts[within], keys[within]
         keys = _extend(keys, words[starts + n - 1])
-        first = torch.searchsorted(phrases.keys, keys)
-        times = torch.searchsorted(phrases.keys, keys, right=True) - first
-        hits = torch.repeat_interleave(torch.arange(len(starts), device=words.device), times)
-        nth = torch.arange(len(hits), device=words.device)
-        nth -= (times.cumsum(0) - times)[hits]
-        found.append((starts[hits], torch.full_like(hits, n), first[hits] + nth))
+        first, hits = _find(phrases.keys, keys)
+        times = torch.searchsorted(phrases.keys, keys[hits], right=True) - first
+        total = times.cumsum(0)
+        which = torch.arange(int(total[-1]) if len(total) else 0, device=words.device)
+        which += (first - total + times).repeat_interleave(times)
+        found.append((starts[hits].repeat_interleave(times), torch.full_like(which, n), which))
+        _, on = _find(phrases.beginnings, keys)
+        on = on[starts[on] + n < ends[starts[on]]]
+        starts, keys = starts[on], keys[on]
     if not found:
         nothing = starts[:0]
         return nothing, nothing, nothing
     places, sizes, which = (torch.cat(parts) for parts in zip(*found, strict=True))
     return places, sizes, which
+
+
+def _find(table: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+    """Return where keys stand first in a sorted table, of the M that do, and which those are."""
+    if not len(table):
+        return keys[:0], keys[:0]
+    places = torch.searchsorted(table, keys)
+    found = (table[places.clamp(max=len(table) - 1)] == keys).nonzero().squeeze(1)
+    return places[found], found
 
 
 def _inside_longer(starts: Tensor, sizes: Tensor, words: int) -> Tensor:
