@@ -5,7 +5,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import jsonargparse
@@ -47,6 +47,17 @@ class ErrorFirst(ArgumentParser):
         config = super().parse_path(path, *args, **kwargs)
         self._reading = ""
         return config
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, *more: Any, **kwargs: Any
+    ) -> Any:
+        """Parse arguments; ``null`` stays null for keys of parts within parts.
+
+        The library passes the value of such a key on as text, after reading it: as ``None``.
+        """
+        if args is not None:
+            args = [re.sub(r"^(--[\w.-]+)=None$", r"\1=null", arg) for arg in args]
+        return super().parse_args(args, *more, **kwargs)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Print the error with its remedy, then the usage, and leave with status 2."""

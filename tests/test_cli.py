@@ -143,3 +143,13 @@ def test_a_checkpoint_by_its_path(cli, tmp_path):
 def test_nothing_to_go_on_with(cli, tmp_path, output):
     with pytest.raises(InputError, match="no run"):
         cli("--ckpt_path", "last", output=output and tmp_path / output)
+
+
+def test_null_takes_a_part_of_a_part_away(cli):
+    def start(*options):
+        return cli(*options).model.parts["embedding"]["init_args"]["start"]
+
+    given = ("--model.embedding.start", "gile_lightning.encoders.LSA")
+    assert start(*given)["class_path"].endswith(".LSA")
+    assert start(*given, "--model.embedding.start", "null") is None
+    assert start(*given, "--model.embedding.start=null") is None
