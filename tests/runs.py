@@ -26,7 +26,10 @@ torch.set_num_threads(1)
 CONFIG = Path(__file__).parents[1] / "sweeps/bioasq.yaml"
 DOCUMENTS = 400
 TIMED = ("seconds", "documents_per_second")
-DATA = {"builtin_documents": DOCUMENTS, "min_count": 2, "batch_size": 32, "eval_batch_size": 64}
+DATA = {
+    **{"builtin_documents": DOCUMENTS, "min_count": 2, "batch_size": 32, "eval_batch_size": 64},
+    **{"label_text": "description", "label_words": False, "max_label_words": 50},  # as in the paper
+}
 MODEL = {"embedding.dim": 20, "encoder.layer.dim": 24, "output.joint_dim": 30, "optimizer.lr": 0.01}
 
 

@@ -124,7 +124,7 @@ def test_wrong_values(args, error):
     ("old", "new", "error"),
     [
         ("batch_size: 64", "batch_size: many", "data.batch_size: expected int, not 'many'"),
-        ("rate: 0.003", "rate: big", "model.sampler.rate: expected float, not 'big'"),
+        ("rate: 0.01", "rate: big", "model.sampler.rate: expected float, not 'big'"),
         ("data.BioASQ", "data.BioASK", "in gile_lightning.data; did you mean 'BioASQ'?"),
     ],
 )
