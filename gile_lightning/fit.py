@@ -110,17 +110,20 @@ def fit(cli: GileCLI) -> dict[str, Any]:
         "epochs": len(cli.history.rows),
     }
     sample = TestSample()
-    own_epochs = _test(cli, sample) if cli.config.test else {}
+    tested = cli.config.test and data.has_test
+    own_epochs = _test(cli, sample) if tested else {}
     figures = {
         "parameters": count_parameters(model),
         "seconds": round(earlier + time.perf_counter() - start, 2),
         **course,
     }
     metrics = flatten(model.results, model.by_language, own_epochs) | figures
-    if cli.config.test:
+    if tested:
         shown = {key: value for key, value in figures.items() if not key.startswith("val.")}
         say(table(model.results, shown, model.by_language, own_epochs))
     else:
+        if not data.has_test:
+            say("no test documents: score the model on others with gile_lightning.evaluate")
         say(", ".join(f"{key} {value:.6g}" for key, value in figures.items()))
     if trainer.is_global_zero:
         report = FitReport(

@@ -200,6 +200,18 @@ def test_no_epoch_tests_the_model_as_it_is(tmp_path):
     assert 0.3 < metrics["test.unseen.ranking_loss"] < 0.7  # random vectors
 
 
+def test_all_documents_can_train(tmp_path):
+    everything = ("--data.split_year", "null", "--data.test_size", "0")
+    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *everything, epochs=1))
+    assert done.status is None, done.errors
+    assert "no test documents: score the model on others" in done.printed
+    assert not [key for key in done.result if key.startswith("test.")]
+    assert {"config.yaml", "metrics.json", "report.html"} <= {
+        file.name for file in (tmp_path / "run").iterdir()
+    }
+    assert len(gile_lightning.load(tmp_path / "run").predict(["A trial of mice."], top_k=3)[0]) == 3
+
+
 # --- the command line ---
 
 

@@ -45,6 +45,11 @@ class TextDataModule(lightning.LightningDataModule, ABC):
 
     @property
     @abstractmethod
+    def has_test(self) -> bool:
+        """Whether there are test documents, once the corpus is set up."""
+
+    @property
+    @abstractmethod
     def names(self) -> list[str]:
         """The languages' names, known from the start."""
 

@@ -54,7 +54,8 @@ class Corpus(DocumentDataModule):
 
     The split is the ``columns.split`` column if one is named; else documents with
     ``columns.year`` below ``split_year`` are for training and the others for testing; else test
-    documents are drawn. Validation documents are drawn from those for training.
+    documents are drawn, none with ``test_size: 0``. Validation documents are drawn from those for
+    training.
 
     Args:
         path: a .jsonl[.gz] file, a glob of them, a folder written by `Dataset.save_to_disk`, or
@@ -64,7 +65,8 @@ class Corpus(DocumentDataModule):
             themselves by their names.
         columns: which column is what. With a language column, the documents whose language is
             this corpus' ``language`` (or ``sentences``, its code) are taken.
-        split_year: first year of the test documents, where there is a year column.
+        split_year: first year of the test documents, where there is a year column; null leaves
+            years aside.
         label_text: what describes a label: its description alone (the paper's choice), its name
             followed by the description, or its name alone.
         label_synonyms: let the label's synonyms (MeSH: entry terms) follow in that text, as far as
@@ -84,7 +86,7 @@ class Corpus(DocumentDataModule):
         labels: Path | None = None,
         *,
         columns: Columns = Columns(),
-        split_year: int = 2005,
+        split_year: int | None = 2005,
         label_text: Kind = "description",
         label_synonyms: bool = False,
         label_parents: int = 0,
@@ -146,7 +148,7 @@ class Corpus(DocumentDataModule):
             if read == _CHECK_AFTER:
                 self._check(missing, read)
         self._check(missing, read)
-        if self.columns.year and not self.columns.split:
+        if self.columns.year and not self.columns.split and self.split_year is not None:
             self._check_years(splits, [year for year in years if year])
 
     def _document(self, record: Record) -> Document | str:
@@ -181,7 +183,7 @@ class Corpus(DocumentDataModule):
                     f"{record.where}: {columns.split!r} is {split!r}, expected one of "
                     f"{', '.join(SPLITS)}; set --data.columns.split null to draw one"
                 )
-        elif columns.year:
+        elif columns.year and self.split_year is not None:
             year = _year(fields.get(columns.year))
             if year is None:
                 return columns.year
@@ -202,9 +204,10 @@ class Corpus(DocumentDataModule):
         for split, side in (("train", "before"), ("test", "from")):
             if split not in splits and (self.known is None or split == "test"):
                 span = f"the first documents are of {min(years)} to {max(years)}" if years else ""
+                none = "" if split == "train" else " (null, and --data.test_size 0, for no test)"
                 raise InputError(
                     f"{self.path}: no document {side} {self.split_year} for the {split} split; "
-                    f"{span}; set --data.split_year"
+                    f"{span}; set --data.split_year{none}"
                 )
 
     def label_texts(self, skipped: Skipped) -> Mapping[str, str]:

@@ -147,10 +147,14 @@ def encode(
     draw_splits(splits, *sizes, settings.split_seed, known is not None)
     if known is not None:
         skipped.add("training documents (a trained model is scored)", "", int((splits != 2).sum()))
+    untested = known is None and settings.test_size == 0  # the model is to have all documents
     for split in written:
-        if not (splits == SPLITS.index(split)).any():
+        if not (splits == SPLITS.index(split)).any() and not (untested and split == "test"):
             reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(skipped.counts.items()))
-            raise InputError(f"no {split} document is left; left out: {reasons or 'nothing'}")
+            remedy = "; set --data.test_size" if split == "test" and not settings.test_size else ""
+            raise InputError(
+                f"no {split} document is left; left out: {reasons or 'nothing'}{remedy}"
+            )
     start = 0
     placed = []
     for shard in raw:

@@ -63,8 +63,9 @@ class DocumentDataModule(TextDataModule):
             `read_word_vectors` reads them. Their words are the vocabulary, and other words are
             dropped; the model's embedding starts from them.
         validation_size: training documents drawn for validation; a share if below 1.
-        test_size: documents drawn for testing where the corpus has no split and no year. Scoring
-            a trained model draws the same ones; a number as large as the corpus takes all.
+        test_size: documents drawn for testing where the corpus has no split and no year; 0 for
+            none, so that all train a model. Scoring a trained model draws the same ones; a number
+            as large as the corpus takes all.
         split_seed: seeds these draws, and that of ``held_out_labels``.
         cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning. A URL
             that fsspec knows (s3://bucket/folder) keeps them there and streams them from there.
@@ -122,14 +123,14 @@ class DocumentDataModule(TextDataModule):
             max_document_words=max_document_words,
             max_label_words=max_label_words,
             validation_size=validation_size,
-            test_size=test_size,
             train_share=train_share,
             **({} if samples_per_epoch is None else {"samples_per_epoch": samples_per_epoch}),
         )
         if train_share > 1:
             raise InputError(f"train_share is {train_share:g}; it is a share of 1")
-        if held_out_labels < 0:
-            raise InputError(f"held_out_labels is {held_out_labels:g}; 0, for none, or more")
+        for name, size in {"test_size": test_size, "held_out_labels": held_out_labels}.items():
+            if size < 0:
+                raise InputError(f"{name} is {size:g}; 0, for none, or more")
         self.batch_size = batch_size
         self.eval_batch_size = eval_batch_size
         self.settings = EncodingSettings(
@@ -215,6 +216,11 @@ class DocumentDataModule(TextDataModule):
             mark = f"{self.fingerprint()}-{split}-{len(documents)}"
             store.fill(texts, len(documents), device, mark)
         self._text_vectors = store
+
+    @property
+    def has_test(self) -> bool:
+        """Whether there are test documents, once the corpus is set up."""
+        return "test" in self._splits
 
     @property
     def names(self) -> list[str]:

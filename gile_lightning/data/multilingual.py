@@ -52,6 +52,11 @@ class Multilingual(TextDataModule):
             part.keep_text_vectors(device)
 
     @property
+    def has_test(self) -> bool:
+        """Whether every language has test documents, once the corpus is set up."""
+        return all(part.has_test for part in self.parts.values())
+
+    @property
     def names(self) -> list[str]:
         """The languages' names."""
         return list(self.parts)

@@ -207,6 +207,17 @@ def test_split_year_can_be_set(prepared):
     assert [id for id, _, _ in texts(data, "test")] == ["17", "18", "19"]
 
 
+def test_all_documents_can_train(corpus, prepared):
+    data = prepared(split_year=None, test_size=0, validation_size=4)
+    assert data.meta["counts"]["documents"] == {"train": 16, "validation": 4, "test": 0}
+    assert not data.has_test
+    assert "test 0 documents" in data.summary()
+    scored = corpus(split_year=None, test_size=0)
+    scored.use(data.languages)
+    with pytest.raises(InputError, match=r"no test document is left; .*; set --data.test_size"):
+        scored.prepare_data()
+
+
 @pytest.mark.parametrize(
     ("split_year", "message"),
     [

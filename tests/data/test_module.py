@@ -336,7 +336,6 @@ def test_unknown_protocol_of_a_cache():
         "max_sentences",
         "max_sentence_words",
         "validation_size",
-        "test_size",
         "samples_per_epoch",
         "train_share",
     ],
@@ -347,9 +346,14 @@ def test_sizes_must_be_positive(name, value):
         Corpus("x", **{name: value})
 
 
+@pytest.mark.parametrize("name", ["test_size", "held_out_labels"])
+def test_sizes_that_can_be_0(name):
+    Corpus("x", **{name: 0})
+    with pytest.raises(InputError, match=f"{name} is -1; 0, for none, or more"):
+        Corpus("x", **{name: -1})
+
+
 def test_held_out_labels(prepared):
-    with pytest.raises(InputError, match="held_out_labels is -1; 0, for none, or more"):
-        Corpus("x", held_out_labels=-1)
     plain = prepared(validation_size=3)
     data = prepared(validation_size=3, held_out_labels=1)
     assert data.fingerprint() != plain.fingerprint()
