@@ -197,7 +197,8 @@ class TextClassifier(Classifier):
             if embedding.start is not None:
                 documents = (batch.texts for batch in data.training_documents(name))
                 seen = torch.arange(self.languages[name].labels.seen)
-                embedding.learn_vectors(documents, self.texts(name).take(seen))
+                texts = self.texts(name).take(seen)
+                embedding.learn_vectors(documents, texts, self.cache_dir)
             if embedding.found is not None:
                 say(
                     f"word vectors ({name}): {embedding.found:,} of {len(words):,} words have one "

@@ -1,12 +1,15 @@
 """Word vectors learned from the corpus itself, in seconds, before training."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from filelock import FileLock
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from torch import Tensor
@@ -50,22 +53,49 @@ class CorpusVectors(ABC):
     def matrix(self, texts: Texts, words: int) -> csr_array:
         """Count a vocabulary of V words in texts: M [V, n], float32."""
 
-    def learn(self, documents: Iterable[Texts], labels: Texts, words: int, dim: int) -> Tensor:
-        """Learn the vectors of a vocabulary.
+    def learn(
+        self,
+        documents: Iterable[Texts],
+        labels: Texts,
+        words: int,
+        dim: int,
+        cache: Path | None = None,
+    ) -> Tensor:
+        """Learn the vectors of a vocabulary, or read what was learned from the same texts before.
 
         Args:
             documents: the training documents.
             labels: the label texts, which are texts like them.
             words: V, the size of the vocabulary.
             dim: size of the vectors.
+            cache: the folder of the cache; the vectors are kept below it, by a hash of the texts
+                and the settings. Of several processes one learns them, while the others wait.
 
         Returns:
             The vectors [V, dim]; zeros for words of which nothing is known, and in the last
             dimensions if M has fewer rows or columns than dim.
         """
+        texts = join([*draw(documents, self.documents, self.seed), labels])
+        if cache is None:
+            return self._learn(texts, words, dim)
+        file = cache / "word_vectors" / f"{self._identity(texts, words, dim)}.npy"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(file.with_suffix(".lock")):
+            if not file.is_file():
+                partial = file.with_suffix(".partial.npy")
+                np.save(partial, self._learn(texts, words, dim).numpy())
+                partial.replace(file)
+        return torch.from_numpy(np.load(file))
+
+    def _identity(self, texts: Texts, words: int, dim: int) -> str:
+        digest = hashlib.sha256(f"{type(self).__module__} {self} {words} {dim}".encode())
+        for part in texts[:3]:
+            digest.update(f" {part.dtype} {len(part)} ".encode() + part.numpy().tobytes())
+        return digest.hexdigest()[:20]
+
+    def _learn(self, texts: Texts, words: int, dim: int) -> Tensor:
         from sklearn.utils.extmath import randomized_svd  # which takes a second to import
 
-        texts = join([*draw(documents, self.documents, self.seed), labels])
         matrix = self.matrix(texts, words)
         size = min(dim, *matrix.shape)
         left, values, _ = randomized_svd(matrix, size, n_iter=ITERATIONS, random_state=self.seed)

@@ -102,14 +102,18 @@ class WordEmbedding(nn.Embedding):
             self.weight[list(found)] = torch.from_numpy(np.stack(list(found.values())))
         self.found = len(found)
 
-    def learn_vectors(self, documents: Iterable[Texts], labels: Texts) -> None:
+    def learn_vectors(
+        self, documents: Iterable[Texts], labels: Texts, cache: Path | None = None
+    ) -> None:
         """Learn the vectors from training documents and label texts, if that was asked for.
 
-        Words that occur in none of them keep their random vectors.
+        Words that occur in none of them keep their random vectors. What was learned is kept below
+        the folder ``cache``, if one is given.
         """
         if self.start is None:
             return
-        vectors = self.start.learn(documents, labels, *self.weight.shape)
+        words, dim = self.weight.shape
+        vectors = self.start.learn(documents, labels, words, dim, cache)
         known = vectors.any(dim=1)
         with torch.no_grad():
             self.weight[known] = vectors[known]

@@ -86,6 +86,25 @@ def test_the_same_seed_gives_the_same_vectors(kind):
     assert not torch.equal(learn[0], learn[2])
 
 
+def test_the_same_is_learned_once(tmp_path, monkeypatch):
+    documents = list(numbered(90, 7))
+    first = LSA().learn(documents, NOTHING, 90, 4, tmp_path)
+    assert torch.equal(first, LSA().learn(documents, NOTHING, 90, 4))
+    others = [
+        (LSA(power=0), documents, NOTHING, 90, 4),
+        (PPMI(), documents, NOTHING, 90, 4),
+        (LSA(), documents[:-1], NOTHING, 90, 4),
+        (LSA(), documents, documents[0], 90, 4),
+        (LSA(), documents, NOTHING, 91, 4),
+        (LSA(), documents, NOTHING, 90, 3),
+    ]
+    for kind, *texts in others:
+        assert torch.equal(kind.learn(*texts, tmp_path), kind.learn(*texts))
+    assert len(list((tmp_path / "word_vectors").glob("*.npy"))) == 1 + len(others)
+    monkeypatch.setattr(LSA, "matrix", None)
+    assert torch.equal(first, LSA().learn(list(numbered(90, 30)), NOTHING, 90, 4, tmp_path))
+
+
 @pytest.mark.parametrize(
     ("kind", "wrong", "message"),
     [
