@@ -38,6 +38,12 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     with stored_configuration(checkpoint) as config:
         args = ["--config", config, "--trainer.logger", "false", *args]
         cli = GileCLI(args, "python -m gile_lightning.evaluate", DESCRIPTION)
+    others = any(arg.startswith(("--data", "--config")) for arg in args[4:])
+    if cli.config.data.init_args.get("test_size") == 0 and not others:
+        raise InputError(
+            f"{path}: trained on all its documents (test_size 0), so that none is left to score it "
+            "on; give others: --data.path"
+        )
     try:
         return evaluate(cli, checkpoint)
     finally:

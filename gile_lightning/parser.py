@@ -25,6 +25,7 @@ _NO_KEYS = re.compile(r"Unexpected config: ")
 _REQUIRED = re.compile(r"the following arguments are required: (.*)")
 _KEY = re.compile(r'Parser key "([\w.-]+)":')
 _EXPECTED = re.compile(r"Expected a (?:<class '([\w.]+)'>|typing\.Literal\[(.*?)\])")
+_OF_A_LIST = re.compile(r"--(model\.channels)\.")  # the library would take its last part
 _VALUE = re.compile(r"G(?:ot|iven) value: (.*?)(?:\. Got value: .*)?$", re.MULTILINE)
 _NO_PATH = re.compile(r"Expected a dot import path string: (\S*\w)")
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
@@ -56,6 +57,13 @@ class ErrorFirst(ArgumentParser):
         The library passes the value of such a key on as text, after reading it: as ``None``.
         """
         if args is not None:
+            for arg in args:
+                if match := _OF_A_LIST.match(arg):
+                    key = match.group(1)
+                    self.error(
+                        f"{arg.partition('=')[0][2:]}: {key} is a list; give the whole of it in a "
+                        f"file, or as --{key} '[{{class_path: ..., init_args: {{...}}}}, ...]'"
+                    )
             args = [re.sub(r"^(--[\w.-]+)=None$", r"\1=null", arg) for arg in args]
         return super().parse_args(args, *more, **kwargs)
 

@@ -11,7 +11,7 @@ import wandb
 import yaml
 
 import gile_lightning
-from gile_lightning import fit, predict
+from gile_lightning import evaluate, fit, predict
 from gile_lightning.base import BOTH, LOGGED, POPULARITY, UNSEEN
 from gile_lightning.errors import InputError
 
@@ -210,6 +210,11 @@ def test_all_documents_can_train(tmp_path):
         file.name for file in (tmp_path / "run").iterdir()
     }
     assert len(gile_lightning.load(tmp_path / "run").predict(["A trial of mice."], top_k=3)[0]) == 3
+    itself = runs.call(evaluate.main, "--checkpoint", tmp_path / "run")
+    assert "trained on all its documents (test_size 0)" in itself.errors
+    others = ("--data.builtin_documents", "50", "--data.cache_dir", tmp_path)
+    others = runs.call(evaluate.main, "--checkpoint", tmp_path / "run", *others)
+    assert others.result["test.all.documents"] > 40
 
 
 # --- the command line ---

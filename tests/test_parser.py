@@ -95,6 +95,11 @@ def test_unknown_keys_in_a_file(config, old, new, error):
     ("args", "error"),
     [
         (("--data.batch_size", "many"), "data.batch_size: expected int, not 'many'"),
+        (
+            ("--model.channels.stemmer", "german"),
+            "model.channels.stemmer: model.channels is a list",
+        ),
+        (("--model.channels.0.stemmer=x",), "model.channels.0.stemmer: model.channels is a list"),
         (("--data.label_text", "all"), "data.label_text: expected 'description' or 'name_descr"),
         (("--trainer.max_epochs", "many"), "trainer.max_epochs: expected int, not 'many'"),
         (("--model.sampler.rate", "big"), "model.sampler.rate: expected float, not 'big'"),
@@ -140,7 +145,7 @@ def test_wrong_values_in_a_file_name_it(config, old, new, error):
     [
         *[(f"data.{name}", "0") for name in ("batch_size", "eval_batch_size", "min_count")],
         *[(f"data.{name}", "-1") for name in ("max_document_words", "max_label_words")],
-        *[(f"data.{name}", "0") for name in ("validation_size", "test_size", "builtin_documents")],
+        *[(f"data.{name}", "0") for name in ("validation_size", "builtin_documents")],
         *[("model.embedding.dim", "0"), ("model.encoder.layer.dim", "-4")],
         *[("model.output.joint_dim", "0"), ("model.sampler.negatives", "0")],
         *[("checkpoint_every", "0"), ("early_stopping.patience", "-2")],

@@ -69,7 +69,9 @@ class LexicalMatch(Channel):
     often it comes. A model without training thus ranks labels as TF-IDF does, and training moves
     the weights of words by the loss of the model. What describes a label are its name, once more
     than in its text, the text, however long, and its synonyms. The unknown word counts nothing;
-    words that are new to the vocabulary (`TextEncoder.extended`) have the largest idf.
+    words that are new to the vocabulary (`TextEncoder.extended`) have the largest idf, and count in
+    the norm of a document only for labels that have them: what else is in a label set changes no
+    score.
 
     Args:
         text: has the vocabulary. Words of label texts that no training document has belong there
@@ -135,10 +137,11 @@ class LexicalMatch(Channel):
         stems = labels.stems[words[known].long()]
         rows, terms, counts = count_pairs(segment_ids(lengths)[known], stems, labels.size)
         values = (1 + counts.to(weight.dtype).log()) * weight[terms]
-        values = values / _norms(values, rows, len(lengths))[rows] * weight[terms]
+        old = terms < self.stem_count
+        values = values / _norms(values[old], rows[old], len(lengths))[rows]
         distinct_terms, places = distinct(terms, labels.size)
-        table = values.new_zeros(len(distinct_terms), len(lengths))
-        table = table.index_put((places, rows), values)
+        zeros = values.new_zeros(len(distinct_terms), len(lengths))
+        table = zeros.index_put((places, rows), values * weight[terms])
         # of the labels' words, those that some document has
         place = terms.new_full((labels.size,), -1)
         place[distinct_terms] = torch.arange(len(distinct_terms), device=terms.device)
@@ -149,6 +152,10 @@ class LexicalMatch(Channel):
         tf = 1 + labels.counts.to(weight.dtype).log()
         products = multiply(table, columns[kept], tf[kept], sizes)
         norms = _norms(tf * weight[labels.terms], owners, len(sizes))
+        if labels.size > self.stem_count:
+            new = zeros.index_put((places[~old], rows[~old]), values[~old] ** 2)
+            squares = multiply(new, columns[kept], torch.ones_like(tf[kept]), sizes)
+            products = products / (1 + squares).sqrt()
         return self.scale * UNIT * (products / norms.unsqueeze(1)).T
 
 

@@ -311,7 +311,7 @@ class Corpus(DocumentDataModule):
                 source = datasets.load_dataset(path, streaming=True)
             except Exception as error:  # of many kinds: network, name, format
                 raise InputError(
-                    f"{path}: neither a file or folder here nor a dataset that can be loaded "
+                    f"{path}: no file or folder here, nor a dataset that can be loaded "
                     f"from the hub ({type(error).__name__}: {error})"
                 ) from error
         parts = source if isinstance(source, dict) else {"": source}

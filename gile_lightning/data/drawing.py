@@ -19,7 +19,8 @@ def draw_splits(
     """Assign in place what the corpus leaves open: test documents, then validation documents.
 
     For a trained model the test documents are drawn as for training, so that it is not scored on
-    documents it was trained on; a ``test_size`` as large as the corpus takes all.
+    documents it was trained on; a ``test_size`` as large as the corpus takes all, and 0, with which
+    it was trained on all of its corpus, all of another one.
 
     Args:
         splits: places in `SPLITS`, or -1 where the corpus says nothing.
@@ -33,7 +34,8 @@ def draw_splits(
     """
     generator = np.random.default_rng(seed)
     undecided = np.flatnonzero(splits == -1)
-    taken = _number("test_size", test_size, len(undecided), all_allowed=known)
+    wanted = len(undecided) if known and test_size == 0 else test_size
+    taken = _number("test_size", wanted, len(undecided), all_allowed=known)
     splits[generator.choice(undecided, taken, replace=False)] = TEST
     splits[splits == -1] = TRAIN
     if known or (splits == VALIDATION).any():

@@ -151,10 +151,7 @@ def encode(
     for split in written:
         if not (splits == SPLITS.index(split)).any() and not (untested and split == "test"):
             reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(skipped.counts.items()))
-            remedy = "; set --data.test_size" if split == "test" and not settings.test_size else ""
-            raise InputError(
-                f"no {split} document is left; left out: {reasons or 'nothing'}{remedy}"
-            )
+            raise InputError(f"no {split} document is left; left out: {reasons or 'nothing'}")
     start = 0
     placed = []
     for shard in raw:

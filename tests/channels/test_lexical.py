@@ -11,6 +11,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from gile_lightning.channels import LexicalMatch
 from gile_lightning.channels.lexical import multiply
 from gile_lightning.channels.stems import stem_ids
+from gile_lightning.data.ragged import Texts
 
 STEMS = dict(zip(TEXT.vocabulary, stem_ids(TEXT.vocabulary, "english").tolist(), strict=True))
 
@@ -104,6 +105,30 @@ def test_another_label_set_leaves_the_model_as_it_is():
     before = scores(channel)
     scores(channel, labels=label_set(("Liver",)))
     assert torch.equal(scores(channel), before)
+
+
+def test_new_words():
+    """They count in the norm of a document for the labels that have them, and for no others."""
+    channel = made(LexicalMatch)
+    text = TEXT.extended(["xylophone", "organ-grinder"])
+    read = Texts.from_flat(*text.documents(DOCUMENTS))
+    every = torch.arange(len(LABELS))
+    found = channel(read, channel.index(text, label_set(), None).take(every)).detach()
+    known = scores(channel).detach()
+    have = torch.tensor(["xylophone" in text for text in label_texts()])
+    assert torch.equal(found[:, ~have], known[:, ~have])
+    idf = dict(zip(TEXT.vocabulary, channel.idf.tolist(), strict=True))
+    idf["xylophone"] = max(idf.values())
+    for row, document in enumerate(DOCUMENTS):
+        for column in have.nonzero().flatten().tolist():
+            bags = []
+            for given in (" ".join(document), label_texts()[column]):
+                tokens = [word for word in TEXT.words(given) if word in idf]
+                bags.append({w: (1 + np.log(tokens.count(w))) * idf[w] for w in set(tokens)})
+            lengths = [np.sqrt(sum(value**2 for value in bag.values())) for bag in bags]
+            product = sum(value * bags[1].get(word, 0) for word, value in bags[0].items())
+            expected = 10 * product / max(lengths[0] * lengths[1], 1e-9)
+            assert float(found[row, column]) == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
 def test_documents_whose_words_are_rows_of_a_table():
