@@ -34,12 +34,12 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
         if not {"-h", "--help"} & set(args):
             raise InputError("--checkpoint RUN is needed: a checkpoint file or a run folder")
         GileCLI(args, "python -m gile_lightning.evaluate", DESCRIPTION)
+    other_data = any(arg.startswith(("--data", "--config")) for arg in args)
     checkpoint = read_checkpoint(str(path))
     with stored_configuration(checkpoint) as config:
         args = ["--config", config, "--trainer.logger", "false", *args]
         cli = GileCLI(args, "python -m gile_lightning.evaluate", DESCRIPTION)
-    others = any(arg.startswith(("--data", "--config")) for arg in args[4:])
-    if cli.config.data.init_args.get("test_size") == 0 and not others:
+    if cli.config.data.init_args.get("test_size") == 0 and not other_data:
         raise InputError(
             f"{path}: trained on all its documents (test_size 0), so that none is left to score it "
             "on; give others: --data.path"

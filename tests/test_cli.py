@@ -153,3 +153,9 @@ def test_null_takes_a_part_of_a_part_away(cli):
     assert start(*given)["class_path"].endswith(".LSA")
     assert start(*given, "--model.embedding.start", "null") is None
     assert start(*given, "--model.embedding.start=null") is None
+
+
+def test_null_takes_a_column_away(cli):
+    columns = cli("--data.columns.year", "null").datamodule.columns
+    assert columns.year is None
+    assert columns.id == "pmid"

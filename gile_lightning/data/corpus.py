@@ -43,11 +43,6 @@ class Columns:
     year: str | None = None
     split: str | None = None
 
-    def __post_init__(self) -> None:
-        for name in ("language", "year", "split"):
-            if getattr(self, name) in ("", "null", "None"):  # as the command line gives null
-                object.__setattr__(self, name, None)
-
 
 class Corpus(DocumentDataModule):
     """Documents from JSON lines or a Hugging Face dataset; labels from JSON lines, or by name.
