@@ -25,7 +25,8 @@ _NO_KEYS = re.compile(r"Unexpected config: ")
 _REQUIRED = re.compile(r"the following arguments are required: (.*)")
 _KEY = re.compile(r'Parser key "([\w.-]+)":')
 _EXPECTED = re.compile(r"Expected a (?:<class '([\w.]+)'>|typing\.Literal\[(.*?)\])")
-_OF_A_LIST = re.compile(r"--(model\.channels)\.")  # the library would take its last part
+# the library would take the last part of the list
+_OF_A_LIST = re.compile(r"--(model\.channels|model\.(?:label_)?encoder\.encoders)\.")
 _VALUE = re.compile(r"G(?:ot|iven) value: (.*?)(?:\. Got value: .*)?$", re.MULTILINE)
 _NO_PATH = re.compile(r"Expected a dot import path string: (\S*\w)")
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")

@@ -100,6 +100,8 @@ def test_unknown_keys_in_a_file(config, old, new, error):
             "model.channels.stemmer: model.channels is a list",
         ),
         (("--model.channels.0.stemmer=x",), "model.channels.0.stemmer: model.channels is a list"),
+        (("--model.encoder.encoders.embedding", "x"), "model.encoder.encoders is a list"),
+        (("--model.label_encoder.encoders.embedding=x",), "model.label_encoder.encoders is a list"),
         (("--data.label_text", "all"), "data.label_text: expected 'description' or 'name_descr"),
         (("--trainer.max_epochs", "many"), "trainer.max_epochs: expected int, not 'many'"),
         (("--model.sampler.rate", "big"), "model.sampler.rate: expected float, not 'big'"),
