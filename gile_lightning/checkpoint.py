@@ -35,15 +35,31 @@ class AtomicCheckpointIO(TorchCheckpointIO):
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | os.PathLike[str], storage_options: Any = None
     ) -> None:
-        """Save ``checkpoint`` to ``path``."""
+        """Save ``checkpoint`` to ``path``.
+
+        Raises:
+            InputError: the disk is full, or cannot be written.
+        """
         target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(target.name + ".partial")
-        with open(partial, "wb") as file:
-            torch.save(checkpoint, file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with open(partial, "wb") as file:
+                torch.save(checkpoint, file)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(target)
+        except Exception as error:
+            partial.unlink(missing_ok=True)  # where the disk is full it takes the last room
+            # PyTorch's own error hides that of the disk
+            chain = (error, error.__context__)
+            disk = next((cause for cause in chain if isinstance(cause, OSError)), None)
+            if disk is None:
+                raise
+            raise InputError(
+                f"{target}: not written: {disk.strerror or disk}; what was there before is whole: "
+                "mend that, then go on with --ckpt_path"
+            ) from error
 
     def load_checkpoint(
         self, path: str | os.PathLike[str], map_location: Any = "cpu", weights_only: Any = True

@@ -1,5 +1,6 @@
 """Argument parsing that says what is wrong first, with the nearest known key."""
 
+import errno
 import functools
 import inspect
 import os
@@ -202,6 +203,12 @@ def command(main: Callable[..., Any]) -> Callable[..., Any]:
         except BrokenPipeError:  # nobody reads on, as with `| head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            place = f"{error.filename}: " if error.filename else ""
+            sys.stderr.write(f"error: {place}{error.strerror}; make room, then start again\n")
+            sys.exit(2)
         except KeyboardInterrupt:
             sys.stderr.write("interrupted\n")
             sys.exit(130)

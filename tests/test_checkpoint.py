@@ -1,4 +1,5 @@
 import json
+import resource
 
 import pytest
 import runs
@@ -138,10 +139,10 @@ def test_written_whole_or_not_at_all(tmp_path, monkeypatch):
 
     def half(checkpoint, file):
         file.write(content[: len(content) // 2])
-        raise OSError("no space left on device")
+        raise KeyboardInterrupt
 
     monkeypatch.setattr(torch, "save", half)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(KeyboardInterrupt):
         io.save_checkpoint({"gile_lightning": {}, "weights": torch.zeros(5)}, path)
     assert path.read_bytes() == content
     monkeypatch.undo()
@@ -150,6 +151,33 @@ def test_written_whole_or_not_at_all(tmp_path, monkeypatch):
     io.save_checkpoint(second, path)  # the left-over of the failure is in nobody's way
     assert torch.equal(io.load_checkpoint(path)["weights"], second["weights"])
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+@pytest.fixture
+def small_files():
+    """No file can grow beyond 256 KiB, as if the disk were full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk(small_files, tmp_path):
+    io, path = AtomicCheckpointIO(), tmp_path / "last.ckpt"
+    io.save_checkpoint({"weights": torch.zeros(5)}, path)
+    content = path.read_bytes()
+    with pytest.raises(
+        InputError, match=r"last\.ckpt: not written: File too large; what was there"
+    ):
+        io.save_checkpoint({"weights": torch.zeros(1 << 18)}, path)
+    assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]  # it takes no room
+
+
+def test_what_cannot_be_saved_is_no_full_disk(tmp_path):
+    with pytest.raises(AttributeError, match="local object"):
+        AtomicCheckpointIO().save_checkpoint({"weights": lambda: None}, tmp_path / "last.ckpt")
+    assert not list(tmp_path.iterdir())
 
 
 def test_parts_that_are_not_to_be_had(run):

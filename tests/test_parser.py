@@ -1,3 +1,4 @@
+import errno
 import re
 from typing import Literal
 
@@ -263,6 +264,11 @@ def test_parse_errors(args, error, capsys):
     [
         (InputError("no such file"), 2, "error: no such file\n"),
         (KeyboardInterrupt(), 130, "interru"),
+        (
+            OSError(errno.ENOSPC, "No space left", "table.md"),
+            2,
+            "error: table.md: No space left; m",
+        ),
     ],
 )
 def test_command_ends_without_a_traceback(error, status, printed, capsys):
@@ -274,6 +280,15 @@ def test_command_ends_without_a_traceback(error, status, printed, capsys):
         main([])
     assert stop.value.code == status
     assert capsys.readouterr().err.startswith(printed)
+
+
+def test_other_errors_of_files_pass():
+    @command
+    def main(args=None):
+        raise PermissionError(errno.EACCES, "denied", "table.md")
+
+    with pytest.raises(PermissionError):
+        main([])
 
 
 def test_command_returns_and_other_errors_pass():

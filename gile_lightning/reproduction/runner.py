@@ -16,6 +16,7 @@ from gile_lightning.reproduction.grid import Fit
 
 DONE, RUNNING, FAILED, WAITING = "done", "running", "failed", "-"
 _CONFIG = "config.yaml"  # as `fit` writes it when a run begins
+_BEST, _LAST = "checkpoints/best.ckpt", "checkpoints/last.ckpt"  # as it writes them
 _PAUSE = 0.2  # seconds between two looks at the running fits
 
 
@@ -30,9 +31,9 @@ class _Running:
 class Runner:
     """The fits below one folder, and those that are running.
 
-    A fit is done when its ``metrics.json`` is whole: `fit` writes it last. One that was cut off
-    goes on from its newest checkpoint. A lock per fit, held by the fit's own process too, keeps
-    two commands from running the same one.
+    A fit is done when its ``metrics.json`` is whole: `fit` writes it last. Its best checkpoint is
+    kept. One that was cut off goes on from its newest checkpoint. A lock per fit, held by the
+    fit's own process too, keeps two commands from running the same one.
 
     Args:
         folder: where the fits' run folders and logs are.
@@ -142,6 +143,8 @@ class Runner:
         fit = ended.fit
         metrics = self.metrics(fit.key)
         if metrics is not None:
+            if (self.folder / fit.key / _BEST).is_file():  # nothing goes on from the other one
+                (self.folder / fit.key / _LAST).unlink(missing_ok=True)
             busy = {x.fit.key for x in self._running}
             done = sum(x.key not in busy and self.metrics(x.key) is not None for x in fits)
             self._say(f"[{done}/{len(fits)}] finished {fit} in {clock(metrics['seconds'])}", fits)
