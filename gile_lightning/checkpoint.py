@@ -2,6 +2,7 @@
 
 import os
 import re
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -50,16 +51,15 @@ class AtomicCheckpointIO(TorchCheckpointIO):
                 os.fsync(file.fileno())
             partial.replace(target)
         except Exception as error:
-            partial.unlink(missing_ok=True)  # where the disk is full it takes the last room
+            with suppress(OSError):
+                partial.unlink()  # where the disk is full it takes the last room
             # PyTorch's own error hides that of the disk
             chain = (error, error.__context__)
             disk = next((cause for cause in chain if isinstance(cause, OSError)), None)
             if disk is None:
                 raise
-            raise InputError(
-                f"{target}: not written: {disk.strerror or disk}; what was there before is whole: "
-                "mend that, then go on with --ckpt_path"
-            ) from error
+            earlier = f"; the earlier {target.name} is whole" if target.is_file() else ""
+            raise InputError(f"{target}: not written: {disk.strerror or disk}{earlier}") from error
 
     def load_checkpoint(
         self, path: str | os.PathLike[str], map_location: Any = "cpu", weights_only: Any = True

@@ -142,6 +142,11 @@ class GileCLI(LightningCLI):
                 raise InputError(f"{output}: no run there to go on with (--ckpt_path last)")
             last = Path(output) / LAST
             if not last.is_file():
+                if (Path(output) / "metrics.json").is_file():
+                    raise InputError(
+                        f"{output}: done, and without {LAST} to go on from; begin with its weights "
+                        f"(--start_from {output}) and another --output"
+                    )
                 say(f"{output} has no checkpoint yet: starting from the beginning")
             return Path(output), last if last.is_file() else None
         if path is not None and not Path(path).is_file():

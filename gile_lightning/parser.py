@@ -27,7 +27,9 @@ _REQUIRED = re.compile(r"the following arguments are required: (.*)")
 _KEY = re.compile(r'Parser key "([\w.-]+)":')
 _EXPECTED = re.compile(r"Expected a (?:<class '([\w.]+)'>|typing\.Literal\[(.*?)\])")
 # the library would take the last part of the list
-_OF_A_LIST = re.compile(r"--(model\.channels|model\.(?:label_)?encoder\.encoders)\.")
+_OF_A_LIST = re.compile(
+    r"--(model\.(?:init_args\.)?(?:channels|(?:label_)?encoder\.(?:init_args\.)?encoders))\."
+)
 _VALUE = re.compile(r"G(?:ot|iven) value: (.*?)(?:\. Got value: .*)?$", re.MULTILINE)
 _NO_PATH = re.compile(r"Expected a dot import path string: (\S*\w)")
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
@@ -207,7 +209,7 @@ def command(main: Callable[..., Any]) -> Callable[..., Any]:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
             place = f"{error.filename}: " if error.filename else ""
-            sys.stderr.write(f"error: {place}{error.strerror}; make room, then start again\n")
+            sys.stderr.write(f"error: {place}{error.strerror}; make room first\n")
             sys.exit(2)
         except KeyboardInterrupt:
             sys.stderr.write("interrupted\n")

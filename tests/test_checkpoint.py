@@ -167,11 +167,17 @@ def test_a_full_disk(small_files, tmp_path):
     io.save_checkpoint({"weights": torch.zeros(5)}, path)
     content = path.read_bytes()
     with pytest.raises(
-        InputError, match=r"last\.ckpt: not written: File too large; what was there"
+        InputError, match=r"last\.ckpt: not written: File too large; the earlier last"
     ):
         io.save_checkpoint({"weights": torch.zeros(1 << 18)}, path)
     assert path.read_bytes() == content
     assert [file.name for file in tmp_path.iterdir()] == [path.name]  # it takes no room
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "run").touch()
+    with pytest.raises(InputError, match=r"run/checkpoints/best\.ckpt: not written: Not a \w+$"):
+        AtomicCheckpointIO().save_checkpoint({}, tmp_path / "run/checkpoints/best.ckpt")
 
 
 def test_what_cannot_be_saved_is_no_full_disk(tmp_path):

@@ -133,6 +133,13 @@ def test_killed_before_the_first_checkpoint(cli, tmp_path, capsys):
     assert "has no checkpoint yet: starting from the beginning" in capsys.readouterr().out
 
 
+def test_done_and_its_newest_checkpoint_dropped(cli, tmp_path):
+    finished(tmp_path / "run").unlink()
+    (tmp_path / "run/metrics.json").touch()
+    with pytest.raises(InputError, match=r"run: done, and without checkpoints/last\.ckpt"):
+        cli("--ckpt_path", "last", output=tmp_path / "run")
+
+
 def test_a_checkpoint_by_its_path(cli, tmp_path):
     last = finished(tmp_path / "run")
     made = cli("--ckpt_path", last, output=tmp_path / "new")

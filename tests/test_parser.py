@@ -103,6 +103,11 @@ def test_unknown_keys_in_a_file(config, old, new, error):
         (("--model.channels.0.stemmer=x",), "model.channels.0.stemmer: model.channels is a list"),
         (("--model.encoder.encoders.embedding", "x"), "model.encoder.encoders is a list"),
         (("--model.label_encoder.encoders.embedding=x",), "model.label_encoder.encoders is a list"),
+        (("--model.init_args.channels.stemmer", "x"), "model.init_args.channels is a list"),
+        (
+            ("--model.encoder.init_args.encoders.embedding", "x"),
+            "model.encoder.init_args.encoders is a list",
+        ),
         (("--data.label_text", "all"), "data.label_text: expected 'description' or 'name_descr"),
         (("--trainer.max_epochs", "many"), "trainer.max_epochs: expected int, not 'many'"),
         (("--model.sampler.rate", "big"), "model.sampler.rate: expected float, not 'big'"),
@@ -269,6 +274,7 @@ def test_parse_errors(args, error, capsys):
             2,
             "error: table.md: No space left; m",
         ),
+        (OSError(errno.ENOSPC, "No space left"), 2, "error: No space left; make room first\n"),
     ],
 )
 def test_command_ends_without_a_traceback(error, status, printed, capsys):

@@ -88,6 +88,9 @@ class Runner:
         waiting = [fit for fit in unique if self.metrics(fit.key) is None]
         total = len(unique)
         self.folder.mkdir(parents=True, exist_ok=True)
+        for fit in unique:
+            if self.metrics(fit.key) is not None:
+                self._tidy(fit.key)
         self._say(f"{total - len(waiting)} of {total} fits are done", unique)
         try:
             while waiting or self._running:
@@ -143,8 +146,7 @@ class Runner:
         fit = ended.fit
         metrics = self.metrics(fit.key)
         if metrics is not None:
-            if (self.folder / fit.key / _BEST).is_file():  # nothing goes on from the other one
-                (self.folder / fit.key / _LAST).unlink(missing_ok=True)
+            self._tidy(fit.key)
             busy = {x.fit.key for x in self._running}
             done = sum(x.key not in busy and self.metrics(x.key) is not None for x in fits)
             self._say(f"[{done}/{len(fits)}] finished {fit} in {clock(metrics['seconds'])}", fits)
@@ -152,6 +154,11 @@ class Runner:
         self.failed.add(fit.key)
         say(f"failed: {fit} (status {ended.process.returncode}); {self._log(fit)} ends with")
         say(textwrap.indent(processes.tail(self._log(fit)), "  | ", lambda line: True))
+
+    def _tidy(self, key: str) -> None:
+        """Drop the newest checkpoint of a fit that is done: nothing goes on from it."""
+        if (self.folder / key / _BEST).is_file():
+            (self.folder / key / _LAST).unlink(missing_ok=True)
 
     def _say(self, text: str, fits: Sequence[Fit]) -> None:
         expected, _ = estimate(fits, self.seconds(fits))

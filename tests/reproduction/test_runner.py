@@ -49,6 +49,23 @@ def wait_for(condition):
         time.sleep(0.02)
 
 
+@pytest.mark.parametrize("when", ["before", "now"])
+@pytest.mark.parametrize("best", [True, False])
+def test_a_fit_that_is_done_keeps_its_best_checkpoint(when, best, tmp_path):
+    (fit,) = fits("work")
+    runner = Runner(tmp_path, jobs=1)
+    if when == "before":
+        runner.run([fit], lambda: None)
+    last = tmp_path / fit.key / "checkpoints/last.ckpt"
+    last.parent.mkdir(parents=True)
+    last.touch()
+    if best:
+        last.with_name("best.ckpt").touch()
+    runner.run([fit], lambda: None)
+    assert runner.result(fit.key)[0] == "done"
+    assert {path.name for path in last.parent.iterdir()} == {"best.ckpt" if best else "last.ckpt"}
+
+
 def test_runs_what_is_not_done_and_nothing_twice(tmp_path, capsys):
     changes = []
     runner = Runner(tmp_path, jobs=2)
