@@ -27,6 +27,17 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
+def threads(count: int) -> int:
+    """Return how many threads each of so many processes at a time has: its share of the cores.
+
+    Never more than OMP_NUM_THREADS says, for those who share the machine with other commands:
+    where there are more threads than cores, they mostly wait for each other.
+    """
+    share = max(1, cores() // count)
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(share, int(limit)) if limit.isdigit() and int(limit) else share
+
+
 def devices() -> list[str]:
     """Return the names of the CUDA devices that this process may use."""
     import torch

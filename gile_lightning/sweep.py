@@ -236,7 +236,7 @@ def _shares(cli: SweepCLI) -> tuple[list[str], int, int]:
         raise InputError(f"trainer.devices is {size}: more GPUs than there are ({len(gpus)})")
     jobs = cli.config.jobs if cli.config.jobs is not None else len(shares) or 1
     positive(**{"--jobs": jobs})
-    return shares, jobs, max(1, processes.cores() // (jobs * (1 if gpus else size)))
+    return shares, jobs, processes.threads(jobs * (1 if gpus else size))
 
 
 if __name__ == "__main__":

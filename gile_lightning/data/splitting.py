@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gile_lightning.data.shards import Document, Shard
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.errors import InputError
+from gile_lightning.processes import cores
 
 CHUNK = 256  # documents that a process is given at a time
 _WAITING = 4  # chunks per process that are read ahead
@@ -85,9 +86,7 @@ def processes(num_proc: int) -> int:
     """
     if num_proc < 0:
         raise InputError(f"num_proc is {num_proc}; give a number of processes, or 0 for all cores")
-    if num_proc:
-        return num_proc
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return num_proc or cores()
 
 
 def split_texts(

@@ -44,11 +44,11 @@ class Runner:
     program = ("-m", "gile_lightning.fit")
 
     def __init__(self, folder: Path, jobs: int | None = None, group: str = "") -> None:
-        cores, self.devices = processes.cores(), processes.devices()
+        self.devices = processes.devices()
         self.folder, self.group = folder, group
-        self.jobs = len(self.devices) or cores if jobs is None else jobs
+        self.jobs = len(self.devices) or processes.cores() if jobs is None else jobs
         positive(jobs=self.jobs)
-        self.threads = max(1, cores // self.jobs)
+        self.threads = processes.threads(self.jobs)
         self._running: list[_Running] = []
         self._elsewhere: set[str] = set()
         self._metrics: dict[str, dict[str, Any]] = {}  # of fits that are done, which stay so

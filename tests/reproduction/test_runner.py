@@ -102,6 +102,7 @@ def test_a_failed_fit_is_reported_and_the_others_go_on(tmp_path, capsys):
 
 
 def test_threads_and_devices_are_shared_out(tmp_path, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS")
     monkeypatch.setattr(processes, "cores", lambda: 5)
     monkeypatch.setattr(processes, "devices", lambda: ["4", "6"])
     runner = Runner(tmp_path)
@@ -114,6 +115,20 @@ def test_threads_and_devices_are_shared_out(tmp_path, monkeypatch):
     assert (Runner(tmp_path).jobs, Runner(tmp_path).threads) == (5, 1)
     with pytest.raises(InputError, match="jobs is 0"):
         Runner(tmp_path, 0)
+
+
+@pytest.mark.parametrize(
+    ("limit", "one", "two", "nine"),
+    [(None, 8, 4, 1), ("3", 3, 3, 1), ("16", 8, 4, 1), ("0", 8, 4, 1), ("4,2", 8, 4, 1)],
+)
+def test_a_process_has_no_more_threads_than_the_environment_says(
+    monkeypatch, limit, one, two, nine
+):
+    monkeypatch.setattr(processes, "cores", lambda: 8)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if limit is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", limit)
+    assert [processes.threads(count) for count in (1, 2, 9)] == [one, two, nine]
 
 
 def test_an_interrupt_stops_the_fits(tmp_path):
