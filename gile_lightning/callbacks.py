@@ -67,6 +67,8 @@ class PlateauEarlyStopping(EarlyStopping):
         mode: Literal["max", "min"] = "max",
     ) -> None:
         positive(patience=patience)
+        if plateau < 0 or min_gain < 0:
+            raise InputError("early_stopping: plateau and min_gain are 0 or more")
         names = [f"val/{name}" for name in LOGGED]
         if monitor not in names:
             remedy = nearest(monitor, names) or f"; the scores are {', '.join(names)}"

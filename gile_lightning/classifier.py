@@ -26,7 +26,7 @@ from gile_lightning.label_texts import LabelTexts
 from gile_lightning.losses import Loss, binary_cross_entropy
 from gile_lightning.memory import NOT_SEEN, LabelMemory
 from gile_lightning.optimizers import clip_gradients, has_sparse, refusal
-from gile_lightning.outputs import GILE, OutputLayer
+from gile_lightning.outputs import GILE, ChannelsOnly, OutputLayer
 from gile_lightning.pretrained import VectorStore
 from gile_lightning.projected import PreparedLabels, project_all
 from gile_lightning.sampling import LabelSampler, UniformLabels
@@ -35,6 +35,9 @@ from gile_lightning.scorer import Scorer, build_scorers
 
 LayerNorm = partial(nn.LayerNorm, elementwise_affine=False)
 Adam = partial(torch.optim.Adam, lr=1e-3, fused=True)
+
+_PROBE = "The quick brown fox jumps over the lazy dog, 42 times."  # tells pretrained models apart
+_SAME = 0.999  # cosine of two vectors of the same text by the same model, on whatever device
 
 
 class TextClassifier(Classifier):
@@ -102,17 +105,24 @@ class TextClassifier(Classifier):
         self.label_texts = nn.ModuleDict()
         self.cache_dir = default_cache()
         self._matched_dim: int | None = None
+        self._probes: dict[str, list[float]] = {}
         self._start: dict[str, Any] | None = None
 
     # --- building ---
 
     def build(self, languages: dict[str, Language], state: Mapping[str, Any] = NEW) -> None:
-        """Make a scorer per language."""
+        """Make a scorer per language.
+
+        Raises:
+            InputError: the pretrained model is not the one of the training.
+        """
         known = state.get("matched_dim")
         scorers = build_scorers(self.given, languages, self.given["sharing"], known)
         self.scorers.update(scorers)
         self._matched_dim = next(iter(scorers.values())).matched_dim
         self.use(languages)
+        self._probes = {name: vector for name in languages if (vector := self._probe(name))}
+        self._check_pretrained(state)
         # word vectors and label texts that never change need not go to every process at every step
         self._ddp_params_and_buffers_to_ignore = [name for name, _ in self.named_buffers()]
 
@@ -133,6 +143,10 @@ class TextClassifier(Classifier):
         scorer = next(iter(scorers.values()))
         if isinstance(scorer.embedding, WordEmbedding):
             scorer.embedding.check_file()
+        if isinstance(scorer.output, ChannelsOnly) and scorer.prior is None:
+            raise InputError(
+                "outputs.ChannelsOnly scores nothing itself: set model.channels or model.memory"
+            )
         self._optimizer([nn.Parameter(torch.zeros(1))])
         if scorer.sparse and (reason := refusal(self.given["optimizer"])):
             raise InputError(
@@ -142,14 +156,43 @@ class TextClassifier(Classifier):
             )
 
     def own_state(self) -> dict[str, Any]:
-        """Return the size of the matched joint space, which depends on all languages trained."""
-        return {"matched_dim": self._matched_dim}
+        """Return what the languages alone do not tell.
+
+        That is the size of the matched joint space, which depends on all languages trained, and
+        what the frozen pretrained models make of a text: they are no part of a checkpoint.
+        """
+        return {"matched_dim": self._matched_dim, "probes": self._probes}
 
     def use(self, languages: dict[str, Language]) -> None:
         """Score these label sets; the vocabularies and the seen labels must be the model's."""
         super().use(languages)
         for name, language in languages.items():
             self.label_texts[name] = self._encoded(name, language.text, language.labels)
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Check that the modules fit the checkpoint."""
+        super().on_load_checkpoint(checkpoint)
+        self._check_pretrained(checkpoint[STATE])
+
+    def _probe(self, name: str) -> list[float]:
+        """Return the vector that a language's frozen pretrained model makes of a text, if any."""
+        scorer, text = self.scorer(name), self.languages[name].text
+        if "vectors" not in scorer.reads | scorer.label_encoder.reads:
+            return []
+        vectors = self._read(text, [_PROBE], {"vectors"}).vectors
+        return [] if vectors is None else vectors[0].tolist()
+
+    def _check_pretrained(self, state: Mapping[str, Any]) -> None:
+        """Refuse other pretrained models than those of a checkpoint, which may say nothing."""
+        for name, known in state.get("probes", {}).items():
+            found = self._probes.get(name, [])
+            cosine = np.dot(known, found) if len(known) == len(found) else 0.0
+            if cosine < _SAME:
+                raise InputError(
+                    f"{self.languages[name].text.pretrained}: not the pretrained model that the "
+                    f"checkpoint was trained with (their vectors of a text have a cosine of "
+                    f"{cosine:.3f}): put that one in its place, or train with this one"
+                )
 
     def start_from(self, checkpoint: dict[str, Any]) -> None:
         """Begin with the weights of a checkpoint, in the languages of the data to come."""
@@ -286,10 +329,13 @@ class TextClassifier(Classifier):
                 "lightning.pytorch.strategies.DDPStrategy with process_group_backend: gloo"
             )
         schedule: WarmupDecay | None = self.given["schedule"]
-        if schedule is not None and schedule.epochs is None and (self.trainer.max_epochs or 0) < 0:
-            raise InputError(
-                "model.schedule has no end: set --trainer.max_epochs, or model.schedule.epochs"
-            )
+        if schedule is not None:
+            last = self.trainer.max_epochs or 0
+            if schedule.epochs is None and last < 0:
+                raise InputError(
+                    "model.schedule has no end: set --trainer.max_epochs, or model.schedule.epochs"
+                )
+            schedule.check(last)
         optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
         for group in optimizer.param_groups:
             group["initial_lr"] = group["lr"]

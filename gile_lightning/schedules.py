@@ -27,6 +27,15 @@ class WarmupDecay:
             raise InputError("schedule: warmup is 0 or more, end from 0 to 1")
         if self.epochs is not None:
             positive(epochs=self.epochs)
+            self.check(self.epochs)
+
+    def check(self, last: float) -> None:
+        """Refuse a warm-up that is longer than a training of so many epochs."""
+        end = last if self.epochs is None else self.epochs
+        if self.warmup > end:
+            raise InputError(
+                f"schedule: warmup is {self.warmup:g} epochs, more than the {end:g} of the training"
+            )
 
     def __call__(self, epoch: float, last: float) -> float:
         """Return the factor at a place in training.

@@ -118,6 +118,8 @@ def test_state_goes_on_where_it_was(scores):
     ("options", "error"),
     [
         ({"patience": 0}, "must be above 0: patience is 0"),
+        ({"plateau": -1}, "plateau and min_gain are 0 or more"),
+        ({"min_gain": -0.1}, "plateau and min_gain are 0 or more"),
         ({"monitor": "val/ranking_los"}, "did you mean 'val/ranking_loss'?"),
         ({"monitor": "x"}, "early_stopping.monitor is 'x'; the scores are val/ranking_loss"),
     ],

@@ -22,8 +22,9 @@ from gile_lightning.data.text import TextEncoder
 from gile_lightning.encoders import HAN, PPMI, WAN, Dense, IdfMean, Mean, WordEmbedding
 from gile_lightning.errors import InputError
 from gile_lightning.losses import SoftmaxCrossEntropy
+from gile_lightning.memory import LabelMemory
 from gile_lightning.optimizers import LazyAdam
-from gile_lightning.outputs import GILE, Linear
+from gile_lightning.outputs import GILE, ChannelsOnly, Linear
 from gile_lightning.predictor import Predictor
 from gile_lightning.sampling import AllLabels
 
@@ -733,6 +734,16 @@ def test_the_norm_makes_documents_differ():
         spread[norm] = float(vectors.detach().std(0).mean())
     assert spread[nn.Identity] < 0.01
     assert spread[None] > 20 * spread[nn.Identity]
+
+
+@pytest.mark.parametrize("memory", [None, LabelMemory])
+def test_no_joint_space_needs_other_scores(memory):
+    model = TextClassifier(**PARTS | {"output": ChannelsOnly, "memory": memory})
+    if memory is not None:
+        model.check()
+        return
+    with pytest.raises(InputError, match=r"ChannelsOnly .* set model\.channels or model\.memory"):
+        model.check()
 
 
 @pytest.mark.parametrize("key", ["dropout", "label_dropout"])

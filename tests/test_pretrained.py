@@ -1,13 +1,19 @@
 """Commands with a pretrained encoder: fit, evaluate and predict from the raw text."""
 
 import json
+import shutil
 
+import dw_runs
 import pytest
 import runs
 import torch
 from minilm import NAME, oracle
+from safetensors.torch import load_file, save_file
 
 from gile_lightning import evaluate, fit, load
+from gile_lightning.errors import InputError
+from gile_lightning.pretrained.model import find_model
+from gile_lightning.pretrained.transformer import frozen
 
 pytestmark = pytest.mark.slow
 LENGTH = 32
@@ -45,6 +51,58 @@ def test_the_checkpoint_only_names_the_model(run):
     assert not [key for key in checkpoint["state_dict"] if "encoder" in key]
     language = checkpoint["gile_lightning"]["languages"]["english"]
     assert (language["pretrained"], language["max_subwords"]) == (NAME, LENGTH)
+
+
+def test_a_fine_tuned_model_is_held(tmp_path):
+    """Its weights come from the checkpoint, not from the model that training began with."""
+    more = (*KEYS, "--data.builtin_documents", 20, "--trainer.limit_train_batches", 2)
+    tuned = ("--model.encoder.trainable", "true", "--model.optimizer.lr", 1e-3)
+    output = tmp_path / "run"
+    call(fit.main, *runs.arguments(output, *more, *tuned, epochs=1))
+    predictor = load(output)
+    vectors = predictor.classifier.scorer("english").encoder.transformer.state_dict()
+    checkpoint = torch.load(output / "checkpoints/best.ckpt", weights_only=True)["state_dict"]
+    key = "model.0.model.encoder.layer.0.output.dense.weight"
+    (stored,) = (
+        value for name, value in checkpoint.items() if name.endswith(f"encoder.transformer.{key}")
+    )
+    torch.testing.assert_close(vectors[key], stored)
+    assert not torch.equal(stored, frozen(NAME).state_dict()[key])
+    assert len(predictor.predict(["Insulin lowers glucose."], top_k=3)[0]) == 3
+
+
+def test_another_model_in_its_place_is_refused(run, tmp_path):
+    """One whose files are others but whose weights are the same is not."""
+    checkpoint = torch.load(run / "checkpoints/best.ckpt", weights_only=True)
+    for name, same in (("same", True), ("other", False)):
+        folder = tmp_path / name
+        shutil.copytree(find_model(NAME), folder)
+        (folder / "more.json").write_text("{}")
+        if not same:
+            weights = load_file(folder / "model.safetensors")
+            key = "encoder.layer.5.output.dense.weight"
+            weights[key] = weights[key].flip(0)
+            save_file(weights, folder / "model.safetensors", {"format": "pt"})
+        checkpoint["gile_lightning"]["languages"]["english"]["pretrained"] = str(folder)
+        torch.save(checkpoint, tmp_path / f"{name}.ckpt")
+    assert load(tmp_path / "same.ckpt").predict(["Insulin."], top_k=1)
+    with pytest.raises(InputError, match=r"other: not the pretrained model that the checkpoint"):
+        load(tmp_path / "other.ckpt")
+
+
+def test_several_languages():
+    """Every language's documents and labels get the model's vectors."""
+    encoders = ("--model.encoder", ENCODER, "--model.label_encoder", ENCODER)
+    options = ("--data.pretrained", NAME, "--data.max_subwords", str(LENGTH), *encoders)
+    run = dw_runs.trained(*options, "--model.sharing", "none", epochs=1)
+    again = call(evaluate.main, "--checkpoint", run.output)
+    for language in ("english", "german"):
+        key = f"{language}.test.seen.average_precision"
+        assert again[key] == pytest.approx(run.metrics[key], abs=1e-6)
+        predictor = load(run.output, language=language)
+        vectors = predictor.classifier.texts(language).take(torch.arange(3)).vectors
+        expected = oracle(predictor.language.labels.texts[:3], LENGTH)
+        torch.testing.assert_close(vectors, expected, rtol=0, atol=1e-5)
 
 
 def test_predict_scores_what_training_scored(run):

@@ -35,10 +35,21 @@ def test_ends_with_training():
     assert schedule(4, last=4) == 0
 
 
-@pytest.mark.parametrize("wrong", [{"warmup": -1}, {"end": 2}, {"end": -0.1}, {"epochs": 0}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"warmup": -1}, {"end": 2}, {"end": -0.1}, {"epochs": 0}, {"warmup": 3, "epochs": 2}],
+)
 def test_refused(wrong):
     with pytest.raises(InputError):
         WarmupDecay(**wrong)
+
+
+def test_a_warmup_longer_than_training_is_refused(tmp_path):
+    schedule = ("--model.schedule", "gile_lightning.schedules.WarmupDecay")
+    options = (*schedule, "--model.schedule.warmup", 1.5)
+    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options, epochs=1))
+    assert done.status == 2
+    assert "schedule: warmup is 1.5 epochs, more than the 1 of the training" in done.errors
 
 
 def test_training_without_an_end_is_refused(tmp_path):

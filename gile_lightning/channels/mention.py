@@ -11,6 +11,7 @@ from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts, segment_ids, segment_starts
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.encoders.encoder import document_words
+from gile_lightning.errors import positive
 
 _FACTOR = 0x2545F4914F6CDD1D  # odd: a word moves all higher bits of a phrase's key
 _MIX = -0x61C8864680B583EB  # 2^64 over the golden ratio
@@ -99,6 +100,7 @@ class NameMention(Channel):
         max_words: int = 8,
         synonyms: bool = True,
     ) -> None:
+        positive(max_words=max_words)
         super().__init__()
         self.synonyms = synonyms
         self.stemmer = stemmer

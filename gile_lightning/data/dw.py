@@ -82,6 +82,9 @@ class DW(Multilingual):
         seed: of the order of the training documents.
         num_proc: processes that split texts into words when a corpus is encoded, beside the one
             that reads; 1 for none, 0 for one per core. The result is the same.
+        pretrained: a model of `sentence-transformers` that knows these languages, for
+            `encoders.Pretrained` and `channels.Cosine`; see `DocumentDataModule`.
+        max_subwords: subwords of a text, document or label, that the pretrained model is given.
     """
 
     def __init__(
@@ -109,6 +112,8 @@ class DW(Multilingual):
         cache_dir: str | Path | None = None,
         seed: int = 1234,
         num_proc: int = 1,
+        pretrained: str | None = None,
+        max_subwords: int = 256,
     ) -> None:
         positive(
             builtin_documents=builtin_documents,
@@ -151,6 +156,8 @@ class DW(Multilingual):
                 "cache_dir": cache_dir,
                 "seed": seed,
                 "num_proc": num_proc,
+                "pretrained": pretrained,
+                "max_subwords": max_subwords,
             }
             if released is not None:
                 parts[language] = ReleasedArticles(str(released), **options)

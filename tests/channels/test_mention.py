@@ -11,6 +11,7 @@ from gile_lightning.channels import NameMention
 from gile_lightning.channels.stems import stem_ids
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.text import TextEncoder
+from gile_lightning.errors import InputError
 
 STEMS = dict(zip(TEXT.vocabulary, stem_ids(TEXT.vocabulary, "english").tolist(), strict=True))
 
@@ -98,6 +99,11 @@ def test_features(stemmer, max_words, ids):
     assert found.keys() == expected.keys()
     for pair, values in expected.items():
         assert found[pair] == pytest.approx(values, rel=1e-5, abs=1e-6), pair
+
+
+def test_phrases_have_a_word_at_least():
+    with pytest.raises(InputError, match="must be above 0: max_words is 0"):
+        NameMention(TEXT, max_words=0)
 
 
 def test_the_search_itself():

@@ -442,12 +442,15 @@ def test_options_reach_every_language(make, raw):
         held_out_labels=0.5,
         max_broken_lines=11,
         seed=12,
+        pretrained="a/model",
+        max_subwords=13,
     )
     for number, part in enumerate(data.parts.values()):
         assert (part.batch_size, part.eval_batch_size, part.samples_per_epoch) == (3, 5, 7)
         settings = part.settings
         assert (settings.split_seed, settings.validation_size, settings.test_size) == (8, 9, 10)
         assert settings.held_out_labels == 0.5
+        assert (settings.pretrained, settings.max_subwords) == ("a/model", 13)
         assert (part.max_broken_lines, part.seed) == (11, 12 + number)
 
 

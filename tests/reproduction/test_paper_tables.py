@@ -1,4 +1,4 @@
-"""The grids of the paper's tables: its figures, the number of fits, and overrides that parse."""
+"""The grids of tables: the paper's figures, the number of fits, and overrides that parse."""
 
 import json
 from pathlib import Path
@@ -160,15 +160,17 @@ def test_figures_of_label_sampling(paper):
         assert row.set["model.sampler.rate"] == row.x / 100
 
 
-ROWS = [(table, row.name) for table in TABLES for row in read_grid(table).rows]
+ROWS = [(table, row.name) for table in (*TABLES, "ablation") for row in read_grid(table).rows]
 
 
 @pytest.mark.parametrize(("table", "row"), ROWS)
 def test_overrides_parse(table, row, tmp_path):
+    if table == "ablation":
+        pytest.importorskip("minilm")
     fit = read_grid(table).fits(1, {}, [row])[0]  # its other runs differ in languages alone
     args = ["--output", str(tmp_path / "run"), "--trainer.logger", "false"]
     cli = GileCLI([*fit.arguments, *args, "--trainer.accelerator", "cpu"], "fit", "")
-    cli.model.check(cli.datamodule.names)
+    cli.model.check(cli.datamodule.names, cli.datamodule.pretrained)
     assert yaml.safe_load(cli.resolved())["seed_everything"] == 1234
     assert len(cli.datamodule.names) == fit.languages
 
