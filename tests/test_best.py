@@ -1,12 +1,15 @@
 """The models to pick as they are shipped, from the fit to the labels of new texts."""
 
 import json
+import re
 
 import baseline_runs
 import pytest
 import runs
+import yaml
 
 from gile_lightning import predict
+from gile_lightning.cli import GileCLI
 
 SCORES = "test.seen.average_precision", "test.unseen.average_precision"
 NEW = [
@@ -25,6 +28,25 @@ def labels_of_a_new_text(run, folder):
     assert done.status is None, done.errors
     (line,) = target.read_text().splitlines()
     return [label["name"] for label in json.loads(line)["labels"]]
+
+
+@pytest.mark.parametrize(("number", "config"), [(0, "best.yaml"), (1, "best_scratch.yaml")])
+def test_files_of_the_readme_to_lay_over(number, config, tmp_path):
+    if config == "best.yaml":
+        pytest.importorskip("minilm")
+    text = (baseline_runs.SWEEPS.parent / "README.md").read_text()
+    section = text.partition("## The model to pick")[2].partition("\n## ")[0]
+    over = tmp_path / "mine.yaml"
+    over.write_text(re.findall("```yaml\n(.*?)```", section, re.S)[number])
+    files = ("--config", str(baseline_runs.SWEEPS / config), "--config", str(over))
+    small = ("--data.pretrained", "all-MiniLM-L6-v2") if config == "best.yaml" else ()
+    options = (*small, "--output", str(tmp_path / "run"), "--trainer.logger", "false")
+    cli = GileCLI([*files, *options, "--trainer.accelerator", "cpu"], "fit", "")
+    cli.model.check(cli.datamodule.names, cli.datamodule.pretrained)
+    given = yaml.safe_load(over.read_text())
+    assert yaml.safe_load(cli.resolved())["data"]["class_path"] == given["data"]["class_path"]
+    channels = given["model"]["channels"]
+    assert len(cli.model.given["channels"]) == len(channels) in (2, 3)
 
 
 def test_scratch_against_the_baselines_on_a_small_corpus(tmp_path):
