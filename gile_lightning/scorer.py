@@ -106,23 +106,21 @@ class Scorer(nn.Module):
             return documents
         for part in self.modules():
             if isinstance(part, Pretrained) and not part.trainable:
-                return documents._replace(vectors=part.encode(self.word_vectors, documents))
+                return documents._replace(vectors=part(self.word_vectors, documents))
         return documents
 
     def encode_documents(self, texts: Texts, table: Tensor | None = None) -> Tensor:
         """Encode documents as vectors [B, d_h]; their words are rows of the table, if given."""
         if table is None:
             table, texts = self.word_vectors, self._known(texts)
-        vectors: Tensor = self.dropout(self.document_norm(self.encoder.encode(table, texts)))
+        vectors: Tensor = self.dropout(self.document_norm(self.encoder(table, texts)))
         return vectors
 
     def encode_labels(self, texts: Texts, table: Tensor | None = None) -> Tensor:
         """Encode label texts as vectors [K, d]; their words are rows of the table, if given."""
         if table is None:
             table, texts = self.word_vectors, self._known(texts)
-        vectors: Tensor = self.label_dropout(
-            self.label_norm(self.label_encoder.encode(table, texts))
-        )
+        vectors: Tensor = self.label_dropout(self.label_norm(self.label_encoder(table, texts)))
         return vectors
 
     def forward(self, documents: Texts, labels: Labels) -> Tensor:

@@ -65,8 +65,8 @@ def test_vectors_are_normed_encodings(monkeypatch):
     scorer = make(GILE, norm=Times)  # documents times 2, labels times 3
     documents, labels = texts(DOCUMENTS), texts(LABELS)
     embed = scorer.embedding
-    equal(scorer.encode_documents(documents), 2 * scorer.encoder.encode(embed.weight, documents))
-    equal(scorer.encode_labels(labels), 3 * scorer.label_encoder.encode(embed.weight, labels))
+    equal(scorer.encode_documents(documents), 2 * scorer.encoder(embed.weight, documents))
+    equal(scorer.encode_labels(labels), 3 * scorer.label_encoder(embed.weight, labels))
     equal(
         scorer(documents, labels_of(LABELS)),
         scorer.output(scorer.encode_documents(documents), scorer.encode_labels(labels)),

@@ -60,4 +60,4 @@ class Cosine(Channel):
 
     @torch.no_grad()
     def _encode(self, texts: Texts) -> Tensor:
-        return F.normalize(self.encoder.encode(self.scale.new_empty(0, 0), texts))
+        return F.normalize(self.encoder(self.scale.new_empty(0, 0), texts))

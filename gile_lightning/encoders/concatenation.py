@@ -38,14 +38,9 @@ class Concatenation(Encoder):
             part.attach(text)
         self.output_dim = sum(part.output_dim for part in self._encoders)
 
-    def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
-        """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, output_dim]."""
-        vectors = [part(words, sentence_lengths, document_lengths) for part in self._encoders]
-        return torch.cat(vectors, dim=1)
-
-    def encode(self, table: Tensor, texts: Texts) -> Tensor:
-        """Encode word ids with each of the encoders."""
-        return torch.cat([part.encode(table, texts) for part in self._encoders], dim=1)
+    def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
+        """Encode texts with each of the encoders: [B, output_dim]."""
+        return torch.cat([part(word_vectors, texts) for part in self._encoders], dim=1)
 
     def share(self, other: Encoder, parts: Sharing) -> None:
         """Share with each of another's encoders what has parameters.

@@ -49,14 +49,17 @@ class Encoder(nn.Module, ABC):
         """Get ready for texts that are encoded so, once and before anything else is asked."""
 
     @abstractmethod
-    def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
-        """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, output_dim]."""
+    def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
+        """Encode texts.
 
-    def encode(self, table: Tensor, texts: Texts) -> Tensor:
-        """Encode word ids: look their vectors up in a table [V, d], then call `forward`."""
-        words = F.embedding(texts.words, table)
-        vectors: Tensor = self(words, texts.sentence_lengths, texts.document_lengths)
-        return vectors
+        Args:
+            word_vectors: the vectors of all words [V, d]; ``word_vectors[texts.words]`` are those
+                of the texts [N, d].
+            texts: B texts.
+
+        Returns:
+            A vector of each text [B, output_dim].
+        """
 
     def share(self, other: "Encoder", parts: Sharing) -> None:
         """Hold the modules of another encoder: its layers, its poolings, or all there are.

@@ -39,19 +39,11 @@ class HAN(Encoder):
         self.output_dim = int(self.sentence_layer.output_dim)  # type: ignore[arg-type]
         self.sentence_pooling = pooling(self.output_dim)
 
-    def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
-        """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, output_dim]."""
-        lengths, counts = _without_empty(sentence_lengths, document_lengths)
-        sentences = self.word_pooling(self.word_layer(words, lengths), lengths)
-        return self._documents(sentences, counts)
-
-    def encode(self, table: Tensor, texts: Texts) -> Tensor:
-        """Encode word ids, whose vectors are in a table [V, d]."""
+    def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
+        """Encode texts of B documents as [B, output_dim]."""
         lengths, counts = _without_empty(texts.sentence_lengths, texts.document_lengths)
-        sentences = pool_words(self.word_layer, self.word_pooling, table, texts.words, lengths)
-        return self._documents(sentences, counts)
-
-    def _documents(self, sentences: Tensor, counts: Tensor) -> Tensor:
+        layer, pooling = self.word_layer, self.word_pooling
+        sentences = pool_words(layer, pooling, word_vectors, texts.words, lengths)
         documents: Tensor = self.sentence_pooling(self.sentence_layer(sentences, counts), counts)
         return documents
 

@@ -62,25 +62,13 @@ class IdfMean(Encoder):
         self.sublinear_tf = sublinear_tf
         self.idf = Idf(learned)
 
-    def forward(
-        self,
-        words: Tensor,
-        sentence_lengths: Tensor,
-        document_lengths: Tensor,
-        weights: Tensor | None = None,
-    ) -> Tensor:
-        """Average word vectors [N, d], with weights [N] (else all alike), as [B, d]."""
-        lengths = document_words(sentence_lengths, document_lengths)
-        weights = words.new_ones(len(words)) if weights is None else weights
-        return weighted_mean(words, lengths, weights)
-
-    def encode(self, table: Tensor, texts: Texts) -> Tensor:
-        """Encode word ids, whose vectors are in a table [V, d]."""
+    def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
+        """Encode texts of B documents as [B, d]."""
         lengths = document_words(texts.sentence_lengths, texts.document_lengths)
         weights = self.idf(texts.word_ids)
         if self.sublinear_tf:
-            weights = weights * damping(texts.words, lengths, len(table)).to(weights.dtype)
-        return weighted_mean(table, lengths, weights, texts.words)
+            weights = weights * damping(texts.words, lengths, len(word_vectors)).to(weights.dtype)
+        return weighted_mean(word_vectors, lengths, weights, texts.words)
 
 
 def weighted_mean(

@@ -48,18 +48,14 @@ class Pretrained(Encoder):
         if self.trainable:
             self.transformer = transformer.Transformer(self.name).train()
 
-    def encode(self, table: Tensor, texts: Texts) -> Tensor:
+    def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
         """Encode texts by their subwords, or return the vectors that are known already."""
         if texts.vectors is not None and not self.trainable:
-            return texts.vectors.to(table.dtype)
+            return texts.vectors.to(word_vectors.dtype)
         if texts.subwords is None or texts.subword_counts is None:
             raise InputError("texts without subwords: set --data.pretrained and prepare them again")
         if self.trainable:
             vectors: Tensor = self.transformer(texts.subwords, texts.subword_counts)
         else:
             vectors = transformer.encode(self.name, texts.subwords, texts.subword_counts)
-        return vectors.to(table.dtype)
-
-    def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
-        """Refuse word vectors: a pretrained model has subwords of its own."""
-        raise TypeError("Pretrained reads subwords, not word vectors: call encode")
+        return vectors.to(word_vectors.dtype)

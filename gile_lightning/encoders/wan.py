@@ -38,13 +38,7 @@ class WAN(Encoder):
         self.output_dim = int(self.layer.output_dim)  # type: ignore[arg-type]
         self.pooling = pooling(self.output_dim)
 
-    def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
-        """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, output_dim]."""
-        lengths = document_words(sentence_lengths, document_lengths)
-        pooled: Tensor = self.pooling(self.layer(words, lengths), lengths)
-        return pooled
-
-    def encode(self, table: Tensor, texts: Texts) -> Tensor:
-        """Encode word ids, whose vectors are in a table [V, d]."""
+    def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
+        """Encode texts of B documents as [B, output_dim]."""
         lengths = document_words(texts.sentence_lengths, texts.document_lengths)
-        return pool_words(self.layer, self.pooling, table, texts.words, lengths)
+        return pool_words(self.layer, self.pooling, word_vectors, texts.words, lengths)

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.data.ragged import segment_ids, segment_starts
+from gile_lightning.data.ragged import Texts, segment_ids, segment_starts
 from gile_lightning.encoders.encoder import Encoder
 from gile_lightning.released.layers import ReleasedAttention, ReleasedDense
 
@@ -48,9 +49,11 @@ class ReleasedHAN(Encoder):
         self.output_dim = int(self.sentence_layer.output_dim)  # type: ignore[arg-type]
         self.sentence_pooling = ReleasedAttention(self.output_dim)
 
-    def forward(self, words: Tensor, sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
-        """Encode word vectors [N, d] of sentences [S] of documents [B] as [B, output_dim]."""
-        return self.attend(pad(words, sentence_lengths, document_lengths)).document_vectors
+    def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
+        """Encode texts of B documents as [B, output_dim]."""
+        words = F.embedding(texts.words, word_vectors)
+        padded = pad(words, texts.sentence_lengths, texts.document_lengths)
+        return self.attend(padded).document_vectors
 
     def attend(self, padded: Tensor) -> Attended:
         """Encode padded word vectors [B, 900, d]; word t of sentence i is at 30 i + t."""

@@ -71,6 +71,11 @@ def texts(documents):
     )
 
 
+def by_place(words, documents):
+    """Give every word of the texts a vector of its own [N, d], wherever it stands."""
+    return words, documents._replace(words=torch.arange(len(words)), ids=documents.words)
+
+
 def make(name):
     torch.manual_seed(3)
     embedding = WordEmbedding([f"w{i}" for i in range(8)], INPUT_DIM).double()
@@ -82,7 +87,7 @@ def make(name):
 @pytest.fixture
 def encode(name):
     encoder, embedding = make(name)
-    return lambda documents: encoder.encode(embedding.weight, texts(documents))
+    return lambda documents: encoder(embedding.weight, texts(documents))
 
 
 def equal(actual, expected):
@@ -156,7 +161,7 @@ def test_empty_document_is_zeros(encode, empty, position):
 @pytest.mark.parametrize("empty", EMPTY.values(), ids=EMPTY.keys())
 def test_batch_without_a_word(name, empty):
     encoder, embedding = make(name)
-    vectors = encoder.encode(embedding.weight, texts([empty, empty]))
+    vectors = encoder(embedding.weight, texts([empty, empty]))
     assert torch.equal(vectors, torch.zeros(2, encoder.output_dim, dtype=torch.double))
     vectors.sum().backward()
     gradients = [p.grad for p in [*encoder.parameters(), *embedding.parameters()]]
@@ -166,7 +171,7 @@ def test_batch_without_a_word(name, empty):
 @every_encoder
 def test_every_trainable_parameter_gets_a_gradient(name):
     encoder, embedding = make(name)
-    encoder.encode(embedding.weight, texts(DOCUMENTS)).square().sum().backward()
+    encoder(embedding.weight, texts(DOCUMENTS)).square().sum().backward()
     assert embedding.weight.grad.any(dim=1).all()  # DOCUMENTS has all eight words
     for parameter_name, parameter in encoder.named_parameters():
         if parameter.requires_grad:
@@ -182,52 +187,25 @@ def test_gradients_are_those_of_finite_differences(name):
     trainable = [p for p in encoder.parameters() if p.requires_grad]
 
     def run(words, *_):  # the parameters are listed to be perturbed
-        return encoder(words, batch.sentence_lengths, batch.document_lengths)
+        return encoder(*by_place(words, batch))
 
     # the recurrent layers have many parameters; test_layers.py looks at each
     assert torch.autograd.gradcheck(run, (words, *trainable), fast_mode=name in ORDERED)
 
 
 @every_encoder
-def test_encode_equals_forward_of_the_word_vectors(name, encode):
-    encoder, embedding = make(name)
-    batch = texts([[], *DOCUMENTS, [[]]])
-    words = embedding(batch.words)
-    equal(
-        encode([[], *DOCUMENTS, [[]]]),
-        encoder(words, batch.sentence_lengths, batch.document_lengths),
-    )
-
-
-@every_encoder
-def test_encode_and_forward_have_the_same_gradient(name):
-    batch = texts(DOCUMENTS)
-    gradients = []
-    for looked_up in (False, True):
-        encoder, embedding = make(name)
-        if looked_up:
-            words = embedding(batch.words)
-            vectors = encoder(words, batch.sentence_lengths, batch.document_lengths)
-        else:
-            vectors = encoder.encode(embedding.weight, batch)
-        vectors.square().sum().backward()
-        gradients.append(embedding.weight.grad)
-    equal(*gradients)
-
-
-@every_encoder
 def test_ids_and_vectors_give_the_same(name):
     """States of distinct words are made once; values and gradients are those of every place."""
     encoder, embedding = make(name)
-    documents = texts([[[1, 2, 1], [3, 1]], [[2, 2, 2, 7]], [[5], [1, 5]]])
+    documents = texts([[], [[1, 2, 1], [3, 1]], [[2, 2, 2, 7]], [[5], [1, 5]], [[]]])
     results = []
     for by_id in (True, False):
         encoder.zero_grad()
         embedding.zero_grad()
         if by_id:
-            vectors = encoder.encode(embedding.weight, documents)
+            vectors = encoder(embedding.weight, documents)
         else:
-            vectors = encoder(embedding(documents.words), *documents[1:3])
+            vectors = encoder(*by_place(embedding(documents.words), documents))
         vectors.pow(2).sum().backward()
         parameters = [p for n, p in encoder.named_parameters() if NO_GRADIENT not in n]
         results.append([vectors, embedding.weight.grad, *(p.grad for p in parameters)])
@@ -250,7 +228,7 @@ def test_mixed_precision(name, words):
         encoder.zero_grad()
         embedding.zero_grad()
         with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
-            vectors = encoder.encode(embedding.weight, documents)
+            vectors = encoder(embedding.weight, documents)
         vectors.float().pow(2).sum().backward()
         parameters = [p.grad for n, p in encoder.named_parameters() if "pooling" not in n]
         results.append([vectors.float(), embedding.weight.grad, *parameters])
@@ -275,5 +253,5 @@ def test_a_pooling_of_ones_own(kind):
     _, embedding = make("Mean")
     encoder = kind(INPUT_DIM, layer=DENSE, pooling=PlainMean).double()
     documents = texts([[[1, 2, 1], [3, 1]], [[2, 2, 2, 7]]])
-    by_vector = encoder(embedding(documents.words), *documents[1:3])
-    equal(encoder.encode(embedding.weight, documents), by_vector)
+    by_vector = encoder(*by_place(embedding(documents.words), documents))
+    equal(encoder(embedding.weight, documents), by_vector)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from gile_lightning.data.ragged import Texts
 from gile_lightning.encoders import GRU, HAN, HNN, WAN, BiGRU, Dense, Mean, SumPooling
 
 INPUT_DIM, DIM = 4, 5
@@ -55,7 +56,7 @@ def test_equals_numpy_document_by_document(kind, pool):
         numpy_vector(encoder, pool, [next(sentences) for _ in document]) for document in DOCUMENTS
     ]
     counts = torch.tensor([len(document) for document in DOCUMENTS])
-    actual = encoder(words, torch.tensor(sizes), counts)
+    actual = encoder(words, Texts(torch.arange(len(words)), torch.tensor(sizes), counts))
     torch.testing.assert_close(actual, torch.from_numpy(np.stack(expected)), rtol=1e-12, atol=1e-14)
 
 
@@ -74,7 +75,9 @@ def test_recurrent_layers_stay_within_their_segment(layer):
         encoder.sentence_layer.gru(torch.stack(document))[0].mean(dim=0)
         for document in (vectors[:2], vectors[2:])
     ]
-    actual = encoder(words, torch.tensor(sizes), torch.tensor([2, 1]))
+    actual = encoder(
+        words, Texts(torch.arange(len(words)), torch.tensor(sizes), torch.tensor([2, 1]))
+    )
     torch.testing.assert_close(actual, torch.stack(expected), rtol=1e-12, atol=1e-14)
 
 
@@ -121,4 +124,5 @@ def test_any_pooling():
     words = torch.rand(3, INPUT_DIM)
     sentence = encoder.word_layer(words, torch.tensor([3])).sum(dim=0)
     expected = encoder.sentence_layer(sentence[None], torch.tensor([1]))
-    torch.testing.assert_close(encoder(words, torch.tensor([3]), torch.tensor([1])), expected)
+    texts = Texts(torch.arange(3), torch.tensor([3]), torch.tensor([1]))
+    torch.testing.assert_close(encoder(words, texts), expected)

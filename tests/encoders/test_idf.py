@@ -47,7 +47,7 @@ def test_weighted_mean(table, sublinear_tf, learned):
     oracle.idf_ = oracle.idf_ - 1
     documents = [*DOCUMENTS, [], [5, 0, 0], [4, 4]]  # the last but one has an unknown word
     expected = oracle.transform(counts(documents)).toarray() @ table.numpy()
-    found = fitted(sublinear_tf=sublinear_tf, learned=learned).encode(table, texts(documents))
+    found = fitted(sublinear_tf=sublinear_tf, learned=learned)(table, texts(documents))
     # the weights are kept in float32
     np.testing.assert_allclose(found.detach(), expected, rtol=1e-6, atol=1e-7)
     assert found[[1, 4, 6]].eq(0).all()  # nothing but what all documents have
@@ -61,7 +61,7 @@ def test_learned_weights(table):
     weights = np.log(5 / np.array([2, 2])) * np.exp([0, 0.3])  # each in one of four documents
     np.testing.assert_allclose(encoder.idf(ids).detach(), weights, rtol=1e-6)
     expected = weights / weights.sum() @ table[ids].numpy()
-    found = encoder.encode(table, texts([[0, 3]]))[0]
+    found = encoder(table, texts([[0, 3]]))[0]
     np.testing.assert_allclose(found.detach(), expected, rtol=1e-6)
 
 

@@ -37,7 +37,7 @@ def test_frozen():
     assert encoder.output_dim == encoder.hidden_dim == DIM
     assert not list(encoder.parameters())
     assert not encoder.state_dict()
-    vectors = encoder.encode(TABLE, texts())
+    vectors = encoder(TABLE, texts())
     torch.testing.assert_close(vectors, oracle(SENTENCES), rtol=0, atol=1e-5)
     assert not vectors.requires_grad
 
@@ -45,27 +45,27 @@ def test_frozen():
 def test_frozen_returns_known_vectors(monkeypatch):
     monkeypatch.setattr(transformer, "encode", lambda *_: pytest.fail("encoded again"))
     known = torch.rand(len(SENTENCES), DIM)
-    assert made().encode(TABLE, texts()._replace(vectors=known)) is known
+    assert made()(TABLE, texts()._replace(vectors=known)) is known
 
 
 def test_fine_tuned_starts_as_frozen():
     encoder = made(TUNED).eval()
-    torch.testing.assert_close(encoder.encode(TABLE, texts()), oracle(SENTENCES), rtol=0, atol=1e-5)
+    torch.testing.assert_close(encoder(TABLE, texts()), oracle(SENTENCES), rtol=0, atol=1e-5)
     assert sum(p.numel() for p in encoder.parameters()) == 22_713_216  # the model card's 22.7M
     known = torch.rand(len(SENTENCES), DIM)  # of the model before its fine-tuning
-    assert encoder.encode(TABLE, texts()._replace(vectors=known)) is not known
+    assert encoder(TABLE, texts()._replace(vectors=known)) is not known
 
 
 def test_fine_tuned_has_dropout_in_training():
     encoder = made(TUNED)
     assert encoder.training
-    first, second = (encoder.encode(TABLE, texts(SENTENCES[:2])) for _ in range(2))
+    first, second = (encoder(TABLE, texts(SENTENCES[:2])) for _ in range(2))
     assert not torch.allclose(first, second)
 
 
 def test_every_trained_weight_gets_a_gradient():
     encoder = made(TUNED).eval()
-    (encoder.encode(TABLE, texts(SENTENCES[:2])) @ torch.rand(DIM)).sum().backward()
+    (encoder(TABLE, texts(SENTENCES[:2])) @ torch.rand(DIM)).sum().backward()
     trained = [p for p in encoder.parameters() if p.requires_grad]
     assert len(trained) == 103 - 2  # but BERT's own pooling
     assert all(p.grad is not None for p in trained)
@@ -129,7 +129,7 @@ def test_without_a_pretrained_model():
     TextClassifier(encoder=Pretrained).check(pretrained=NAME)
     TextClassifier(encoder=TUNED).check(pretrained=NAME)
     with pytest.raises(InputError, match="texts without subwords"):
-        made().encode(TABLE, Texts.from_flat(*TEXT.documents(SENTENCES)))
+        made()(TABLE, Texts.from_flat(*TEXT.documents(SENTENCES)))
 
 
 def test_sharing():
@@ -147,8 +147,8 @@ def test_concatenation():
     assert encoder.reads == {"words", "vectors"}
     table = torch.rand(3, 5)
     batch = texts()
-    expected = [Mean(5).encode(table, batch), oracle(SENTENCES)]
-    vectors = encoder.encode(table, batch)
+    expected = [Mean(5)(table, batch), oracle(SENTENCES)]
+    vectors = encoder(table, batch)
     torch.testing.assert_close(vectors, torch.cat(expected, dim=1), rtol=0, atol=1e-5)
 
 

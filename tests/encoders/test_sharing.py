@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 import torch
 
+from gile_lightning.data.ragged import Texts
 from gile_lightning.encoders import (
     GRU,
     HAN,
@@ -48,9 +49,8 @@ def test_gradients_of_both_languages_add_up(parts, layer):
     both = pair(partial(HAN, layer=partial(layer, dim=3)), parts, 4, 4).double()
     words = [torch.randn(6, 4, dtype=torch.double) for _ in both]
     lengths, counts = torch.tensor([2, 3, 1]), torch.tensor([2, 1])
-    losses = [
-        encoder(w, lengths, counts).square().sum() for encoder, w in zip(both, words, strict=True)
-    ]
+    documents = Texts(torch.arange(6), lengths, counts)
+    losses = [encoder(w, documents).square().sum() for encoder, w in zip(both, words, strict=True)]
     shared = [p for name in SHARED[parts] for p in getattr(both[0], name).parameters()]
     alone = [torch.autograd.grad(loss, shared, retain_graph=True) for loss in losses]
     sum(losses).backward()

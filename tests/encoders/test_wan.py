@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 import torch
 
+from gile_lightning.data.ragged import Texts
 from gile_lightning.encoders import WAN, AttentionPooling, Dense, SumPooling
 
 LENGTHS = [3, 1, 0, 6, 2]
@@ -38,7 +39,7 @@ def test_equals_one_document_at_a_time(pooling, oracle):
             for document in words.split(LENGTHS)
         ]
     )
-    actual = wan(words, lengths, torch.ones_like(lengths))
+    actual = wan(words, Texts(torch.arange(len(words)), lengths, torch.ones_like(lengths)))
     torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-14)
 
     inputs = [words, *(p for p in wan.parameters() if p.requires_grad)]

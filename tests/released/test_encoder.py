@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from gile_lightning.data.ragged import Texts
 from gile_lightning.encoders import Encoder
 from gile_lightning.released import ReleasedBiGRU, ReleasedDense, ReleasedGRU, ReleasedHAN
 
@@ -29,7 +30,8 @@ def ragged():
     torch.manual_seed(4)
     lengths = [length for document in DOCUMENTS for length in document]
     words = torch.randn(sum(lengths), D, dtype=torch.double)
-    return words, torch.tensor(lengths), torch.tensor([len(document) for document in DOCUMENTS])
+    counts = torch.tensor([len(document) for document in DOCUMENTS])
+    return words, Texts(torch.arange(len(words)), torch.tensor(lengths), counts)
 
 
 @pytest.fixture
@@ -69,15 +71,15 @@ def test_no_documents(layer):
     encoder = make(layer)
     none = torch.zeros(0, dtype=torch.long)
     empty = torch.zeros(0, D, dtype=torch.double)
-    assert encoder(empty, none, none).shape == (0, encoder.output_dim)
+    assert encoder(empty, Texts(none, none, none)).shape == (0, encoder.output_dim)
 
 
 def test_words_beyond_the_limits_get_no_gradient(ragged):
-    words, *lengths = ragged
+    words, texts = ragged
     words.requires_grad_()
     encoder = make("dense")
     nn.init.constant_(encoder.word_layer.linear.bias, 5.0)  # no word without an active unit
-    encoder(words, *lengths).sum().backward()
+    encoder(words, texts).sum().backward()
     used = []
     for document in DOCUMENTS:
         for j, length in enumerate(document):
