@@ -129,10 +129,10 @@ def test_projecting_in_slabs(monkeypatch, slab):
     labels = LabelTexts(texts(LABELS))
     whole = project_all(scorer, labels, SEEN).all()
     sizes = []
-    encode = Mean.encode
+    encode = Mean.forward
     monkeypatch.setattr(projected_module, "SLAB", slab)
     monkeypatch.setattr(
-        Mean, "encode", lambda self, *args: sizes.append(len(args[1][2])) or encode(self, *args)
+        Mean, "forward", lambda self, *args: sizes.append(len(args[1][2])) or encode(self, *args)
     )
     equal(project_all(scorer, labels, SEEN).all(), whole)
     assert sum(sizes) == len(LABELS)

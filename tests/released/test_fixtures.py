@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from gile_lightning.data.ragged import Texts
 from gile_lightning.released import ReleasedModel, read_weights
 
 MODELS = {
@@ -122,8 +123,9 @@ def test_ragged_documents(shared, name):
         for sentence in range(size):
             sentence_lengths.append(int(lengths[document, sentence]))
             words.append(x[document, sentence, : sentence_lengths[-1]])
-    ragged = torch.cat(words), torch.tensor(sentence_lengths), document_lengths
+    vectors = torch.cat(words)
+    ragged = Texts(torch.arange(len(vectors)), torch.tensor(sentence_lengths), document_lengths)
     for language in model.languages:
         with torch.no_grad():
-            vectors = model.encoder(language)(*ragged)
-        np.testing.assert_allclose(vectors, fixture[f"h_{language}"], rtol=0, atol=1e-9)
+            found = model.encoder(language)(vectors, ragged)
+        np.testing.assert_allclose(found, fixture[f"h_{language}"], rtol=0, atol=1e-9)
