@@ -31,13 +31,12 @@ def labels_of_a_new_text(run, folder):
 
 
 @pytest.mark.parametrize(("number", "config"), [(0, "best.yaml"), (1, "best_scratch.yaml")])
-def test_files_of_the_readme_to_lay_over(number, config, tmp_path):
+def test_files_of_the_page_to_lay_over(number, config, tmp_path):
     if config == "best.yaml":
         pytest.importorskip("minilm")
-    text = (baseline_runs.SWEEPS.parent / "README.md").read_text()
-    section = text.partition("## The model to pick")[2].partition("\n## ")[0]
+    page = (baseline_runs.SWEEPS.parent / "docs/best.md").read_text()
     over = tmp_path / "mine.yaml"
-    over.write_text(re.findall("```yaml\n(.*?)```", section, re.S)[number])
+    over.write_text(re.findall("```yaml\n(.*?)```", page, re.S)[number])
     files = ("--config", str(baseline_runs.SWEEPS / config), "--config", str(over))
     small = ("--data.pretrained", "all-MiniLM-L6-v2") if config == "best.yaml" else ()
     options = (*small, "--output", str(tmp_path / "run"), "--trainer.logger", "false")

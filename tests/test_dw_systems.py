@@ -1,4 +1,4 @@
-"""Every system that the README makes of sweeps/dw.yaml, by the overrides it shows."""
+"""Every system that docs/systems.md makes of sweeps/dw.yaml, by the overrides it shows."""
 
 import re
 from pathlib import Path
@@ -78,9 +78,9 @@ def test_system_is_an_override_of_the_file(system, tmp_path):
     assert sum(p.numel() for p in cli.model.parameters()) == parameters
 
 
-def test_readme_shows_these_overrides():
-    readme = (ROOT / "README.md").read_text()
-    shown = set(re.findall(r"\$[EO]\.\w+|sharing \w+|joint_dim \d+", readme))
+def test_page_shows_these_overrides():
+    page = (ROOT / "docs/systems.md").read_text()
+    shown = set(re.findall(r"\$[EO]\.\w+|sharing \w+|joint_dim \d+", page))
     wanted = {
         part
         for _, overrides, _ in SYSTEMS.values()
