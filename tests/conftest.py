@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -16,6 +17,16 @@ os.environ |= {
     "WANDB_MODE": "disabled",
     "XDG_CACHE_HOME": str(SCRATCH / "cache"),
 }
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Let each test, and the processes that it starts, be interrupted.
+
+    Background jobs and `nohup` ignore Ctrl-C, which their processes inherit; Lightning ignores it
+    from an interrupt on.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure() -> None:

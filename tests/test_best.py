@@ -3,13 +3,12 @@
 import json
 import re
 
-import baseline_runs
 import pytest
-import runs
 import yaml
 
 from gile_lightning import predict
 from gile_lightning.cli import GileCLI
+from gile_testing import baseline_runs, runs
 
 SCORES = "test.seen.average_precision", "test.unseen.average_precision"
 NEW = [

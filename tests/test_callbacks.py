@@ -2,7 +2,6 @@ import json
 from types import SimpleNamespace
 
 import pytest
-import runs
 import torch
 from lightning.pytorch.trainer.states import TrainerFn
 
@@ -11,6 +10,7 @@ from gile_lightning.baselines import Popularity
 from gile_lightning.callbacks import FiniteLoss, LastCheckpoint, PlateauEarlyStopping
 from gile_lightning.classifier import TextClassifier
 from gile_lightning.errors import DivergedError, InputError
+from gile_testing import runs
 
 POPULARITY = 0.2
 

@@ -2,7 +2,6 @@ import json
 import resource
 
 import pytest
-import runs
 import torch
 
 from gile_lightning import evaluate, fit, predict
@@ -15,6 +14,7 @@ from gile_lightning.checkpoint import (
 from gile_lightning.classifier import STATE
 from gile_lightning.data.synthetic import write_bioasq
 from gile_lightning.errors import InputError
+from gile_testing import runs
 
 
 @pytest.fixture(scope="module")

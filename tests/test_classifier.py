@@ -7,7 +7,6 @@ from pathlib import Path
 import lightning
 import numpy as np
 import pytest
-import runs
 import torch
 import torch.nn.functional as F
 from sklearn.metrics import f1_score
@@ -27,6 +26,7 @@ from gile_lightning.optimizers import LazyAdam
 from gile_lightning.outputs import GILE, ChannelsOnly, Linear
 from gile_lightning.predictor import Predictor
 from gile_lightning.sampling import AllLabels
+from gile_testing import runs
 
 # batches that are there already need no workers
 pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers")

@@ -2,7 +2,6 @@ import os
 import time
 
 import pytest
-import runs
 import yaml
 from lightning.pytorch.callbacks import ModelCheckpoint
 
@@ -15,6 +14,7 @@ from gile_lightning.errors import InputError
 from gile_lightning.outputs import GILE
 from gile_lightning.tracking.history import History
 from gile_lightning.tracking.wandb_logger import RunLogger
+from gile_testing import runs
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_what_a_configuration_makes(cli, tmp_path):
 
 
 def test_callbacks_of_a_run(cli, tmp_path):
-    own = '[{"class_path": "runs.Interrupt"}]'
+    own = '[{"class_path": "gile_testing.runs.Interrupt"}]'
     made = cli("--trainer.callbacks", own, "--checkpoint_every", "9", output=tmp_path / "run")
     found = {type(callback).__name__: callback for callback in made.trainer.callbacks}
     assert {"Interrupt", "History", "PlateauEarlyStopping", "LastCheckpoint"} <= set(found)

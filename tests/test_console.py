@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import lightning
 import pytest
-import runs
 from lightning.pytorch.callbacks import TQDMProgressBar
 from lightning.pytorch.utilities import rank_zero_only
 
 import gile_lightning
 from gile_lightning.console import ProgressBar, Sizes, count_parameters, parameters, quiet, say
+from gile_testing import runs
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,9 @@
 import sys
 
-import offline
 import pytest
-import runs
 
 from gile_lightning import dashboard
+from gile_testing import offline, runs
 
 pytest.importorskip("wandb_workspaces")
 

@@ -1,20 +1,18 @@
 """Two processes on the CPU: every document once per epoch, and the scores of one process."""
 
 import json
-import os
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import lightning
 import pytest
-import runs
 import torch
 
 from gile_lightning import evaluate
 from gile_lightning.data import BioASQ
 from gile_lightning.encoders.encoder import document_words
+from gile_testing import children, runs
 
 EPOCHS = 2
 
@@ -52,11 +50,10 @@ def run(request, tmp_path_factory):
     record = json.dumps([{"class_path": "test_ddp.Record"}])
     devices = ("--trainer.devices", 2, "--trainer.strategy", "ddp", "--trainer.callbacks", record)
     arguments = runs.arguments(None, *devices, *request.param, epochs=EPOCHS)
-    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     done = subprocess.run(
         [sys.executable, "-m", "gile_lightning.fit", *arguments],
         cwd=directory,
-        env={**os.environ, "PYTHONPATH": paths},
+        env=children.environment(),
         capture_output=True,
         text=True,
         timeout=240,

@@ -6,10 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import dw_runs
 import numpy as np
 import pytest
-import runs
 import torch
 import yaml
 from sklearn.metrics import precision_recall_fscore_support
@@ -17,6 +15,7 @@ from sklearn.metrics import precision_recall_fscore_support
 import gile_lightning
 from gile_lightning import evaluate, fit, low_resource, predict
 from gile_lightning.data import DW
+from gile_testing import dw_runs, runs
 
 LANGUAGES = ("english", "german")
 
@@ -176,7 +175,7 @@ def test_resumed_run_equals_an_unbroken_one(tmp_path):
     whole = dw_runs.trained("--data.samples_per_epoch", "90", "--checkpoint_every", "4")
     output = tmp_path / "run"
     more = ("--data.samples_per_epoch", 90, "--checkpoint_every", 4)
-    crash = {"class_path": "crash.Crash", "init_args": {"step": 9}}
+    crash = {"class_path": "gile_testing.crash.Crash", "init_args": {"step": 9}}
     with pytest.raises(RuntimeError, match="crash"):
         fit.main(dw_runs.arguments(output, *more, "--trainer.callbacks", json.dumps([crash])))
     done = runs.call(fit.main, *dw_runs.arguments(output, *more, "--ckpt_path", "last"))

@@ -3,11 +3,11 @@ import re
 import shutil
 
 import pytest
-import runs
 
 import gile_lightning
 from gile_lightning import evaluate
 from gile_lightning.data.synthetic import write_bioasq
+from gile_testing import runs
 
 NEW = "Kitten Therapy"
 NOTE = "Treatment of a disease of the liver in children by keeping a small animal."

@@ -1,11 +1,9 @@
 import csv
 import json
-import signal
 import sys
 from pathlib import Path
 
 import pytest
-import runs
 import torch
 import wandb
 import yaml
@@ -14,6 +12,7 @@ import gile_lightning
 from gile_lightning import evaluate, fit, predict
 from gile_lightning.base import BOTH, LOGGED, POPULARITY, UNSEEN
 from gile_lightning.errors import InputError
+from gile_testing import runs
 
 SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
 AT = [f"{kind}_at_{k}" for kind in ("precision", "recall", "ndcg", "psp") for k in (1, 3, 5)]
@@ -360,15 +359,11 @@ def test_the_tracker_is_closed_whatever_happens(error, monkeypatch, tmp_path):
 
 
 def test_an_interrupted_run_says_how_to_go_on(tmp_path):
-    interrupt = {"class_path": "runs.Interrupt"}
-    handler = signal.getsignal(signal.SIGINT)
+    interrupt = {"class_path": "gile_testing.runs.Interrupt"}
     output = tmp_path / "run"
-    try:
-        done = runs.call(
-            fit.main, *runs.arguments(output, "--trainer.callbacks", json.dumps([interrupt]))
-        )
-    finally:
-        signal.signal(signal.SIGINT, handler)  # Lightning leaves it ignored
+    done = runs.call(
+        fit.main, *runs.arguments(output, "--trainer.callbacks", json.dumps([interrupt]))
+    )
     assert done.status
     assert f"interrupted; go on with --output {output} --ckpt_path last" in done.printed
     assert not (output / "metrics.json").exists()

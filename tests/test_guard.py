@@ -1,16 +1,14 @@
 """The guard becomes the program that it is given, if its parent is there."""
 
 import os
-import subprocess
-import sys
 
 from gile_lightning import guard
+from gile_testing.children import started
 
 
 def run(parent):
     code = "import os; print(os.getpid())"
-    command = [sys.executable, guard.__file__, str(parent), "-c", code]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with started(guard.__file__, parent, "-c", code) as process:
         return process.communicate()[0], process.pid
 
 

@@ -5,9 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import runs
 import torch
-from import_files import (
+from sklearn.metrics import precision_recall_fscore_support
+
+import gile_lightning
+from gile_lightning import evaluate, fit, import_weights, predict
+from gile_lightning.classifier import STATE
+from gile_lightning.released import read_weights
+from gile_testing import released_oracle as oracle
+from gile_testing import runs
+from gile_testing.import_files import (
     CUT,
     LABELS,
     LANGUAGES,
@@ -22,13 +29,6 @@ from import_files import (
     write_lines,
     write_weights,
 )
-from released import oracle
-from sklearn.metrics import precision_recall_fscore_support
-
-import gile_lightning
-from gile_lightning import evaluate, fit, import_weights, predict
-from gile_lightning.classifier import STATE
-from gile_lightning.released import read_weights
 
 GILE = ("att", "attdense", "gile")
 LINEAR = ("att", "attdense", "linear 1")

@@ -6,7 +6,6 @@ from functools import partial
 import lightning
 import numpy as np
 import pytest
-import runs
 import torch
 from test_classifier import (
     DOCUMENTS,
@@ -33,6 +32,7 @@ from gile_lightning.outputs import Linear
 from gile_lightning.predictor import Predictor
 from gile_lightning.sampling import AllLabels
 from gile_lightning.scorer import log_odds
+from gile_testing import runs
 
 # batches that are there already need no workers
 pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers")

@@ -3,12 +3,12 @@ import re
 from typing import Literal
 
 import pytest
-import runs
 import yaml
 
 from gile_lightning import fit
 from gile_lightning.errors import InputError
 from gile_lightning.parser import command, parse
+from gile_testing import runs
 
 USAGE = [
     "usage: python -m gile_lightning.fit [--config FILE] [--KEY VALUE ...]",

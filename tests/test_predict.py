@@ -6,13 +6,13 @@ import sys
 import threading
 
 import pytest
-import runs
 import torch
 
 import gile_lightning
 from gile_lightning import predict
 from gile_lightning.data.text import tokenize
 from gile_lightning.scorer import Scorer
+from gile_testing import runs
 
 TEXTS = [
     "Fibrosis of the liver in mice.",

@@ -2,7 +2,6 @@ import json
 import shutil
 
 import pytest
-import runs
 import torch
 import yaml
 
@@ -17,6 +16,7 @@ from gile_lightning.data.text import TextEncoder
 from gile_lightning.errors import InputError
 from gile_lightning.predictor import Predictor
 from gile_lightning.scorer import Scorer
+from gile_testing import runs
 
 TEXTS = ["Fibrosis of the liver in mice.", "The kidney of the rat after surgery"]
 LABELS = {"Kittens": "Young cats that are kept in the house.", "Liver": "A large organ."}

@@ -1,8 +1,7 @@
 import json
 
-import runs
-
 from gile_lightning import fit, prepare
+from gile_testing import runs
 
 
 def arguments(cache):

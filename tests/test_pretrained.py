@@ -3,17 +3,16 @@
 import json
 import shutil
 
-import dw_runs
 import pytest
-import runs
 import torch
-from minilm import NAME, oracle
 from safetensors.torch import load_file, save_file
 
 from gile_lightning import evaluate, fit, load
 from gile_lightning.errors import InputError
 from gile_lightning.pretrained.model import find_model
 from gile_lightning.pretrained.transformer import frozen
+from gile_testing import dw_runs, runs
+from gile_testing.minilm import NAME, oracle
 
 pytestmark = pytest.mark.slow
 LENGTH = 32

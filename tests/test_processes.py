@@ -1,23 +1,20 @@
 """Several processes do what one does, however they are started, and end together."""
 
+import contextlib
 import csv
 import json
-import os
 import shutil
 import signal
 import subprocess
-import sys
 from itertools import chain
 from pathlib import Path
 
-import dw_runs
-import processes
 import pytest
-import runs
 import torch
 
 import gile_lightning
 from gile_lightning import fit
+from gile_testing import children, dw_runs, processes, runs
 
 ALL = ("--model.sampler", "gile_lightning.sampling.AllLabels", "--trainer.precision", "64-true")
 UNEVEN = (*ALL, "--data.train_share", 0.97)  # 217 documents in 7 steps of 31, 15 and 16 by process
@@ -51,15 +48,13 @@ def recorded(directory: Path, name: str, **more) -> list[str]:
     return processes.callbacks(Record={"directory": str(directory / name)}, **more)
 
 
-def start(command, directory, **environment) -> subprocess.Popen:
-    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    return subprocess.Popen(
-        [sys.executable, "-m", *map(str, command)],
+def start(command, directory, **environment):
+    return children.started(
+        "-m",
+        *command,
         cwd=directory,
-        env={**os.environ, "PYTHONPATH": paths, **environment},
-        stdout=subprocess.PIPE,
+        env=children.environment(**environment),
         stderr=subprocess.STDOUT,
-        text=True,
     )
 
 
@@ -138,7 +133,7 @@ def nodes(tmp_path_factory):
     languages = ("--data.train_share", json.dumps({"german": 0.71, "english": 0.97}))
     record = recorded(directory, "two", Encodings={"file": str(directory / "encoded")})
     port = processes.free_port()
-    started = []
+    commands = []
     for node in (0, 1):
         (directory / f"node-{node}").mkdir()
         given = dw_runs.arguments(None, *ALL, *cache, *languages, *record)
@@ -146,8 +141,13 @@ def nodes(tmp_path_factory):
         launch += ("--node_rank", node, "--master_addr", "127.0.0.1", "--master_port", port)
         launch += ("-m", "gile_lightning.fit", *given, "--data.batch_size", 8)
         launch += ("--trainer.devices", 1, "--trainer.num_nodes", 2, "--trainer.strategy", "ddp")
-        started.append(start([*launch], directory / f"node-{node}"))
-    printed = [process.communicate(timeout=processes.TIMEOUT)[0] for process in started]
+        commands.append(launch)
+    with contextlib.ExitStack() as stack:
+        started = [
+            stack.enter_context(start(command, directory / f"node-{node}"))
+            for node, command in enumerate(commands)
+        ]
+        printed = [process.communicate(timeout=processes.TIMEOUT)[0] for process in started]
     assert [process.returncode for process in started] == [0, 0], printed
     record = recorded(directory, "one")
     given = dw_runs.arguments(directory / "one/run", *ALL, *cache, *languages, *record)
@@ -268,9 +268,13 @@ def test_three_processes_go_on_with_a_run_of_two(cut_off):
 )
 def test_two_processes_go_on_with_a_run_of_one(hook, step, tmp_path, unbroken):
     output = tmp_path / "run"
-    crash = json.dumps([{"class_path": "crash.Crash", "init_args": {"step": step, "hook": hook}}])
+    crash = {"class_path": "gile_testing.crash.Crash", "init_args": {"step": step, "hook": hook}}
     with pytest.raises(RuntimeError, match="crash"):
-        fit.main(runs.arguments(output, *UNEVEN, *EVERY, "--trainer.callbacks", crash, epochs=2))
+        fit.main(
+            runs.arguments(
+                output, *UNEVEN, *EVERY, "--trainer.callbacks", json.dumps([crash]), epochs=2
+            )
+        )
     given = (*UNEVEN, *EVERY, *HALF, "--ckpt_path", "last", *recorded(tmp_path, "two"))
     ended = processes.run(tmp_path, runs.arguments(output, *given, epochs=2))
     assert ended.status == [0, 0], ended.printed
@@ -332,6 +336,6 @@ def test_no_process_outlives_the_first_one(tmp_path):
     kill = processes.callbacks(Kill={"rank": 0, "step": 1, "hang": str(tmp_path / "pid")})
     devices = ("--trainer.devices", 2, "--trainer.strategy", "ddp")
     command = ["gile_lightning.fit", *runs.arguments(tmp_path / "run", *devices, *kill)]
-    process = start(command, tmp_path)
-    printed, _ = process.communicate(timeout=processes.TIMEOUT)  # which both have open
+    with start(command, tmp_path) as process:
+        printed, _ = process.communicate(timeout=processes.TIMEOUT)  # which both have open
     assert process.returncode == -signal.SIGKILL, printed

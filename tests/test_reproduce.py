@@ -4,17 +4,15 @@ import csv
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
-import runs
 
 from gile_lightning import reproduce
 from gile_lightning.reproduction.grid_file import read_grid
 from gile_lightning.reproduction.runner import Runner
+from gile_testing import runs
+from gile_testing.children import environment, started
 
 TIMED = ("seconds", "documents per second")
 SMALL = {
@@ -80,15 +78,14 @@ def output_layer(folder):
 
 def test_a_killed_command_ends_with_the_same_table(unbroken, tmp_path):
     args = arguments(tmp_path)
-    command = [sys.executable, "-m", "gile_lightning.reproduce", *args]
-    killed = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 300
-    while not list(tmp_path.glob("fits/*/checkpoints/last.ckpt")):
-        assert killed.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    killed.send_signal(signal.SIGKILL)
-    assert killed.communicate()[0]
+    with started("-m", "gile_lightning.reproduce", *args, stderr=None) as killed:
+        deadline = time.monotonic() + 300
+        while not list(tmp_path.glob("fits/*/checkpoints/last.ckpt")):
+            assert killed.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        killed.send_signal(signal.SIGKILL)
+        assert killed.communicate()[0]
     assert len(list(tmp_path.glob("fits/*/metrics.json"))) < 2
     assert figures(tmp_path)[0]["seen RL"] in ("-", "running")  # a table all the same
 
@@ -162,29 +159,19 @@ def test_failed_fits_end_in_status_1(tmp_path, monkeypatch):
 def test_a_signal_stops_the_fits_and_says_how_to_go_on(tmp_path, number, status, monkeypatch):
     wait = "import time; open('started', 'w').write(str(__import__('os').getpid())); time.sleep(99)"
     code = (
-        "import gile_lightning.reproduction.runner as r, signal, sys;"
+        "import gile_lightning.reproduction.runner as r, sys;"
         "import gile_lightning.reproduce as c;"
-        # a shell's background jobs, and what they start, ignore Ctrl-C
-        "signal.signal(signal.SIGINT, signal.default_int_handler);"
         f"r.Runner.program = ('-c', {wait!r}); c.main(sys.argv[1:])"
     )
     args = arguments(tmp_path / "out", rows="WAN")
-    root = Path(__file__).parents[1]
-    command = subprocess.Popen(
-        [sys.executable, "-c", code, *args],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(root)},
-    )
-    deadline = time.monotonic() + 200
-    while not (tmp_path / "started").is_file() or not (tmp_path / "started").read_text():
-        assert command.poll() is None, command.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    command.send_signal(number)
-    printed, _ = command.communicate()
+    with started("-c", code, *args, cwd=tmp_path, env=environment()) as command:
+        deadline = time.monotonic() + 200
+        while not (tmp_path / "started").is_file() or not (tmp_path / "started").read_text():
+            assert command.poll() is None, command.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        command.send_signal(number)
+        printed, _ = command.communicate()
     assert command.returncode == status
     assert "stopped; start the same command again to go on" in printed
     with pytest.raises(ProcessLookupError):

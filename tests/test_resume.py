@@ -3,17 +3,16 @@
 import csv
 import json
 import operator
-import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import runs
 import torch
 
 from gile_lightning import fit
+from gile_testing import children, runs
 
 CONFIG = Path(__file__).parents[1] / "sweeps/bioasq.yaml"
 
@@ -69,12 +68,14 @@ def test_history_has_a_row_per_epoch(unbroken):
 def test_killed_between_two_checkpoints(tmp_path, cache, unbroken):
     output = tmp_path / "run"
     steps = int(unbroken[2][0]["step"])
-    crash = {"class_path": "crash.Crash", "init_args": {"step": steps + 4, "kill": True}}
+    crash = {
+        "class_path": "gile_testing.crash.Crash",
+        "init_args": {"step": steps + 4, "kill": True},
+    }
     args = [*arguments(output, cache), "--trainer.callbacks", json.dumps([crash])]
-    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     killed = subprocess.run(
         [sys.executable, "-m", "gile_lightning.fit", *args],
-        env={**os.environ, "PYTHONPATH": paths},
+        env=children.environment(),
         capture_output=True,
         check=False,
     )
@@ -98,7 +99,7 @@ def test_killed_between_two_checkpoints(tmp_path, cache, unbroken):
 )
 def test_crashed_at(hook, step, tmp_path, cache, unbroken):
     output = tmp_path / "run"
-    crash = {"class_path": "crash.Crash", "init_args": {"step": step, "hook": hook}}
+    crash = {"class_path": "gile_testing.crash.Crash", "init_args": {"step": step, "hook": hook}}
     with pytest.raises(RuntimeError, match="crash"):
         fit.main([*arguments(output, cache), "--trainer.callbacks", json.dumps([crash])])
     fit.main([*arguments(output, cache), "--ckpt_path", "last"])
@@ -110,7 +111,7 @@ def test_crashed_while_gradients_are_gathered(tmp_path, cache):
     outputs = [tmp_path / name for name in ("unbroken", "crashed")]
     fit.main([*arguments(outputs[0], cache), *gathering])
     # the fifth batch: after the second step, before the third
-    crash = {"class_path": "crash.Crash", "init_args": {"step": 2, "batch": 4}}
+    crash = {"class_path": "gile_testing.crash.Crash", "init_args": {"step": 2, "batch": 4}}
     with pytest.raises(RuntimeError, match="crash"):
         fit.main(
             [*arguments(outputs[1], cache), *gathering, "--trainer.callbacks", json.dumps([crash])]
@@ -140,7 +141,7 @@ def test_sparse_gradients_are_resumed_exactly(tmp_path, cache):
     ]
     outputs = [tmp_path / name for name in ("unbroken", "crashed")]
     fit.main([*arguments(outputs[0], cache), *sparse])
-    crash = {"class_path": "crash.Crash", "init_args": {"step": 2, "batch": 4}}
+    crash = {"class_path": "gile_testing.crash.Crash", "init_args": {"step": 2, "batch": 4}}
     with pytest.raises(RuntimeError, match="crash"):
         fit.main(
             [*arguments(outputs[1], cache), *sparse, "--trainer.callbacks", json.dumps([crash])]

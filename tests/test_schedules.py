@@ -1,6 +1,5 @@
 import lightning
 import pytest
-import runs
 import torch
 from test_classifier import PARTS, TwoLanguages, languages
 
@@ -8,6 +7,7 @@ from gile_lightning import fit
 from gile_lightning.classifier import TextClassifier
 from gile_lightning.errors import InputError
 from gile_lightning.schedules import WarmupDecay
+from gile_testing import runs
 
 
 @pytest.mark.parametrize(

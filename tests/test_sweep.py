@@ -2,21 +2,19 @@
 
 import csv
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
-import offline
 import optuna
 import pytest
-import runs
 import torch
 import yaml
 from lightning.pytorch.callbacks import Callback
 from optuna.trial import TrialState
 
 from gile_lightning import fit, sweep
+from gile_testing import children, offline, runs
 
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 
@@ -56,12 +54,10 @@ def configuration(folder, **section):
 def command(folder, *more, epochs=2, **section):
     """Run the command in a process of its own; returns what it printed."""
     args = runs.arguments(folder / "study", *configuration(folder, **section), *more, epochs=epochs)
-    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    environment = {key: value for key, value in os.environ.items() if key != "WANDB_MODE"}
     done = subprocess.run(
         [sys.executable, "-m", "gile_lightning.sweep", *args],
         cwd=folder,
-        env={**environment, "PYTHONPATH": paths, "WANDB_MODE": "offline"},
+        env=children.environment(WANDB_MODE="offline"),
         capture_output=True,
         text=True,
         timeout=600,

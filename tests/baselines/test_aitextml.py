@@ -3,11 +3,9 @@
 import json
 import math
 
-import baseline_runs
 import lightning
 import numpy as np
 import pytest
-import runs
 import torch
 
 from gile_lightning import evaluate, predict
@@ -20,6 +18,7 @@ from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.errors import InputError
 from gile_lightning.losses.warp import warp_updates
+from gile_testing import baseline_runs, runs
 
 # batches that are there already need no workers
 pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers")

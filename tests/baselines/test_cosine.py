@@ -1,10 +1,7 @@
 import json
 
-import baseline_runs
-import dw_runs
 import numpy as np
 import pytest
-import runs
 import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -16,6 +13,7 @@ from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import Texts
 from gile_lightning.data.text import UNKNOWN, TextEncoder
 from gile_lightning.errors import InputError
+from gile_testing import baseline_runs, dw_runs, runs
 
 COSINE = "gile_lightning.baselines.TfidfCosine"
 NEW = {"Kittens": "Young cats, in the house.", "Liver": "A large organ, of the body, with bile."}

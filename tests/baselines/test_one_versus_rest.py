@@ -1,11 +1,8 @@
 import itertools
 import json
 
-import baseline_runs
-import dw_runs
 import numpy as np
 import pytest
-import runs
 import torch
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -14,6 +11,7 @@ import gile_lightning
 from gile_lightning import evaluate, fit, predict
 from gile_lightning.baselines import OneVersusRest
 from gile_lightning.data import BioASQ
+from gile_testing import baseline_runs, dw_runs, runs
 
 RIDGE = {"class_path": "sklearn.linear_model.Ridge", "init_args": {"alpha": 0.5}}
 LOGISTIC = "sklearn.linear_model.LogisticRegression"

@@ -1,9 +1,7 @@
 import json
 import math
 
-import baseline_runs
 import pytest
-import runs
 import torch
 
 import gile_lightning
@@ -14,6 +12,7 @@ from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import Texts
 from gile_lightning.data.text import UNKNOWN, TextEncoder
 from gile_lightning.errors import InputError
+from gile_testing import baseline_runs, runs
 
 TEXTS = Texts(torch.tensor([0, 0]), torch.tensor([1, 1]), torch.tensor([1, 1]))
 

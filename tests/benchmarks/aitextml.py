@@ -3,16 +3,13 @@
 Words of documents and descriptions are drawn by Zipf's law, and so are the labels. The plain loop
 is NumPy on one document, positive and word position after the other.
 
-python tests/benchmarks/aitextml.py [--batch_size 256] [--batches 3] [--rounds 5] [--threads 2]
-                                    [--json FILE]
+python tests/benchmarks/report.py --only aitextml
 """
 
-import argparse
-import json
 import math
 import statistics
 import time
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -23,7 +20,6 @@ from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.data.text import TextEncoder
 
-WORDS, LABELS, DOCUMENTS = 50_000, 10_000, 20_000
 DOCUMENT_WORDS, LABEL_WORDS, POSITIVES = 200, 35, 12
 OCCURRENCES = 10_000_000  # of all words, which decide how many are left out
 LOSSES = {
@@ -32,39 +28,52 @@ LOSSES = {
 }
 
 
+@dataclass(frozen=True)
+class Sizes:
+    """Of the corpus, and of what a round trains."""
+
+    words: int = 50_000
+    labels: int = 10_000
+    documents: int = 20_000
+    batch_size: int = 256
+    batches: int = 3
+    plain: int = 8  # documents that the plain loop trains on
+
+
 def zipf(shape: tuple[int, ...], count: int, source: np.random.Generator) -> np.ndarray:
     shares = np.cumsum(1 / np.arange(1, count + 1))
     return np.searchsorted(shares / shares[-1], source.random(shape)).clip(max=count - 1)
 
 
-def batches(count: int, size: int, source: np.random.Generator) -> list[RaggedBatch]:
-    found = []
-    for _ in range(count):
-        words = zipf((size, DOCUMENT_WORDS), WORDS, source).astype(np.int32)
-        labels = [set(zipf((4 * POSITIVES,), LABELS, source).tolist()) for _ in range(size)]
+def batches(sizes: Sizes, source: np.random.Generator) -> list[RaggedBatch]:
+    found, size = [], sizes.batch_size
+    for _ in range(sizes.batches):
+        words = zipf((size, DOCUMENT_WORDS), sizes.words, source).astype(np.int32)
+        labels = [set(zipf((4 * POSITIVES,), sizes.labels, source).tolist()) for _ in range(size)]
         labels = torch.tensor([list(own)[:POSITIVES] for own in labels])
         ones = torch.ones(size, dtype=torch.long)
-        rows = torch.from_numpy(source.choice(DOCUMENTS, size, replace=False))
+        rows = torch.from_numpy(source.choice(sizes.documents, size, replace=False))
         flat = torch.from_numpy(words).flatten()
         counts = POSITIVES * ones
         found.append(RaggedBatch(flat, DOCUMENT_WORDS * ones, ones, labels.flatten(), counts, rows))
     return found
 
 
-def build(**settings: float) -> AiTextML:
+def build(sizes: Sizes, **settings: float) -> AiTextML:
     torch.manual_seed(0)
     source = np.random.default_rng(1)
     model = AiTextML(**settings)
-    names = [f"label {i}" for i in range(LABELS)]
-    labels = LabelSet(names, names, [1] * LABELS)
+    names = [f"label {i}" for i in range(sizes.labels)]
+    labels = LabelSet(names, names, [1] * sizes.labels)
     # the descriptions are given as word ids below
-    language = Language(TextEncoder([*map(str, range(WORDS - 1)), "UNK"]), labels)
-    model.build({"text": language}, {"documents": {"text": DOCUMENTS}})
-    shares = 1 / np.arange(1, WORDS + 1)
+    language = Language(TextEncoder([*map(str, range(sizes.words - 1)), "UNK"]), labels)
+    model.build({"text": language}, {"documents": {"text": sizes.documents}})
+    shares = 1 / np.arange(1, sizes.words + 1)
     counts = np.ceil(OCCURRENCES * shares / shares.sum())
     model.of("text").words.counts.copy_(torch.from_numpy(counts).long())
-    texts = torch.from_numpy(zipf((LABELS * LABEL_WORDS,), WORDS, source).astype(np.int32))
-    model._label_words = {"text": (texts, torch.full((LABELS,), LABEL_WORDS))}
+    texts = zipf((sizes.labels * LABEL_WORDS,), sizes.words, source).astype(np.int32)
+    lengths = torch.full((sizes.labels,), LABEL_WORDS)
+    model._label_words = {"text": (torch.from_numpy(texts), lengths)}
     return model
 
 
@@ -80,7 +89,7 @@ class Loop:
         self.outputs = vectors.words.outputs.numpy().copy()
         self.keep = vectors.words.keep_probabilities().numpy()
         self.noise = vectors.words.noise().numpy()
-        self.texts = model._label_words["text"][0].numpy().reshape(LABELS, LABEL_WORDS)
+        self.texts = model._label_words["text"][0].numpy().reshape(-1, LABEL_WORDS)
         self.source = np.random.default_rng(2)
 
     def train(self, row: int, words: np.ndarray, positives: np.ndarray) -> None:
@@ -91,13 +100,13 @@ class Loop:
                 self.read(self.labels, label, self.texts[label], self.model.label_rate)
 
     def warp(self, row: int, positives: np.ndarray):
-        own, others = set(positives.tolist()), LABELS - len(positives)
+        own, others = set(positives.tolist()), len(self.texts) - len(positives)
         for p in self.source.permutation(positives).tolist():
             x = self.documents[row].copy()
             hidden = self.mapping @ x
             bound = self.labels[p] @ hidden - self.model.margin
             for q in range(1, others + 1):
-                label = int(self.source.integers(LABELS))
+                label = int(self.source.integers(len(self.texts)))
                 if label in own or self.labels[label] @ hidden <= bound:
                     continue
                 weight = sum(1 / i for i in range(1, others // q + 1)) / len(positives)
@@ -133,43 +142,34 @@ class Loop:
             table[row] /= norm
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--batch_size", type=int, default=256)
-    parser.add_argument("--batches", type=int, default=3)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    results = {}
+def measure(rounds: int, **given: int) -> list[dict[str, object]]:
+    """Return documents/s of both; ``given`` are some of the `Sizes`."""
+    sizes, rows = Sizes(**given), []
     for name, weights in LOSSES.items():
-        model = build(**weights)
-        given = batches(args.batches, args.batch_size, np.random.default_rng(3))
-        generator = torch.Generator().manual_seed(0)
-        loop = Loop(model)
+        model = build(sizes, **weights)
+        drawn = batches(sizes, np.random.default_rng(3))
+        first, generator, loop = drawn[0], torch.Generator().manual_seed(0), Loop(model)
         rates, plain = [], []
-        for _ in range(args.rounds):
+        for _ in range(rounds):
             start = time.perf_counter()
             with torch.no_grad():
-                for batch in given:
+                for batch in drawn:
                     model._train("text", batch, generator)
-            rates.append(args.batch_size * args.batches / (time.perf_counter() - start))
-            first = given[0]
+            trained = sizes.batch_size * sizes.batches
+            rates.append(trained / (time.perf_counter() - start))
             start = time.perf_counter()
-            for i in range(8):
+            for i in range(sizes.plain):
                 words = first.words[DOCUMENT_WORDS * i : DOCUMENT_WORDS * (i + 1)].numpy()
                 labels = first.label_ids[POSITIVES * i : POSITIVES * (i + 1)].numpy()
                 loop.train(int(first.rows[i]), words, labels)
-            plain.append(8 / (time.perf_counter() - start))
+            plain.append(sizes.plain / (time.perf_counter() - start))
         here, there = statistics.median(rates), statistics.median(plain)
-        results[name] = {"documents_per_second": here, "one_at_a_time": there}
-        print(
-            f"{name:8}: {here:7,.0f} documents/s, one at a time {there:5.1f}; {here / there:.0f}x"
+        rows.append(
+            {
+                "training": name,
+                "documents/s": here,
+                "one step at a time": there,
+                "x one at a time": here / there,
+            }
         )
-    if args.json:
-        args.json.write_text(json.dumps(results))
-
-
-if __name__ == "__main__":
-    main()
+    return rows

@@ -1,18 +1,18 @@
 """Peak memory of encoding a small and a large generated corpus, in processes of their own.
 
-python tests/benchmarks/encoding_memory.py [--documents 20000 400000] [--num_proc 1] [--json FILE]
+python tests/benchmarks/report.py --only encoding_memory
 
 With several processes the peak is that of the one that reads and writes.
 """
 
-import argparse
-import json
-import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
+
+from gile_lightning.data.synthetic import write_bioasq
 
 ENCODE = """
 import resource, sys, time
@@ -33,35 +33,30 @@ print(imports, peak(), documents / seconds, len(data.languages["english"].text.v
 """
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, nargs="+", default=[20_000, 400_000])
-    parser.add_argument("--num_proc", type=int, default=1)
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
-    results = []
-    print("documents   MiB after imports   peak MiB   documents/s   vocabulary")
-    for documents in args.documents:
+def measure(
+    documents: Sequence[int] = (20_000, 400_000), num_proc: int = 1
+) -> list[dict[str, object]]:
+    """Return the figures of corpora of these numbers of documents."""
+    rows = []
+    for count in documents:
         with tempfile.TemporaryDirectory() as cache:
-            write = [sys.executable, "-m", "gile_lightning.data.synthetic", f"{cache}/raw"]
-            quiet = {**os.environ, "PYTHONWARNINGS": "ignore"}
-            subprocess.run([*write, "--documents", str(documents)], check=True, env=quiet)
+            write_bioasq(Path(cache) / "raw", documents=count)
             time.sleep(1)
             encoded = subprocess.run(
-                [sys.executable, "-c", ENCODE, str(documents), cache, str(args.num_proc)],
+                [sys.executable, "-c", ENCODE, str(count), cache, str(num_proc)],
                 check=True,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
                 text=True,
             )
         imports, peak, speed, words = map(float, encoded.stdout.split())
-        print(f"{documents:9,}   {imports:17,.0f}   {peak:8,.0f}   {speed:11,.0f}   {words:10,.0f}")
-        results.append({"documents": documents, "peak_mib": peak, "documents_per_second": speed})
-    if len(results) > 1:
-        print(f"ratio of the peaks: {results[-1]['peak_mib'] / results[0]['peak_mib']:.2f}")
-    if args.json:
-        args.json.write_text(json.dumps(results))
-
-
-if __name__ == "__main__":
-    main()
+        rows.append(
+            {
+                "encoding": f"{count:,} documents",
+                "MiB after imports": imports,
+                "peak MiB": peak,
+                "x the first peak": peak / float(rows[0]["peak MiB"]) if rows else 1.0,
+                "documents/s": speed,
+                "vocabulary": words,
+            }
+        )
+    return rows

@@ -25,8 +25,6 @@ from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.metrics import ranking_metrics
 from gile_lightning.metrics.evaluation import Evaluation
 
-MILLION = 1_000_000
-
 
 def scores_like_a_trained_models(workload: Workload, batch: RaggedBatch) -> Tensor:
     """Random scores with the documents' labels raised; a tenth of the scores are tied."""
@@ -63,9 +61,9 @@ def torchmetrics(scores: Tensor, targets: Tensor) -> list[float]:
     ]
 
 
-def metrics(documents: int, rounds: int) -> list[dict[str, object]]:
-    """Documents/s of the metrics alone, on the same scores."""
-    workload = Workload(batch_size=documents)
+def metrics(rounds: int, documents: int = 512, **sizes: int) -> list[dict[str, object]]:
+    """Documents/s of the metrics alone, on the same scores; ``sizes`` are of the `Workload`."""
+    workload = Workload(batch_size=documents, **sizes)
     (batch,) = workload.batches(1)
     scores = scores_like_a_trained_models(workload, batch)
     targets = labels_of(batch, workload.labels)
@@ -85,7 +83,7 @@ def metrics(documents: int, rounds: int) -> list[dict[str, object]]:
     speeds = {name: sizes.get(name, documents) / taken for name, taken in seconds.items()}
     return [
         {
-            "ranking metrics, 26,104 labels": name,
+            f"ranking metrics, {workload.labels:,} labels": name,
             "documents/s": speed,
             "x scikit-learn": speed / speeds["scikit-learn"],
             "average precision": ours[1],
@@ -95,9 +93,9 @@ def metrics(documents: int, rounds: int) -> list[dict[str, object]]:
     ]
 
 
-def whole(labels: int, documents: int, rounds: int) -> dict[str, object]:
+def whole(rounds: int, labels: int, documents: int, **sizes: int) -> dict[str, object]:
     """Documents/s and memory of encoding, scoring, ranking, and of the five best labels."""
-    workload = Workload(labels=labels, batch_size=documents)
+    workload = Workload(labels=labels, batch_size=documents, **sizes)
     (batch,) = workload.batches(1)
     model = workload.model().eval()
     names = model.languages[NAME].labels
@@ -142,6 +140,17 @@ def whole(labels: int, documents: int, rounds: int) -> dict[str, object]:
     }
 
 
-def evaluations(rounds: int, documents: int = 512) -> list[dict[str, object]]:
-    """Return the figures of whole evaluations, at the paper's labels and at a million."""
-    return [whole(26_104, documents, rounds), whole(MILLION, min(documents, 64), rounds)]
+def evaluations(
+    rounds: int, labels: int = 26_104, many: int = 1_000_000, documents: int = 512, **sizes: int
+) -> list[dict[str, object]]:
+    """Return the figures of whole evaluations, at the paper's labels and at a million.
+
+    Args:
+        rounds: of each.
+        labels: of the first.
+        many: labels of the second.
+        documents: of the first; the second has at most 64.
+        sizes: of the `Workload`, where they are not the paper's.
+    """
+    few = min(documents, 64)
+    return [whole(rounds, labels, documents, **sizes), whole(rounds, many, few, **sizes)]

@@ -1,13 +1,11 @@
 """What feeds a model: batches, encoding, a slow remote cache, the wait for data in a fit.
 
-python tests/benchmarks/feeding.py [--documents 12000] [--rounds 3] [--json FILE]
+python tests/benchmarks/report.py --only feeding
 """
 
-import argparse
 import contextlib
 import csv
 import io
-import json
 import shutil
 import statistics
 import tempfile
@@ -140,20 +138,25 @@ def data_wait(cache: Path, documents: int) -> float:
     return float(rows[-1]["train/data_wait"])
 
 
-def measure(rounds: int, documents: int) -> dict[str, float]:
-    """Measure all of it; medians of the rounds.
+def measure(rounds: int, documents: int = 12_000, block: int = BLOCK) -> list[dict[str, object]]:
+    """Measure all of it on one core; medians of the rounds.
 
     Args:
         rounds: of each measurement but the fit, which is one.
         documents: of the built-in corpus.
+        block: documents that are read from the slow file system at a time.
 
     Returns:
+        A row for each figure:
         ``batches`` and ``documents`` per second from local shards, ``torch_rows`` in documents per
         second and the ``ratio`` of the two; ``encoding_1`` and ``encoding_2`` (processes that
         split texts) in documents per second; ``remote_prefetched``, ``remote_waiting`` and
         ``remote_ideal`` (no latency) in documents per second; ``data_wait``, a share;
         ``batches_peak_mib``.
     """
+    torch.set_num_threads(1)
+    pyarrow.set_cpu_count(1)
+    datasets.disable_progress_bars()
     columns: dict[str, list[float]] = {}
 
     def add(name: str, value: float) -> None:
@@ -162,7 +165,7 @@ def measure(rounds: int, documents: int) -> dict[str, float]:
     with (
         tempfile.TemporaryDirectory() as folder,
         patch.dict("os.environ", XDG_CACHE_HOME=folder),
-        patch("gile_lightning.data.blocks.BLOCK", BLOCK),
+        patch("gile_lightning.data.blocks.BLOCK", block),
     ):
         cache = Path(folder) / "gile_lightning"  # also of what a remote cache keeps here
         data = BioASQ(builtin_documents=documents, cache_dir=cache)
@@ -183,33 +186,6 @@ def measure(rounds: int, documents: int) -> dict[str, float]:
             add("encoding_2", encoding(cache, documents, 2))
         add("data_wait", data_wait(cache, min(documents, 4_000)))
         add("batches_peak_mib", peak_memory(lambda: ragged(data)) or float("nan"))
-    return {name: statistics.median(values) for name, values in columns.items()}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=12_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
-    torch.set_num_threads(1)
-    pyarrow.set_cpu_count(1)
-    datasets.disable_progress_bars()
-    r = measure(args.rounds, args.documents)
-    print(f"local shards, one core      {r['batches']:9,.0f} batches/s of {BATCH}")
-    print(f"                            {r['documents']:9,.0f} documents/s")
-    print(f"torch rows, collated        {r['torch_rows']:9,.0f} documents/s")
-    print(f"ratio                       {r['ratio']:9.1f}")
-    print(f"encoding, one process       {r['encoding_1']:9,.0f} documents/s")
-    print(f"encoding, num_proc = 2      {r['encoding_2']:9,.0f} documents/s")
-    print(f"remote, {LATENCY * 1000:.0f} ms per block of {BLOCK}, steps of {STEP * 1000:.0f} ms:")
-    print(f"  fetched ahead             {r['remote_prefetched']:9,.0f} documents/s")
-    print(f"  fetched when needed       {r['remote_waiting']:9,.0f} documents/s")
-    print(f"  no latency                {r['remote_ideal']:9,.0f} documents/s")
-    print(f"wait for data in a fit      {r['data_wait']:9.2%} of a training step")
-    if args.json:
-        args.json.write_text(json.dumps(r))
-
-
-if __name__ == "__main__":
-    main()
+    return [
+        {"feeding": name, "measured": statistics.median(values)} for name, values in columns.items()
+    ]

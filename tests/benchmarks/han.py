@@ -5,16 +5,13 @@ the shape of the Deutsche Welle corpus: 436 words on average, cut to 30 sentence
 fills 37 % of 30 x 30. The recurrent layers run over a quarter of them, beside PyTorch's own in two
 forms: "packed", from and to padded rows, and "padded", over the pads too, which are masked after.
 
-python tests/benchmarks/han.py [--documents 256] [--rounds 5] [--threads 1] [--json FILE]
+python tests/benchmarks/report.py --only encoders
 """
 
-import argparse
-import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 import torch
 from measuring import peak_memory
@@ -105,7 +102,9 @@ def check(here: list[Tensor], there: list[Tensor]) -> None:
         torch.testing.assert_close(ours, other, rtol=0, atol=limit)
 
 
-def compare(layer: type[nn.Module], batch_size: int, sizes: list[Tensor], rounds: int) -> dict:
+def compare(
+    layer: type[nn.Module], batch_size: int, sizes: list[Tensor], rounds: int
+) -> dict[str, float | None]:
     """Documents per second of all, after a check that vectors and gradients are equal."""
     encoder = HAN(INPUT_DIM, layer)
     encoders = {"ragged": encoder, "padded": partial(padded, padded_states, encoder)}
@@ -134,42 +133,25 @@ def compare(layer: type[nn.Module], batch_size: int, sizes: list[Tensor], rounds
         for name, encode in encoders.items()
     }
     speeds = {name: len(sizes) / statistics.median(column) for name, column in seconds.items()}
-    ratios = {name: speeds["ragged"] / speed for name, speed in speeds.items() if name != "ragged"}
-    return {**speeds, "ratios": ratios, **memory}
+    twins = [name for name in speeds if name != "ragged"]
+    return {**speeds, **memory, **{f"x {name}": speeds["ragged"] / speeds[name] for name in twins}}
 
 
-def measure(rounds: int, documents: int = 256) -> dict:
-    """Documents per second, and ratios, of every layer and batch size at the threads now set."""
-    sizes, fill = draw(documents // 256 * 256 or 256)
-    results = {"fill": fill, "threads": torch.get_num_threads()}
+def measure(
+    rounds: int, documents: int = 256, batch_sizes: Sequence[int] = (16, 64)
+) -> list[dict[str, object]]:
+    """Documents per second, and ratios, of every layer and batch size at the threads now set.
+
+    Args:
+        rounds: of each.
+        documents: of the fastest layer, a multiple of four times each batch size.
+        batch_sizes: in documents.
+    """
+    sizes, fill = draw(documents)
+    rows = []
     for layer in (Dense, GRU, BiGRU):
-        for batch_size in (16, 64):
+        for batch_size in batch_sizes:
             chosen = sizes if layer is Dense else sizes[: len(sizes) // 4]
             name = f"HAN-{layer.__name__}, {batch_size} documents"
-            results[name] = compare(layer, batch_size, chosen, rounds)
-    return results
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=256, help="a multiple of 256")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    results = measure(args.rounds, args.documents)
-    print(f"{results['fill']:.1%} of {LIMIT} x {LIMIT} filled, threads: {results['threads']}")
-    for name, speeds in results.items():
-        if isinstance(speeds, dict):
-            others = [
-                f"{other} {speeds[other]:4,.0f} (ratio {ratio:.1f})"
-                for other, ratio in speeds["ratios"].items()
-            ]
-            print(f"{name:25} ragged {speeds['ragged']:6,.0f} documents/s,", ", ".join(others))
-    if args.json:
-        args.json.write_text(json.dumps(results))
-
-
-if __name__ == "__main__":
-    main()
+            rows.append({"encoder": name, **compare(layer, batch_size, chosen, rounds)})
+    return [{**row, "filled": fill} for row in rows]

@@ -49,17 +49,17 @@ def _field(status: Path, name: str) -> int:
     return int(line.split()[1])
 
 
-def machine() -> dict[str, object]:
+def machine(size: int = 2_048) -> dict[str, object]:
     """Describe the machine: processor, threads, versions, and its matrix product in GFLOP/s."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
-    matrix = torch.randn(2048, 2048)
+    matrix = torch.randn(size, size)
     seconds = by_turns({"product": lambda _: matrix @ matrix}, 5, 3)["product"]
     return {
         "processor": names[0] if names else platform.processor(),
         "threads": torch.get_num_threads(),
-        "gflops": 2 * 2048**3 / seconds / 1e9,
+        "gflops": 2 * size**3 / seconds / 1e9,
         "torch": torch.__version__,
         "python": sys.version.split()[0],
     }

@@ -17,26 +17,27 @@ def memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> dict[str, float]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkpoint")
-    parser.add_argument("texts", type=Path)
+    parser.add_argument("texts", type=Path, help="with the columns of training, or text")
     parser.add_argument("labels", nargs="?", type=Path)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     start = time.perf_counter()
     predictor = gile_lightning.load(given.checkpoint)
     if given.labels:
         predictor.use_labels(given.labels)
-    ready = time.perf_counter()
-    print(
-        f"{len(predictor.label_names):,} labels ready in {ready - start:.1f} s, {memory():.2f} GB"
-    )
+    seconds = {"ready": time.perf_counter() - start}
+    labels = len(predictor.label_names)
+    print(f"{labels:,} labels ready in {seconds['ready']:.1f} s, {memory():.2f} GB")
     records = map(json.loads, given.texts.read_text(encoding="utf-8").splitlines())
-    texts = [[record[column] for column in predictor.columns] for record in records]
+    columns = predictor.columns or ("text",)
+    texts = [[record[column] for column in columns] for record in records]
     begin = time.perf_counter()
-    list(predictor.stream(texts))
-    seconds = time.perf_counter() - begin
-    print(f"{len(texts) / seconds:.1f} texts/s, {memory():.2f} GB")
+    labelled = len(list(predictor.stream(texts)))
+    seconds["a text"] = (time.perf_counter() - begin) / labelled
+    print(f"{1 / seconds['a text']:.1f} texts/s, {memory():.2f} GB")
+    return seconds
 
 
 if __name__ == "__main__":

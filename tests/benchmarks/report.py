@@ -1,65 +1,57 @@
-"""Training, evaluation, encoders, feeding, scaling in one process: tables and one JSON file.
+"""All benchmarks but that of prediction in one process: tables and one JSON file.
 
-It takes about a quarter of an hour. Beside it are programs of their own for AiTextML, the memory of
-encoding, and micro-F1.
+It takes about twenty minutes.
 
 python tests/benchmarks/report.py [--rounds 3] [--threads 2] [--only training ...] [--json FILE]
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
+import aitextml
+import encoding_memory
 import evaluation
 import feeding
 import han
 import scaling
+import thresholded
 import torch
 import training
 from measuring import machine, table, write
 
-Rows = list[dict[str, object]]
-
-
-def _feeding(rounds: int) -> Rows:
-    found = feeding.measure(rounds, 12_000)
-    return [{"feeding": name, "measured": value} for name, value in found.items()]
-
-
-def _han(rounds: int) -> Rows:
-    found = han.measure(rounds)
-    return [
-        {"encoder": name} | {key: value for key, value in row.items() if key != "ratios"}
-        | {f"x {twin}": ratio for twin, ratio in row["ratios"].items()}
-        for name, row in found.items()
-        if isinstance(row, dict)
-    ]  # fmt: skip
-
-
-BENCHMARKS: dict[str, Callable[[int], Rows]] = {
+BENCHMARKS: dict[str, Callable[..., list[dict[str, object]]]] = {
     "training": training.measure,
-    "metrics": lambda rounds: evaluation.metrics(512, rounds),
+    "metrics": evaluation.metrics,
     "evaluation": evaluation.evaluations,
-    "encoders": _han,
-    "feeding": _feeding,
+    "thresholded": thresholded.measure,
+    "encoders": han.measure,
+    "feeding": feeding.measure,
     "scaling": scaling.measure,
+    "aitextml": aitextml.measure,
+    "encoding_memory": lambda rounds, **sizes: encoding_memory.measure(**sizes),
 }
+AS_DOCUMENTED: Mapping[str, Mapping[str, Any]] = {}
 
 
-def main() -> None:
+def main(
+    arguments: list[str] | None = None, sizes: Mapping[str, Mapping[str, Any]] = AS_DOCUMENTED
+) -> None:
+    """Run benchmarks; ``sizes`` has those of a benchmark, or of the machine's matrix product."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=list(BENCHMARKS))
     parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
-    results: dict[str, object] = {"machine": machine()}
+    results: dict[str, object] = {"machine": machine(**sizes.get("machine", {}))}
     print(results["machine"], end="\n\n")
     for name in args.only:
         torch.set_num_threads(args.threads)  # some benchmarks are of one thread
-        rows = BENCHMARKS[name](args.rounds)
+        rows = BENCHMARKS[name](args.rounds, **sizes.get(name, {}))
         results[name] = rows
         print(table(rows), end="\n\n", flush=True)
         write(results, args.json)

@@ -6,6 +6,7 @@ python tests/benchmarks/report.py --only scaling
 """
 
 import socket
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import torch
@@ -21,22 +22,23 @@ from gile_lightning.outputs import GILE
 from gile_lightning.sampling import SharedUniformLabels, UniformLabels
 
 NEGATIVES = 78
-CURVES: dict[str, tuple[int, ...]] = {
+CURVES = {
     "labels": (1_000, 10_000, 100_000, 1_000_000),
     "vocabulary": (10_000, 100_000, 528_156, 2_000_000),
     "joint_dim": (50, 200, 500, 2_000),
     "batch_size": (16, 64, 256, 1_024),
 }
 STEPS = 3
+Curves = Mapping[str, Sequence[int]]
 
 
-def point(key: str, value: int, rounds: int) -> dict[str, object]:
+def point(key: str, value: int, rounds: int, sizes: Mapping[str, int]) -> dict[str, object]:
     """Measure with one size changed."""
-    workload = Workload(**{key: value})
+    workload = Workload(**sizes | {key: value})
     batches = list(workload.batches(STEPS))
     layer = {"output": partial(GILE, joint_dim=workload.joint_dim)}
     per_document = {"sampler": UniformLabels(negatives=NEGATIVES), **layer}
-    shared = {"sampler": SharedUniformLabels(min(1, NEGATIVES / workload.labels)), **layer}
+    shared = {"sampler": shared_labels(workload), **layer}
     programs = {
         "per document": ours(workload, batches, **SPARSE, **per_document),
         "per batch": ours(workload, batches, **SPARSE, **shared),
@@ -59,26 +61,32 @@ def point(key: str, value: int, rounds: int) -> dict[str, object]:
     }
 
 
+def shared_labels(workload: Workload) -> SharedUniformLabels:
+    """Draw the negatives once per batch."""
+    return SharedUniformLabels(min(1, NEGATIVES / workload.labels))
+
+
 class Step(nn.Module):
     """The loss of a batch as a module, which `DistributedDataParallel` can wrap."""
 
     def __init__(self, workload: Workload) -> None:
         super().__init__()
-        shared = SharedUniformLabels(NEGATIVES / workload.labels)
-        self.model = workload.model(**SPARSE, sampler=shared)
+        self.model = workload.model(**SPARSE, sampler=shared_labels(workload))
 
     def forward(self, batch: RaggedBatch, place: int) -> Tensor:
         """Return the loss."""
         return self.model.training_step({NAME: batch}, place)
 
 
-def worker(rank: int, processes: int, port: int, rounds: int, results) -> None:
+def worker(
+    rank: int, processes: int, port: int, rounds: int, sizes: Mapping[str, int], results
+) -> None:
     """Train in one of several processes, one thread each, with sparse gradients over gloo."""
     torch.set_num_threads(1)
     torch.distributed.init_process_group(
         "gloo", f"tcp://127.0.0.1:{port}", rank=rank, world_size=processes
     )
-    workload = Workload(seed=rank)
+    workload = Workload(**sizes, seed=rank)
     batches = list(workload.batches(STEPS))
     step = Step(workload)
     optimizer = step.model.configure_optimizers()
@@ -98,20 +106,34 @@ def worker(rank: int, processes: int, port: int, rounds: int, results) -> None:
     torch.distributed.destroy_process_group()
 
 
-def processes(rounds: int) -> list[dict[str, object]]:
-    """Measure one and two processes of one thread."""
+def processes(
+    rounds: int, counts: Sequence[int], sizes: Mapping[str, int]
+) -> list[dict[str, object]]:
+    """Measure numbers of processes of one thread."""
+    torch.multiprocessing.set_forkserver_preload(["gile_lightning.classifier"])  # imported once
     rows = []
-    for count in (1, 2):
+    for count in counts:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        results = torch.multiprocessing.get_context("spawn").SimpleQueue()
-        torch.multiprocessing.spawn(worker, (count, port, rounds, results), nprocs=count)
+        results = torch.multiprocessing.get_context("forkserver").SimpleQueue()
+        torch.multiprocessing.start_processes(
+            worker, (count, port, rounds, sizes, results), nprocs=count, start_method="forkserver"
+        )
         rows.append({"size": "processes", "value": count, "per batch, documents/s": results.get()})
     return rows
 
 
-def measure(rounds: int = 2) -> list[dict[str, object]]:
-    """Return all curves."""
-    rows = [point(key, value, rounds) for key, values in CURVES.items() for value in values]
-    return rows + processes(rounds)
+def measure(
+    rounds: int, curves: Curves = CURVES, counts: Sequence[int] = (1, 2), **sizes: int
+) -> list[dict[str, object]]:
+    """Return all curves.
+
+    Args:
+        rounds: of each point.
+        curves: the values of each size that changes, with the others as they are.
+        counts: numbers of processes.
+        sizes: of the `Workload`, where they are not the paper's.
+    """
+    rows = [point(key, value, rounds, sizes) for key, values in curves.items() for value in values]
+    return rows + processes(rounds, counts, sizes)

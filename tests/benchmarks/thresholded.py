@@ -1,13 +1,10 @@
 """Micro-F1 at 99 thresholds for 26,104 labels, beside 99 comparisons and one of scikit-learn.
 
-python tests/benchmarks/thresholded.py [--documents 256] [--rounds 5] [--json FILE]
+python tests/benchmarks/report.py --only thresholded
 """
 
-import argparse
-import json
 import statistics
 import time
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,7 +12,7 @@ from sklearn.metrics import f1_score
 
 from gile_lightning.metrics import MicroF1
 
-LABELS, POSITIVES = 26_104, 13
+POSITIVES = 13
 
 
 def ours(logits, ids, counts):
@@ -43,38 +40,32 @@ def scikit_learn(logits, target):
     return time.perf_counter() - start, f1
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=256)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
+def measure(rounds: int, documents: int = 256, labels: int = 26_104) -> list[dict[str, object]]:
+    """Return seconds on one thread, after a check that all give the same F1."""
     torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(0)
-    shape = args.documents, LABELS
+    shape = documents, labels
     ids = torch.rand(shape, generator=generator).topk(POSITIVES).indices
-    counts = torch.full((args.documents,), POSITIVES)
+    counts = torch.full((documents,), POSITIVES)
     target = torch.zeros(shape, dtype=torch.bool).scatter(1, ids, True)
     random = torch.randn(shape, generator=generator)
-    results = {}
+    rows = []
     for name, logits in (("dense", random), ("trained", random - 9 + 9 * target)):
-        rounds = []
-        for _ in range(args.rounds):
+        seconds = []
+        for _ in range(rounds):
             here, f1 = ours(logits, ids, counts)
             there, expected = comparisons(logits, ids)
             one, at_40 = scikit_learn(logits, target.numpy())
             np.testing.assert_allclose(f1, expected, rtol=0, atol=1e-12)
             np.testing.assert_allclose(f1[39], at_40, rtol=0, atol=1e-12)
-            rounds.append((here, there, one))
-        here, there, one = (statistics.median(column) for column in zip(*rounds, strict=True))
-        results[name] = {"seconds": here, "comparisons": there, "scikit_learn_at_one": one}
-        print(
-            f"{name:8} logits: {1e3 * here:6.1f} ms for 99 thresholds, comparisons "
-            f"{1e3 * there:7.1f} ms, scikit-learn {1e3 * one:7.1f} ms for one threshold"
+            seconds.append((here, there, one))
+        here, there, one = (statistics.median(column) for column in zip(*seconds, strict=True))
+        rows.append(
+            {
+                f"micro-F1 of {labels:,} labels": f"{name} logits",
+                "s, 99 thresholds": here,
+                "s, 99 comparisons": there,
+                "s, scikit-learn at one threshold": one,
+            }
         )
-    if args.json:
-        args.json.write_text(json.dumps(results))
-
-
-if __name__ == "__main__":
-    main()
+    return rows

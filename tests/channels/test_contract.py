@@ -4,9 +4,9 @@ from functools import partial
 
 import pytest
 import torch
-from mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
 from gile_lightning.channels import LexicalMatch, NameMention
+from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
 CHANNELS = {
     "LexicalMatch": LexicalMatch,

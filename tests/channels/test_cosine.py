@@ -4,13 +4,13 @@ from functools import partial
 
 import pytest
 import torch
-from minilm import NAME, SENTENCES, oracle
 
 from gile_lightning.channels import Cosine
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.errors import InputError
+from gile_testing.minilm import NAME, SENTENCES, oracle
 
 TEXT = TextEncoder(["insulin", "heart", "UNK"], pretrained=NAME)
 NAMES = ["Insulin", "Heart", "Nothing"]

@@ -5,13 +5,13 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from gile_lightning.channels import LexicalMatch
 from gile_lightning.channels.lexical import multiply
 from gile_lightning.channels.stems import stem_ids
 from gile_lightning.data.ragged import Texts
+from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
 STEMS = dict(zip(TEXT.vocabulary, stem_ids(TEXT.vocabulary, "english").tolist(), strict=True))
 

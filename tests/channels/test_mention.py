@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 import torch
-from mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
 from gile_lightning.channels import NameMention
 from gile_lightning.channels.stems import stem_ids
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.errors import InputError
+from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
 STEMS = dict(zip(TEXT.vocabulary, stem_ids(TEXT.vocabulary, "english").tolist(), strict=True))
 

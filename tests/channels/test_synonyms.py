@@ -2,10 +2,10 @@ from functools import partial
 
 import pytest
 import torch
-from mentions import LABELS, label_set, made, scores
 
 from gile_lightning.channels import LexicalMatch, NameMention
 from gile_lightning.data.labels import LabelSet
+from gile_testing.mentions import LABELS, label_set, made, scores
 
 WITHOUT = LabelSet(list(LABELS), [text for text, _ in LABELS.values()], [1] * len(LABELS))
 

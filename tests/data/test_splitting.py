@@ -1,7 +1,6 @@
 import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import time
 
@@ -12,6 +11,7 @@ from gile_lightning.data.shards import Document, Shard
 from gile_lightning.data.splitting import SplitTexts, processes, split_texts
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.errors import InputError
+from gile_testing.children import started
 
 
 class Words(TextEncoder):
@@ -149,13 +149,7 @@ def gone(pid):
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_no_process_outlives_the_one_that_reads(sent):
     """Ctrl-C reaches all of them, a kill only the first."""
-    with subprocess.Popen(
-        [sys.executable, "-c", ENDLESS],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as reader:
+    with started("-c", ENDLESS, start_new_session=True) as reader:
         pids = list(map(int, reader.stdout.readline().split()))
         assert len(pids) == 2
         (os.killpg if sent == signal.SIGINT else os.kill)(reader.pid, sent)

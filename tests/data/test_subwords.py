@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from minilm import DIM, NAME, oracle
 
 from gile_lightning.data import blocks, shards
 from gile_lightning.data.loader import RaggedLoader
@@ -11,6 +10,7 @@ from gile_lightning.data.multilingual import Multilingual
 from gile_lightning.data.ragged import RaggedBatch, Texts
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.errors import InputError
+from gile_testing.minilm import DIM, NAME, oracle
 
 LENGTH = 9
 DOCUMENTS = [

@@ -4,7 +4,6 @@ from functools import partial
 
 import pytest
 import torch
-from minilm import DIM, NAME, SENTENCES, oracle
 from torch import nn
 
 from gile_lightning.classifier import TextClassifier
@@ -16,6 +15,7 @@ from gile_lightning.encoders import Concatenation, Mean, Pretrained
 from gile_lightning.errors import InputError
 from gile_lightning.factories import describe, instantiate
 from gile_lightning.pretrained import transformer
+from gile_testing.minilm import DIM, NAME, SENTENCES, oracle
 
 TEXT = TextEncoder(["insulin", "heart", "UNK"], pretrained=NAME)
 TABLE = torch.zeros(3, 5)

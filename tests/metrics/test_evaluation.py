@@ -7,7 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-import runs
 import torch
 from sklearn.metrics import f1_score
 
@@ -16,6 +15,7 @@ from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.errors import InputError
 from gile_lightning.metrics.evaluation import BUCKETS, CANDIDATES, REFERENCES, Evaluation
 from gile_lightning.metrics.references import random_scores
+from gile_testing import runs
 
 LABELS = LabelSet(list("abcde"), list("abcde"), [4, 3, 1, 0, 0])
 LOGITS = torch.tensor(

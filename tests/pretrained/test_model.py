@@ -4,12 +4,12 @@ import importlib.util
 import json
 
 import pytest
-from minilm import DIM, NAME, SENTENCES
 
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.errors import InputError
 from gile_lightning.pretrained import dimension, find_model
 from gile_lightning.pretrained.model import identity
+from gile_testing.minilm import DIM, NAME, SENTENCES
 
 TEXT = TextEncoder(["UNK"], pretrained=NAME)
 

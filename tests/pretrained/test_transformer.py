@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from minilm import DIM, NAME, SENTENCES, oracle
 
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.errors import InputError
 from gile_lightning.pretrained import transformer
+from gile_testing.minilm import DIM, NAME, SENTENCES, oracle
 
 
 def subwords(texts):

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from minilm import DIM, NAME
 
 from gile_lightning.errors import InputError
 from gile_lightning.pretrained import VectorStore, transformer, vectors
+from gile_testing.minilm import DIM, NAME
 
 
 def texts(*rows):

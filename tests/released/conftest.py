@@ -2,7 +2,8 @@ import json
 
 import numpy as np
 import pytest
-from released import oracle
+
+from gile_testing import released_oracle as oracle
 
 LANGUAGES = (
     "english",

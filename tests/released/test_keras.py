@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from released import oracle
 
 from gile_lightning.errors import InputError
 from gile_lightning.released import read_weights
+from gile_testing import released_oracle as oracle
 
 SHARING = {"none": "none", "enc": "encoders", "att": "attention", "both": "both"}
 FAMILIES = [

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 import torch
-from released import oracle
 from torch import nn
 
 from gile_lightning.errors import InputError
@@ -11,6 +10,7 @@ from gile_lightning.released import (
     ReleasedDense,
     ReleasedGRU,
 )
+from gile_testing import released_oracle as oracle
 
 B, T, INPUT, DIM = 3, 7, 4, 5
 LAYERS = [ReleasedDense, ReleasedGRU, ReleasedBiGRU]

@@ -1,8 +1,6 @@
 """Fits as processes: resumed, in parallel, stopped, killed. A stand-in takes the place of `fit`."""
 
 import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,6 +12,7 @@ from gile_lightning.errors import InputError
 from gile_lightning.reproduction import runner as module
 from gile_lightning.reproduction.grid import Fit, Row
 from gile_lightning.reproduction.runner import Runner
+from gile_testing.children import environment, started
 
 STAND_IN = str(Path(__file__).with_name("stand_in.py"))
 
@@ -158,24 +157,21 @@ runner.run(test_runner.fits(*sys.argv[3:]), lambda: None)
 
 
 def other_command(folder, *what):
-    here = str(Path(__file__).parent)
-    return subprocess.Popen([sys.executable, "-c", COMMAND, here, str(folder), *what])
+    pipes = {"stdout": None, "stderr": None}
+    command = ("-c", COMMAND, Path(__file__).parent, folder, *what)
+    return started(*command, env=environment(), **pipes)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux ends a process with its parent")
 def test_a_killed_command_leaves_no_fit_running(tmp_path):
-    command = other_command(tmp_path, "wait")
-    wait_for((tmp_path / "fit-0/environment").is_file)
-    ((pid, _),) = starts(tmp_path)
-    assert alive(pid)
-    command.send_signal(signal.SIGKILL)
-    command.wait()
+    with other_command(tmp_path, "wait"):
+        wait_for((tmp_path / "fit-0/environment").is_file)
+        ((pid, _),) = starts(tmp_path)
+        assert alive(pid)
     wait_for(lambda: not alive(pid))
 
 
 def test_two_commands_do_not_run_the_same_fit(tmp_path):
-    command = other_command(tmp_path, "wait", "work")
-    wait_for((tmp_path / "fit-0/environment").is_file)
     runner = Runner(tmp_path, jobs=2)
     states = []
 
@@ -184,8 +180,10 @@ def test_two_commands_do_not_run_the_same_fit(tmp_path):
         if runner.result("fit-1")[0] == "done":  # the other one is waiting for the first
             (tmp_path / "go").write_text("")
 
-    runner.run(fits("wait", "work"), changed)
-    assert command.wait() == 0
+    with other_command(tmp_path, "wait", "work") as command:
+        wait_for((tmp_path / "fit-0/environment").is_file)
+        runner.run(fits("wait", "work"), changed)
+        assert command.wait() == 0
     assert len(starts(tmp_path)) == len(starts(tmp_path, "fit-1")) == 1
     assert "running" in states
     assert runner.result("fit-0")[0] == "done"

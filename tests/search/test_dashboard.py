@@ -3,15 +3,15 @@
 import io
 import json
 
-import commands
 import optuna
 import pytest
-from commands import plan, study
 from optuna.artifacts import FileSystemArtifactStore
 
 from gile_lightning.search import worker as module
 from gile_lightning.search.storage import default_url
 from gile_lightning.search.worker import Worker
+from gile_testing import studies
+from gile_testing.studies import plan, study
 
 optuna_dashboard = pytest.importorskip("optuna_dashboard")
 
@@ -37,7 +37,7 @@ def get(app, path):
 
 
 def test_it_shows_trials_and_logs(tmp_path, monkeypatch):
-    monkeypatch.setattr(Worker, "program", (commands.STAND_IN,))
+    monkeypatch.setattr(Worker, "program", (studies.STAND_IN,))
     monkeypatch.setattr(module, "_PAUSE", 0.02)
     url = default_url(tmp_path)
     Worker(study(url, 1), plan(url, tmp_path, trials=2), lambda trial: None).run()
@@ -53,4 +53,4 @@ def test_it_shows_trials_and_logs(tmp_path, monkeypatch):
     (artifact,) = trial["artifacts"]
     path = f"/artifacts/{number}/{trial['trial_id']}/{artifact['artifact_id']}"
     assert b"x is 0.5" in get(app, path)
-    commands.close()
+    studies.close()

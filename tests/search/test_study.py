@@ -1,9 +1,7 @@
 """Studies are gone on with as they were begun, and trials without a worker are found."""
 
-import commands
 import optuna
 import pytest
-from commands import SPACE
 from optuna.trial import TrialState
 
 from gile_lightning import processes
@@ -23,6 +21,8 @@ from gile_lightning.search.study import (
     repeat,
     repeated,
 )
+from gile_testing import studies
+from gile_testing.studies import SPACE
 
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 
@@ -34,7 +34,7 @@ CONFIGURATION = "model: {dim: 1}\ntrainer: {devices: 1, max_epochs: 3}\n"
 def joined(tmp_path):
     """Makes a study in one place, or goes on with it."""
 
-    def joined(space=SPACE, goals=commands.GOALS, configuration=CONFIGURATION, corpus=CORPUS):
+    def joined(space=SPACE, goals=studies.GOALS, configuration=CONFIGURATION, corpus=CORPUS):
         storage = open_storage(f"journal://{tmp_path}/study.log")
         return join(storage, "study", Search(), space, goals, configuration, corpus)
 
@@ -130,7 +130,7 @@ def test_a_folder_belongs_to_one_study(joined, tmp_path):
     (folder / "trials/0000").mkdir()
     claim(joined(), folder)
     storage = open_storage(f"journal://{tmp_path}/other.log")
-    other = join(storage, "study", Search(), SPACE, commands.GOALS, CONFIGURATION, CORPUS)
+    other = join(storage, "study", Search(), SPACE, studies.GOALS, CONFIGURATION, CORPUS)
     with pytest.raises(InputError, match="holds trials of another study than study"):
         claim(other, folder)
 

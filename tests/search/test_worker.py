@@ -1,25 +1,23 @@
 """Workers on one study: killed, interrupted, short of memory. Stand-ins take the place of fits."""
 
+import contextlib
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 
-import commands
 import optuna
 import pytest
-from commands import plan, study
 from optuna.trial import TrialState
 
 from gile_lightning.errors import InputError
 from gile_lightning.search import worker as module
 from gile_lightning.search.study import OUTCOME, counted, first_number, outcome
 from gile_lightning.search.worker import Worker
+from gile_testing import children, studies
+from gile_testing.studies import plan, study
 
 FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
 
@@ -28,11 +26,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalW
 
 @pytest.fixture(autouse=True)
 def _stand_in(monkeypatch):
-    monkeypatch.setattr(Worker, "program", (commands.STAND_IN,))
+    monkeypatch.setattr(Worker, "program", (studies.STAND_IN,))
     monkeypatch.setattr(module, "_PAUSE", 0.02)
     monkeypatch.setattr(module, "_POLL", 0.1)
     yield
-    commands.close()
+    studies.close()
 
 
 @pytest.fixture
@@ -41,9 +39,7 @@ def url(tmp_path):
 
 
 def start(url, folder, trials, seed):
-    here = Path(__file__).parent
-    command = [sys.executable, str(here / "commands.py"), url, str(folder), str(trials), str(seed)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return children.started(studies.__file__, url, folder, trials, seed)
 
 
 def starts(folder):
@@ -79,15 +75,16 @@ def test_four_workers_two_of_them_killed(kind, tmp_path, request):
     trials, chance = 40, random.Random(5)
     known = study(url)
     known.enqueue_trial({"x": 0.99})  # out of memory
-    workers = [start(url, tmp_path, trials, seed) for seed in range(4)]
-    for victim in workers[:2]:
-        count = len(starts(tmp_path))
-        wait_for(lambda count=count: len(starts(tmp_path)) > count + 3)
-        time.sleep(chance.random() / 2)
-        victim.kill()
-    for process in workers:
-        out, errors = process.communicate(timeout=240)
-        assert process.returncode == (-9 if process in workers[:2] else 0), errors + out
+    with contextlib.ExitStack() as stack:
+        workers = [stack.enter_context(start(url, tmp_path, trials, seed)) for seed in range(4)]
+        for victim in workers[:2]:
+            count = len(starts(tmp_path))
+            wait_for(lambda count=count: len(starts(tmp_path)) > count + 3)
+            time.sleep(chance.random() / 2)
+            victim.kill()
+        for process in workers:
+            out, errors = process.communicate(timeout=240)
+            assert process.returncode == (-9 if process in workers[:2] else 0), errors + out
     found = study(url).get_trials()
     assert {trial.state for trial in found} <= set(FINISHED)
     assert counted(found) == trials
@@ -149,10 +146,10 @@ def test_seeds_give_the_same_values_but_not_again_when_the_study_goes_on(url, tm
 def test_an_interrupt_ends_the_trials_and_they_are_gone_on_with(url, tmp_path):
     (tmp_path / "trials").mkdir()
     (tmp_path / "trials/hold").touch()
-    process = start(url, tmp_path, 3, 1)
-    wait_for(lambda: starts(tmp_path))
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    with start(url, tmp_path, 3, 1) as process:
+        wait_for(lambda: starts(tmp_path))
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
     (((pid, x, _),),) = starts(tmp_path).values()
     assert not alive(pid)
     (ended,) = study(url).get_trials()

@@ -2,11 +2,11 @@ import re
 from datetime import datetime
 
 import pytest
-import runs
 
 from gile_lightning.tracking.examples import Confusion, Example, Gold, Predicted
 from gile_lightning.tracking.fit_page import fit_page
 from gile_lightning.tracking.fit_report import FitReport
+from gile_testing import runs
 
 EVIL = "<script>alert('&')</script>"
 SEEN = {"average_precision": 0.5, "precision_at_1": 0.25, "ndcg_at_5": 0.75, "documents": 9.0}

@@ -1,7 +1,7 @@
-import offline
 import pytest
 
 from gile_lightning.tracking.repository import repository
+from gile_testing import offline
 
 
 def test_of_the_working_directory(tmp_path, monkeypatch):

@@ -8,9 +8,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
-import offline
 import pytest
-import runs
 import wandb
 import yaml
 
@@ -18,6 +16,7 @@ import gile_lightning
 from gile_lightning.data import BioASQ
 from gile_lightning.tracking import wandb_logger
 from gile_lightning.tracking.wandb_logger import RunLogger, default_mode
+from gile_testing import offline, runs
 
 KEY = "0123456789" * 4
 

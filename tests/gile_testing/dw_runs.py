@@ -5,11 +5,10 @@ import json
 import tempfile
 from pathlib import Path
 
-import runs
-
 from gile_lightning import fit
+from gile_testing import runs
 
-CONFIG = Path(__file__).parents[1] / "sweeps/dw.yaml"
+CONFIG = Path(__file__).parents[2] / "sweeps/dw.yaml"
 DOCUMENTS = 150
 
 

@@ -2,18 +2,17 @@
 
 import functools
 import json
-import signal
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import lightning
-import runs
 
 from gile_lightning import fit
 from gile_lightning.data.text import tokenize
+from gile_testing import runs
 
-SWEEPS = Path(__file__).parents[1] / "sweeps"
+SWEEPS = Path(__file__).parents[2] / "sweeps"
 DATA = {"builtin_documents": 200, "min_count": 2, "batch_size": 32, "eval_batch_size": 64}
 
 
@@ -51,13 +50,9 @@ class Interrupt(lightning.Callback):
 
 def interrupted(config: str, output: Path, *more: object) -> runs.Called:
     """Return a small run that was interrupted after a step, which has a checkpoint."""
-    callbacks = json.dumps([{"class_path": "baseline_runs.Interrupt"}])
+    callbacks = json.dumps([{"class_path": "gile_testing.baseline_runs.Interrupt"}])
     options = ("--trainer.callbacks", callbacks, "--checkpoint_every", "1", *more)
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        return runs.call(fit.main, *arguments(config, output, *options))
-    finally:
-        signal.signal(signal.SIGINT, handler)  # Lightning leaves it ignored
+    return runs.call(fit.main, *arguments(config, output, *options))
 
 
 def words(text: str) -> list[str]:

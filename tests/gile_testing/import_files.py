@@ -3,9 +3,10 @@
 import json
 
 import numpy as np
-import runs
-from released import oracle
 from sklearn.metrics import precision_recall_fscore_support
+
+from gile_testing import released_oracle as oracle
+from gile_testing import runs
 
 LANGUAGES = ("english", "german")
 WORDS = {

@@ -1,6 +1,6 @@
 """A worker as a process of its own, whose trials are stand-ins.
 
-python commands.py STORAGE FOLDER TRIALS SEED [X]
+python studies.py STORAGE FOLDER TRIALS SEED [X]
 """
 
 import sys
@@ -16,7 +16,7 @@ from gile_lightning.search.storage import open_storage, quiet_optuna
 from gile_lightning.search.study import join
 from gile_lightning.search.worker import Worker
 
-STAND_IN = str(Path(__file__).with_name("stand_in.py"))
+STAND_IN = str(Path(__file__).parents[1] / "search/stand_in.py")
 SPACE = read_space({"x": {"type": "float", "low": 0.0, "high": 1.0}})
 GOALS = {"val/f1": "maximize"}
 CONFIGURATION = "x: 0.5\n"

@@ -109,7 +109,8 @@ def _become(
 def callbacks(**options) -> list[str]:
     """Return the arguments that add callbacks of this module: their names and options."""
     added = [
-        {"class_path": f"processes.{name}", "init_args": given} for name, given in options.items()
+        {"class_path": f"gile_testing.processes.{name}", "init_args": given}
+        for name, given in options.items()
     ]
     return ["--trainer.callbacks", json.dumps(added)]
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import runs
+from gile_testing import runs
 
 UNSET = (
     "WANDB_MODE",
@@ -122,7 +122,6 @@ def fit(*more: str, processes: int = 1) -> Fit:
     arguments[arguments.index("--trainer.logger") + 1] = "null"
     if processes > 1:
         arguments += ["--trainer.devices", str(processes), "--trainer.strategy", "ddp"]
-    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     kept = {name: value for name, value in os.environ.items() if name not in UNSET}
     with server() as (address, calls):
         proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), address)
@@ -131,7 +130,7 @@ def fit(*more: str, processes: int = 1) -> Fit:
         done = subprocess.run(
             [sys.executable, "-m", "gile_lightning.fit", *arguments],
             cwd=work,
-            env=kept | proxies | {"HOME": str(home), "PYTHONPATH": paths},
+            env=kept | proxies | {"HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True,
             text=True,
             timeout=240,

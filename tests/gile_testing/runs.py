@@ -23,7 +23,7 @@ from gile_lightning import fit
 os.environ["OMP_NUM_THREADS"] = "1"  # of the processes that tests start
 torch.set_num_threads(1)
 
-CONFIG = Path(__file__).parents[1] / "sweeps/bioasq.yaml"
+CONFIG = Path(__file__).parents[2] / "sweeps/bioasq.yaml"
 DOCUMENTS = 400
 TIMED = ("seconds", "documents_per_second")
 DATA = {

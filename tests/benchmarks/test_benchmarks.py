@@ -1,0 +1,54 @@
+"""Every benchmark runs, at the smallest sizes that exercise all of it."""
+
+import json
+import math
+
+import prediction
+import pytest
+import report
+
+from gile_testing import runs
+
+SMALL = {"vocabulary": 300, "batch_size": 8}
+SIZES = {
+    "training": {**SMALL, "labels": 1_000, "kim_labels": 300, "steps": 1},
+    "metrics": {"vocabulary": 300, "labels": 300, "documents": 16},
+    "evaluation": {"vocabulary": 300, "labels": 300, "many": 600, "documents": 8},
+    "thresholded": {"documents": 8, "labels": 100},
+    "encoders": {"documents": 16, "batch_sizes": [4]},
+    "feeding": {"documents": 300, "block": 50},
+    "scaling": {
+        **{**SMALL, "labels": 300},
+        **{"curves": {"labels": [200, 400], "joint_dim": [10]}, "counts": [2]},
+    },
+    "aitextml": {
+        **{"words": 300, "labels": 100, "documents": 40},
+        **{"batch_size": 8, "batches": 1, "plain": 1},
+    },
+    "encoding_memory": {"documents": [100]},
+}
+
+
+def test_all_are_here():
+    assert SIZES.keys() == report.BENCHMARKS.keys()
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_benchmark(name, tmp_path, capsys):
+    given = ["--rounds", "1", "--threads", "1", "--only", name, "--json", tmp_path / "report.json"]
+    report.main([str(part) for part in given], {**SIZES, "machine": {"size": 16}})
+    rows = json.loads((tmp_path / "report.json").read_text())[name]
+    figures = [value for row in rows for value in row.values() if isinstance(value, int | float)]
+    assert rows
+    assert all(math.isfinite(figure) and figure >= 0 for figure in figures)
+    printed = capsys.readouterr().out
+    assert all(column in printed for row in rows for column in row)
+
+
+def test_prediction(tmp_path, capsys):
+    texts, labels = tmp_path / "texts.jsonl", tmp_path / "labels.jsonl"
+    texts.write_text(json.dumps({"title": "Scarring", "abstractText": "Of the liver."}) + "\n")
+    labels.write_text(json.dumps({"name": "Liver", "description": "A large organ."}) + "\n")
+    found = prediction.main([str(runs.trained().output), str(texts), str(labels)])
+    assert all(seconds > 0 for seconds in found.values())
+    assert "1 labels ready" in capsys.readouterr().out
