@@ -4,16 +4,17 @@ python -m gile_lightning.low_resource --config sweeps/dw.yaml --language german 
 """
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gile_lightning.cli import CONFIG, take_option
+from gile_lightning import processes
+from gile_lightning.cli import take_option
 from gile_lightning.console import say
 from gile_lightning.errors import InputError, nearest
+from gile_lightning.launcher import FIT, LOG, Launcher, told
 from gile_lightning.metrics import paper_threshold
 from gile_lightning.parser import command
 
@@ -23,6 +24,8 @@ LEVELS = {
     "medium": (0.1, 0.2, 0.3, 0.4, 0.5),
 }
 """Shares of the target language's training documents (paper, section 4.2, Table 7)."""
+
+PROGRAM = FIT
 
 DESCRIPTION = """usage: python -m gile_lightning.low_resource --language TARGET --output OUTPUT \
 [--levels tiny,small,medium] [what fit takes]
@@ -82,18 +85,35 @@ def _same_runs(output: Path, given: dict[str, Any]) -> None:
 def _run(args: list[str], language: str, share: float, folder: Path) -> dict[str, Any]:
     done = folder / "metrics.json"
     if not done.is_file():
-        say(f"\n--- {100 * share:g} % of {language}: {folder}")
-        given = [*args, "--output", str(folder)]
-        given += ["--data.train_share", json.dumps({language: share})]
+        say(f"{100 * share:g} % of {language}: {folder / LOG}")
+        given = [*args, "--data.train_share", json.dumps({language: share})]
         given += ["--model.threshold", str(paper_threshold(0, low_resource=True))]
-        if (folder / CONFIG).is_file():
-            given += ["--ckpt_path", "last"]
-        # a process of its own, which may start others for DDP
-        status = subprocess.run([sys.executable, "-m", "gile_lightning.fit", *given]).returncode
-        if not done.is_file():
-            sys.exit(status or 1)
+        _fit(folder, given)
     metrics: dict[str, Any] = json.loads(done.read_text())
     return metrics
+
+
+def _fit(folder: Path, given: list[str]) -> None:
+    """Run a fit that is not done.
+
+    Raises:
+        InputError: another command runs it.
+        SystemExit: it has failed.
+    """
+    launcher = Launcher(threads=processes.threads(1))
+
+    def work(slot: int) -> None:
+        lock = launcher.lock(folder)
+        if lock is None:
+            raise InputError(f"{folder}: another command runs this fit; choose another --output")
+        with lock:
+            status = launcher.fit(slot, folder, given, lock, PROGRAM)
+        if not (folder / "metrics.json").is_file():
+            say(processes.tail(folder / LOG))
+            say(f"failed: {told(status)}; {folder / LOG} has it all")
+            sys.exit(max(status, 1))
+
+    launcher.run(work)
 
 
 def _table(scores: dict[float, float], means: dict[str, float]) -> str:

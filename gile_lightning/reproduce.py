@@ -3,7 +3,6 @@
 python -m gile_lightning.reproduce --table 2 --rows "WAN,GILE-WAN"
 """
 
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -63,14 +62,12 @@ def main(args: list[str] | None = None) -> Path:
         write_table(grid, fits, runner, output / label, name, formats)
 
     write()
-    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         runner.run(fits, write)
     except (KeyboardInterrupt, SystemExit):
         say("stopped; start the same command again to go on")
         raise
     finally:
-        signal.signal(signal.SIGTERM, before)
         write()
     say("\n" + writers.markdown(grid, build(grid, fits, runner.result), name))
     _log(grid, fits, runner, output / label, name)
@@ -132,7 +129,7 @@ def listing(fits: list[Fit], runner: Runner) -> str:
         if measured
         else "a first guess: what such fits took on the built-in corpus, on two CPU cores"
     )
-    jobs = f"{runner.jobs} at a time, {clock(left / runner.jobs)} to go"
+    jobs = f"{runner.launcher.jobs} at a time, {clock(left / runner.launcher.jobs)} to go"
     return "\n".join([*lines, f"{len(unique)} fits, {jobs} ({basis})"])
 
 
@@ -198,11 +195,6 @@ def _formats(text: str) -> list[str]:
 
 def _names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",")]
-
-
-def _terminate(*args: Any) -> None:
-    """Leave as after Ctrl-C, with the status of a process that SIGTERM has ended."""
-    raise SystemExit(128 + signal.SIGTERM)
 
 
 if __name__ == "__main__":

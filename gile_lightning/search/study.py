@@ -15,11 +15,11 @@ from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning import processes
 from gile_lightning.errors import InputError
+from gile_lightning.launcher import LOCK
 from gile_lightning.search.settings import Direction, Search
 from gile_lightning.search.space import Space, values_of
 
 OUTCOME = "outcome"  # user attribute of a trial: how it ended, and why
-LOCK = ".lock"  # in a trial's run folder, held by its worker and its process
 WORKER = "worker"  # user attribute of a trial: who runs it
 LOG_TAIL = "log_tail"  # user attribute of a trial that failed
 CORPUS = "corpus"  # user attribute of a study: counts of the encoded corpus

@@ -17,7 +17,7 @@ from gile_lightning.tracking.fit_report import (
     Table,
 )
 from gile_lightning.tracking.page import page, pictures, table
-from gile_lightning.tracking.report import COLUMNS, rows
+from gile_lightning.tracking.tables import COLUMNS, rows
 
 
 def fit_page(report: FitReport) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from gile_lightning.metrics.evaluation import BUCKETS
 from gile_lightning.metrics.summary import Scores
 from gile_lightning.tracking.examples import Confusion, Example, Gold, Predicted
-from gile_lightning.tracking.report import (
+from gile_lightning.tracking.tables import (
     COLUMNS,
     F1_COLUMNS,
     LABEL_COLUMNS,

@@ -16,6 +16,7 @@ import pytest
 from commands import plan, study
 from optuna.trial import TrialState
 
+from gile_lightning import launcher
 from gile_lightning.errors import InputError
 from gile_lightning.search import worker as module
 from gile_lightning.search.study import OUTCOME, counted, first_number, outcome
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalW
 @pytest.fixture(autouse=True)
 def _stand_in(monkeypatch):
     monkeypatch.setattr(Worker, "program", (commands.STAND_IN,))
-    monkeypatch.setattr(module, "_PAUSE", 0.02)
+    monkeypatch.setattr(launcher, "_PAUSE", 0.02)
     monkeypatch.setattr(module, "_POLL", 0.1)
     yield
     commands.close()
@@ -253,7 +254,7 @@ def test_an_interrupt_of_several_trials_keeps_their_checkpoints(url, tmp_path):
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(SystemExit, match="143"):
         run(4)
     thread.join()
     assert {x.user_attrs[OUTCOME][:11] for x in known.trials[:3]} == {"interrupted"}

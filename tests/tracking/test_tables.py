@@ -3,7 +3,7 @@ import json
 import pytest
 
 from gile_lightning.metrics.evaluation import BUCKETS
-from gile_lightning.tracking.report import COLUMNS, f1_rows, flatten, rows, table
+from gile_lightning.tracking.tables import COLUMNS, f1_rows, flatten, rows, table
 
 NAN = float("nan")
 SCORES = (

@@ -30,7 +30,7 @@ Drawn = Sequence[tuple[plots.Plot, Any]]
 _ATTRIBUTES = (LOG_TAIL, "folder", WORKER, OUTCOME)  # no columns of figures
 
 
-def write_report(
+def write_results(
     study: optuna.Study,
     folder: Path,
     objectives: Sequence[str],
