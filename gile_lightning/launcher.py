@@ -1,6 +1,9 @@
 """Launches fits: each a process of its own, in a run folder, with a log, a lock and a slot."""
 
+import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
@@ -8,13 +11,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from gile_lightning import processes
+from gile_lightning import guard, processes
 
 LOG, LOCK = "log.txt", ".lock"  # in a run folder
 CONFIG = "config.yaml"  # there too, as `fit` writes it when a run begins
 FIT = ("-m", "gile_lightning.fit")
 
 _PAUSE = 0.2  # seconds between two looks at a process
+_GRACE = 15.0  # seconds that a process has to end when it is told to
+# a command may be a task of SLURM or torchrun; the fits that it starts are none
+_FOREIGN = (
+    *("SLURM_", "TORCHELASTIC_", "RANK", "LOCAL_", "GROUP_", "ROLE_", "NODE_RANK"),
+    *("WORLD_SIZE", "MASTER_"),
+)
 
 
 class StoppedError(Exception):
@@ -98,14 +107,26 @@ class Launcher:
         """
         command = [*program, *arguments, "--trainer.enable_progress_bar", "false"]
         command += ["--output", str(folder)]
-        variables = {"OMP_NUM_THREADS": str(self.threads), **(environment or {})}
+        variables = {key: x for key, x in os.environ.items() if not key.startswith(_FOREIGN)}
+        variables |= {"OMP_NUM_THREADS": str(self.threads), **(environment or {})}
         if self.devices:  # which are the only ones that the process sees
             own = self.devices[slot % len(self.devices)]
             command += ["--trainer.devices", str(len(own.split(",")))]
             variables["CUDA_VISIBLE_DEVICES"] = own
         if (folder / CONFIG).is_file():
             command += ["--ckpt_path", "last"]
-        process = processes.start(command, folder / LOG, variables, [lock])
+        with (folder / LOG).open("ab") as log:
+            log.write(f"python {' '.join(command)}\n".encode())
+            log.flush()
+            process = subprocess.Popen(
+                [sys.executable, guard.__file__, str(os.getpid()), *command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=variables,
+                process_group=0,  # Ctrl-C reaches this process alone, which stops the others
+                pass_fds=[lock.fileno()],
+            )
         try:
             while process.poll() is None:
                 stopped = self.stopped.wait(_PAUSE)
@@ -113,8 +134,17 @@ class Launcher:
                 if stopped:
                     raise StoppedError
         finally:
-            processes.stop([process])
+            _stop(process)
         return process.returncode
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process, and what it has started itself: told to, and after a time made to."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE)
 
 
 def told(status: int) -> str:

@@ -25,7 +25,7 @@ LEVELS = {
 }
 """Shares of the target language's training documents (paper, section 4.2, Table 7)."""
 
-PROGRAM = FIT
+PROGRAM, METRICS = FIT, "metrics.json"
 
 DESCRIPTION = """usage: python -m gile_lightning.low_resource --language TARGET --output OUTPUT \
 [--levels tiny,small,medium] [what fit takes]
@@ -52,9 +52,17 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
             known = ", ".join(LEVELS)
             raise InputError(f"--levels: {level!r} is none of {known}{nearest(level, LEVELS)}")
     _same_runs(Path(output), {"language": language, "arguments": args})
+    folders = {x: Path(output, f"share-{x:g}") for level in levels for x in LEVELS[level]}
+    launcher = Launcher(threads=processes.threads(1))
+
+    def work(slot: int) -> None:
+        for share, folder in folders.items():
+            _run(launcher, args, language, share, folder)
+
+    launcher.run(work)
     scores: dict[float, float] = {}
-    for share in (share for level in levels for share in LEVELS[level]):
-        metrics = _run(args, language, share, Path(output) / f"share-{share:g}")
+    for share, folder in folders.items():
+        metrics = json.loads((folder / METRICS).read_text())
         key = "test.micro.f1"  # of the epoch that is best for the target language
         own = f"{language}.own_epoch.{key}"
         scores[share] = metrics[own] if own in metrics else metrics[key]
@@ -82,38 +90,21 @@ def _same_runs(output: Path, given: dict[str, Any]) -> None:
     file.write_text(json.dumps(given))
 
 
-def _run(args: list[str], language: str, share: float, folder: Path) -> dict[str, Any]:
-    done = folder / "metrics.json"
-    if not done.is_file():
-        say(f"{100 * share:g} % of {language}: {folder / LOG}")
-        given = [*args, "--data.train_share", json.dumps({language: share})]
-        given += ["--model.threshold", str(paper_threshold(0, low_resource=True))]
-        _fit(folder, given)
-    metrics: dict[str, Any] = json.loads(done.read_text())
-    return metrics
-
-
-def _fit(folder: Path, given: list[str]) -> None:
-    """Run a fit that is not done.
-
-    Raises:
-        InputError: another command runs it.
-        SystemExit: it has failed.
-    """
-    launcher = Launcher(threads=processes.threads(1))
-
-    def work(slot: int) -> None:
-        lock = launcher.lock(folder)
-        if lock is None:
-            raise InputError(f"{folder}: another command runs this fit; choose another --output")
-        with lock:
-            status = launcher.fit(slot, folder, given, lock, PROGRAM)
-        if not (folder / "metrics.json").is_file():
-            say(processes.tail(folder / LOG))
-            say(f"failed: {told(status)}; {folder / LOG} has it all")
-            sys.exit(max(status, 1))
-
-    launcher.run(work)
+def _run(launcher: Launcher, args: list[str], language: str, share: float, folder: Path) -> None:
+    """Run a fit that is not done."""
+    if (folder / METRICS).is_file():
+        return
+    say(f"{100 * share:g} % of {language}: {folder / LOG}")
+    given = [*args, "--data.train_share", json.dumps({language: share})]
+    given += ["--model.threshold", str(paper_threshold(0, low_resource=True))]
+    lock = launcher.lock(folder)
+    if lock is None:
+        raise InputError(f"{folder}: another command runs this fit; choose another --output")
+    with lock:
+        status = launcher.fit(0, folder, given, lock, PROGRAM)
+    if not (folder / METRICS).is_file():
+        say(f"{processes.tail(folder / LOG)}\nfailed: {told(status)} ({folder / LOG})")
+        sys.exit(1)
 
 
 def _table(scores: dict[float, float], means: dict[str, float]) -> str:

@@ -17,6 +17,7 @@ from gile_lightning.reproduction.grid import Fit, Grid
 from gile_lightning.reproduction.grid_file import read_grid
 from gile_lightning.reproduction.runner import DONE, Runner
 from gile_lightning.reproduction.tables import build
+from gile_lightning.tracking.page import write
 
 DESCRIPTION = (
     "Run a table of the paper, row by row and seed by seed, and print it beside the published "
@@ -58,17 +59,17 @@ def main(args: list[str] | None = None) -> Path:
         say(listing(fits, runner))
         return output / label
 
-    def write() -> None:
+    def update() -> None:
         write_table(grid, fits, runner, output / label, name, formats)
 
-    write()
+    update()
     try:
-        runner.run(fits, write)
+        runner.run(fits, update)
     except (KeyboardInterrupt, SystemExit):
         say("stopped; start the same command again to go on")
         raise
     finally:
-        write()
+        update()
     say("\n" + writers.markdown(grid, build(grid, fits, runner.result), name))
     _log(grid, fits, runner, output / label, name)
     say(f"table: {output / label}")
@@ -140,11 +141,11 @@ def write_table(
     lines = build(grid, fits, runner.result)
     for kind in formats:
         if kind in _FORMATS:
-            writers.replace(folder / f"table.{kind}", _FORMATS[kind](grid, lines, data))
+            write(folder / f"table.{kind}", _FORMATS[kind](grid, lines, data))
         elif grid.figure:
             from gile_lightning.reproduction.figure import draw
 
-            writers.replace(folder / f"figure.{kind}", draw(grid, lines, data, kind))
+            write(folder / f"figure.{kind}", draw(grid, lines, data, kind))
 
 
 def _log(grid: Grid, fits: list[Fit], runner: Runner, folder: Path, data: str) -> None:

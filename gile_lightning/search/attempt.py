@@ -83,25 +83,26 @@ class Attempt:
         self.study, self.trial, self.plan, self.program = study, trial, plan, program
 
     def begin(self) -> IO[str]:
-        """Settle on the run folder and tell the study; returns the folder's lock."""
-        self.folder, self.lock = self._place()
-        self.lock.truncate(0)
-        self.lock.write(NAME)
-        self.lock.flush()
-        self.trial.set_user_attr("folder", self.folder.name)
-        self.trial.set_user_attr(WORKER, NAME)
-        self.trial.set_user_attr(OUTCOME, f"begun by {NAME}, which has not reported an end")
-        return self.lock
+        """Settle on the run folder and tell the study; returns the folder's lock.
 
-    def _place(self) -> tuple[Path, IO[str]]:
-        """Return a run folder, locked: that of the trial it repeats, if nobody is there."""
+        The folder is that of the trial it repeats, if nobody is there.
+        """
         number = self.trial.number
         first = studies.first_number(self.study.get_trials(deepcopy=False)[number])
         for name in (first, number):
-            folder = self.plan.folder / f"trials/{name:04d}"
-            if lock := self.plan.launcher.lock(folder):
-                return folder, lock
-        raise InputError(f"{folder}: locked by a process of another study in the same folder?")
+            self.folder = self.plan.folder / f"trials/{name:04d}"
+            if lock := self.plan.launcher.lock(self.folder):
+                break
+        else:
+            raise InputError(f"{self.folder}: locked by another study in the same folder?")
+        self.lock = lock
+        lock.truncate(0)
+        lock.write(NAME)
+        lock.flush()
+        self.trial.set_user_attr("folder", self.folder.name)
+        self.trial.set_user_attr(WORKER, NAME)
+        self.trial.set_user_attr(OUTCOME, f"begun by {NAME}, which has not reported an end")
+        return lock
 
     def run(self, values: Mapping[str, Value], slot: int) -> list[float]:
         """Run the fit to its end, and return its scores.

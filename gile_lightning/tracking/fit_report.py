@@ -9,6 +9,7 @@ from typing import Any
 from gile_lightning.metrics.evaluation import BUCKETS
 from gile_lightning.metrics.summary import Scores
 from gile_lightning.tracking.examples import Confusion, Example, Gold, Predicted
+from gile_lightning.tracking.repository import repository
 from gile_lightning.tracking.tables import (
     COLUMNS,
     F1_COLUMNS,
@@ -17,7 +18,6 @@ from gile_lightning.tracking.tables import (
     f1_rows,
     rows,
 )
-from gile_lightning.tracking.repository import repository
 
 Table = tuple[list[str], list[list[Any]]]
 
