@@ -172,9 +172,8 @@ def test_a_trial_whose_process_is_killed_is_tried_again(url, tmp_path):
     Worker(study(url), plan(url, tmp_path, trials=1), lambda trial: None).run()
     first, second = study(url).trials
     assert first.state == TrialState.FAIL
-    assert first.user_attrs[OUTCOME] == (
-        "killed: its process was ended by SIGKILL, perhaps for want of memory"
-    )
+    assert first.user_attrs[OUTCOME].startswith("killed: ")
+    assert "SIGKILL" in first.user_attrs[OUTCOME]
     assert second.state == TrialState.COMPLETE
     assert second.params == first.params
     (tmp_path / "die").touch()
