@@ -1,5 +1,6 @@
 """Launches fits: each a process of its own, in a run folder, with a log, a lock and a slot."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from gile_lightning import guard, processes
+from gile_lightning import guard
 
 LOG, LOCK = "log.txt", ".lock"  # in a run folder
 CONFIG = "config.yaml"  # there too, as `fit` writes it when a run begins
@@ -28,6 +29,18 @@ _FOREIGN = (
 
 class StoppedError(Exception):
     """The fit was ended because the launcher stops."""
+
+
+def lock(folder: Path) -> IO[str] | None:
+    """Make a run folder, and lock it until the file is closed; None if it is locked already."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = (folder / LOCK).open("a")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return None
+    return file
 
 
 class Launcher:
@@ -73,17 +86,12 @@ class Launcher:
             with suppress(StoppedError):
                 slot.result()
 
-    def lock(self, folder: Path) -> IO[str] | None:
-        """Make a run folder and lock it until the file is closed; None if it is locked already."""
-        folder.mkdir(parents=True, exist_ok=True)
-        return processes.lock(folder / LOCK)
-
     def fit(
         self,
         slot: int,
         folder: Path,
         arguments: Sequence[str],
-        lock: IO[str],
+        held: IO[str],
         program: Sequence[str] = FIT,
         environment: Mapping[str, str] | None = None,
         watch: Callable[[], None] = lambda: None,
@@ -97,7 +105,7 @@ class Launcher:
             slot: where it runs.
             folder: its run folder.
             arguments: of the command `fit`, without the run folder.
-            lock: of the folder.
+            held: the folder's lock.
             program: arguments of Python that run the command.
             environment: variables that it has beside those of this process.
             watch: called again and again; ends the fit by an error.
@@ -125,7 +133,7 @@ class Launcher:
                 stderr=subprocess.STDOUT,
                 env=variables,
                 process_group=0,  # Ctrl-C reaches this process alone, which stops the others
-                pass_fds=[lock.fileno()],
+                pass_fds=[held.fileno()],
             )
         try:
             while process.poll() is None:
@@ -145,6 +153,12 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, number)
         with suppress(subprocess.TimeoutExpired):
             process.wait(_GRACE)
+
+
+def tail(folder: Path, lines: int = 15) -> str:
+    """Return the last lines of the log in a run folder."""
+    found = (folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+    return "\n".join(found[-lines:])
 
 
 def told(status: int) -> str:

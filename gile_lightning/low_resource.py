@@ -14,7 +14,7 @@ from gile_lightning import processes
 from gile_lightning.cli import take_option
 from gile_lightning.console import say
 from gile_lightning.errors import InputError, nearest
-from gile_lightning.launcher import FIT, LOG, Launcher, told
+from gile_lightning.launcher import FIT, LOG, Launcher, lock, tail, told
 from gile_lightning.metrics import paper_threshold
 from gile_lightning.parser import command
 
@@ -33,7 +33,8 @@ DESCRIPTION = """usage: python -m gile_lightning.low_resource --language TARGET 
 Trains the model of a configuration on 0.1 to 0.5 (tiny), 1 to 5 (small) and 10 to 50 % (medium) of
 the target language's training documents, all documents of the other languages beside them, and
 prints its micro-F1 at the threshold 0.3, averaged per level (paper, Table 7). Smaller parts are
-subsets of larger ones. A run that is done is not repeated; one that was cut off is continued."""
+subsets of larger ones. A run that is done is not repeated; one that was cut off is continued.
+What a run prints is in the log.txt of its folder."""
 
 
 @command
@@ -97,13 +98,13 @@ def _run(launcher: Launcher, args: list[str], language: str, share: float, folde
     say(f"{100 * share:g} % of {language}: {folder / LOG}")
     given = [*args, "--data.train_share", json.dumps({language: share})]
     given += ["--model.threshold", str(paper_threshold(0, low_resource=True))]
-    lock = launcher.lock(folder)
-    if lock is None:
+    held = lock(folder)
+    if held is None:
         raise InputError(f"{folder}: another command runs this fit; choose another --output")
-    with lock:
-        status = launcher.fit(0, folder, given, lock, PROGRAM)
+    with held:
+        status = launcher.fit(0, folder, given, held, PROGRAM)
     if not (folder / METRICS).is_file():
-        say(f"{processes.tail(folder / LOG)}\nfailed: {told(status)} ({folder / LOG})")
+        say(f"{tail(folder)}\nfailed: {told(status)} ({folder / LOG})")
         sys.exit(1)
 
 

@@ -1,10 +1,7 @@
-"""What processes share: the cores and devices of a machine, locks and logs."""
+"""What processes share: the cores and devices of a machine."""
 
-import fcntl
 import os
 import sys
-from pathlib import Path
-from typing import IO
 
 
 def cores() -> int:
@@ -30,20 +27,3 @@ def devices() -> list[str]:
     count = torch.cuda.device_count()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     return visible.split(",")[:count] if visible else list(map(str, range(count)))
-
-
-def lock(path: Path) -> IO[str] | None:
-    """Lock a file until it is closed here and by the process that inherits it; None if it is."""
-    file = path.open("a")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        return None
-    return file
-
-
-def tail(log: Path, lines: int = 15) -> str:
-    """Return the last lines of a log."""
-    found = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    return "\n".join(found[-lines:])

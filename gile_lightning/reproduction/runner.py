@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from gile_lightning import processes
+from gile_lightning import launcher, processes
 from gile_lightning.console import say
 from gile_lightning.errors import positive
 from gile_lightning.launcher import CONFIG, FIT, LOG, Launcher, told
@@ -117,7 +117,7 @@ class Runner:
     def _next(self, waiting: list[Fit]) -> tuple[Fit, IO[str]] | None:
         for fit in list(waiting):
             self._states[fit.key] = RUNNING  # here, or by another command
-            if lock := self.launcher.lock(self.folder / fit.key):
+            if lock := launcher.lock(self.folder / fit.key):
                 waiting.remove(fit)
                 if self.metrics(fit.key) is None:
                     return fit, lock
@@ -132,9 +132,9 @@ class Runner:
             self._say(f"[{done}/{len(fits)}] finished {fit} in {clock(metrics['seconds'])}", fits)
             return
         self._states[fit.key] = FAILED
-        log = self.folder / fit.key / LOG
-        say(f"failed: {fit} ({told(status)}); {log} ends with")
-        say(textwrap.indent(processes.tail(log), "  | ", lambda line: True))
+        folder = self.folder / fit.key
+        say(f"failed: {fit} ({told(status)}); {folder / LOG} ends with")
+        say(textwrap.indent(launcher.tail(folder), "  | ", lambda line: True))
 
     def _tidy(self, key: str) -> None:
         """Drop the newest checkpoint of a fit that is done: nothing goes on from it."""

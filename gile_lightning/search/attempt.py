@@ -14,10 +14,10 @@ from typing import IO, Any, TypeVar
 
 import optuna
 
-from gile_lightning import processes
+from gile_lightning import launcher
 from gile_lightning.base import LOGGED
 from gile_lightning.errors import InputError
-from gile_lightning.launcher import LOG, Launcher, told
+from gile_lightning.launcher import Launcher, told
 from gile_lightning.search import study as studies
 from gile_lightning.search.artifacts import keep
 from gile_lightning.search.settings import Search
@@ -91,7 +91,7 @@ class Attempt:
         first = studies.first_number(self.study.get_trials(deepcopy=False)[number])
         for name in (first, number):
             self.folder = self.plan.folder / f"trials/{name:04d}"
-            if lock := self.plan.launcher.lock(self.folder):
+            if lock := launcher.lock(self.folder):
                 break
         else:
             raise InputError(f"{self.folder}: locked by another study in the same folder?")
@@ -157,7 +157,7 @@ class Attempt:
         """Keep the end of the log as an artifact of the trial."""
         with tempfile.TemporaryDirectory() as place:
             path = Path(place) / "log-tail.txt"
-            path.write_text(processes.tail(self.folder / LOG, _LINES), encoding="utf-8")
+            path.write_text(launcher.tail(self.folder, _LINES), encoding="utf-8")
             keep(self.plan.folder, self.trial, path)
 
     def _result(self, status: int) -> list[float]:
@@ -177,7 +177,7 @@ class Attempt:
         self.trial.set_user_attr(OUTCOME, f"{found['state']}: {found['reason']}")
         if found["state"] == "pruned":
             raise optuna.TrialPruned
-        self.trial.set_user_attr(LOG_TAIL, processes.tail(self.folder / LOG))
+        self.trial.set_user_attr(LOG_TAIL, launcher.tail(self.folder))
         raise TrialError(found["reason"])
 
     def _ending(self, status: int) -> dict[str, str]:
