@@ -5,7 +5,10 @@ import os
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _NOTHING = "–"
 
@@ -35,7 +38,7 @@ def render(template: str, **values: Any) -> str:
 
 
 @cache
-def _environment() -> Any:
+def _environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
