@@ -15,7 +15,7 @@ from gile_lightning.console import count_parameters, say
 from gile_lightning.errors import InputError
 from gile_lightning.fit import announce
 from gile_lightning.parser import command
-from gile_lightning.tracking.report import flatten, table
+from gile_lightning.tracking.tables import flatten, table
 
 DESCRIPTION = (
     "Score a checkpoint (--checkpoint RUN, a file or a run folder) on seen, unseen and all labels "

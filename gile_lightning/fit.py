@@ -21,7 +21,7 @@ from gile_lightning.tracking.examples import TestSample
 from gile_lightning.tracking.fit_page import fit_page
 from gile_lightning.tracking.fit_report import FitReport, facts
 from gile_lightning.tracking.page import write
-from gile_lightning.tracking.report import flatten, table
+from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.tracking.wandb_logger import RunLogger, finish
 
 REPORT = "report.html"

@@ -4,16 +4,17 @@ python -m gile_lightning.low_resource --config sweeps/dw.yaml --language german 
 """
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gile_lightning.cli import CONFIG, take_option
+from gile_lightning import processes
+from gile_lightning.cli import take_option
 from gile_lightning.console import say
 from gile_lightning.errors import InputError, nearest
+from gile_lightning.launcher import FIT, LOG, Launcher, lock, tail, told
 from gile_lightning.metrics import paper_threshold
 from gile_lightning.parser import command
 
@@ -24,13 +25,16 @@ LEVELS = {
 }
 """Shares of the target language's training documents (paper, section 4.2, Table 7)."""
 
+PROGRAM, METRICS = FIT, "metrics.json"
+
 DESCRIPTION = """usage: python -m gile_lightning.low_resource --language TARGET --output OUTPUT \
 [--levels tiny,small,medium] [what fit takes]
 
 Trains the model of a configuration on 0.1 to 0.5 (tiny), 1 to 5 (small) and 10 to 50 % (medium) of
 the target language's training documents, all documents of the other languages beside them, and
 prints its micro-F1 at the threshold 0.3, averaged per level (paper, Table 7). Smaller parts are
-subsets of larger ones. A run that is done is not repeated; one that was cut off is continued."""
+subsets of larger ones. A run that is done is not repeated; one that was cut off is continued.
+What a run prints is in the log.txt of its folder."""
 
 
 @command
@@ -49,9 +53,17 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
             known = ", ".join(LEVELS)
             raise InputError(f"--levels: {level!r} is none of {known}{nearest(level, LEVELS)}")
     _same_runs(Path(output), {"language": language, "arguments": args})
+    folders = {x: Path(output, f"share-{x:g}") for level in levels for x in LEVELS[level]}
+    launcher = Launcher(threads=processes.threads(1))
+
+    def work(slot: int) -> None:
+        for share, folder in folders.items():
+            _run(launcher, args, language, share, folder)
+
+    launcher.run(work)
     scores: dict[float, float] = {}
-    for share in (share for level in levels for share in LEVELS[level]):
-        metrics = _run(args, language, share, Path(output) / f"share-{share:g}")
+    for share, folder in folders.items():
+        metrics = json.loads((folder / METRICS).read_text())
         key = "test.micro.f1"  # of the epoch that is best for the target language
         own = f"{language}.own_epoch.{key}"
         scores[share] = metrics[own] if own in metrics else metrics[key]
@@ -79,21 +91,21 @@ def _same_runs(output: Path, given: dict[str, Any]) -> None:
     file.write_text(json.dumps(given))
 
 
-def _run(args: list[str], language: str, share: float, folder: Path) -> dict[str, Any]:
-    done = folder / "metrics.json"
-    if not done.is_file():
-        say(f"\n--- {100 * share:g} % of {language}: {folder}")
-        given = [*args, "--output", str(folder)]
-        given += ["--data.train_share", json.dumps({language: share})]
-        given += ["--model.threshold", str(paper_threshold(0, low_resource=True))]
-        if (folder / CONFIG).is_file():
-            given += ["--ckpt_path", "last"]
-        # a process of its own, which may start others for DDP
-        status = subprocess.run([sys.executable, "-m", "gile_lightning.fit", *given]).returncode
-        if not done.is_file():
-            sys.exit(status or 1)
-    metrics: dict[str, Any] = json.loads(done.read_text())
-    return metrics
+def _run(launcher: Launcher, args: list[str], language: str, share: float, folder: Path) -> None:
+    """Run a fit that is not done."""
+    if (folder / METRICS).is_file():
+        return
+    say(f"{100 * share:g} % of {language}: {folder / LOG}")
+    given = [*args, "--data.train_share", json.dumps({language: share})]
+    given += ["--model.threshold", str(paper_threshold(0, low_resource=True))]
+    held = lock(folder)
+    if held is None:
+        raise InputError(f"{folder}: another command runs this fit; choose another --output")
+    with held:
+        status = launcher.fit(0, folder, given, held, PROGRAM)
+    if not (folder / METRICS).is_file():
+        say(f"{tail(folder)}\nfailed: {told(status)} ({folder / LOG})")
+        sys.exit(1)
 
 
 def _table(scores: dict[float, float], means: dict[str, float]) -> str:

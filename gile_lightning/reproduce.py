@@ -3,7 +3,6 @@
 python -m gile_lightning.reproduce --table 2 --rows "WAN,GILE-WAN"
 """
 
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from gile_lightning.reproduction.grid import Fit, Grid
 from gile_lightning.reproduction.grid_file import read_grid
 from gile_lightning.reproduction.runner import DONE, Runner
 from gile_lightning.reproduction.tables import build
+from gile_lightning.tracking.page import write
 
 DESCRIPTION = (
     "Run a table of the paper, row by row and seed by seed, and print it beside the published "
@@ -59,19 +59,17 @@ def main(args: list[str] | None = None) -> Path:
         say(listing(fits, runner))
         return output / label
 
-    def write() -> None:
+    def update() -> None:
         write_table(grid, fits, runner, output / label, name, formats)
 
-    write()
-    before = signal.signal(signal.SIGTERM, _terminate)
+    update()
     try:
-        runner.run(fits, write)
+        runner.run(fits, update)
     except (KeyboardInterrupt, SystemExit):
         say("stopped; start the same command again to go on")
         raise
     finally:
-        signal.signal(signal.SIGTERM, before)
-        write()
+        update()
     say("\n" + writers.markdown(grid, build(grid, fits, runner.result), name))
     _log(grid, fits, runner, output / label, name)
     say(f"table: {output / label}")
@@ -132,7 +130,7 @@ def listing(fits: list[Fit], runner: Runner) -> str:
         if measured
         else "a first guess: what such fits took on the built-in corpus, on two CPU cores"
     )
-    jobs = f"{runner.jobs} at a time, {clock(left / runner.jobs)} to go"
+    jobs = f"{runner.launcher.jobs} at a time, {clock(left / runner.launcher.jobs)} to go"
     return "\n".join([*lines, f"{len(unique)} fits, {jobs} ({basis})"])
 
 
@@ -143,11 +141,11 @@ def write_table(
     lines = build(grid, fits, runner.result)
     for kind in formats:
         if kind in _FORMATS:
-            writers.replace(folder / f"table.{kind}", _FORMATS[kind](grid, lines, data))
+            write(folder / f"table.{kind}", _FORMATS[kind](grid, lines, data))
         elif grid.figure:
             from gile_lightning.reproduction.figure import draw
 
-            writers.replace(folder / f"figure.{kind}", draw(grid, lines, data, kind))
+            write(folder / f"figure.{kind}", draw(grid, lines, data, kind))
 
 
 def _log(grid: Grid, fits: list[Fit], runner: Runner, folder: Path, data: str) -> None:
@@ -198,11 +196,6 @@ def _formats(text: str) -> list[str]:
 
 def _names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",")]
-
-
-def _terminate(*args: Any) -> None:
-    """Leave as after Ctrl-C, with the status of a process that SIGTERM has ended."""
-    raise SystemExit(128 + signal.SIGTERM)
 
 
 if __name__ == "__main__":

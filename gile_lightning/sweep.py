@@ -20,11 +20,12 @@ from gile_lightning.console import say
 from gile_lightning.errors import InputError, positive
 from gile_lightning.factories import instantiate
 from gile_lightning.fit import announce
+from gile_lightning.launcher import Launcher
 from gile_lightning.parser import Parser, command
 from gile_lightning.search import study as studies
 from gile_lightning.search.attempt import Plan
 from gile_lightning.search.progress import Progress
-from gile_lightning.search.report import write_report
+from gile_lightning.search.results import write_results
 from gile_lightning.search.settings import Search
 from gile_lightning.search.space import Setting, Space, Value, arguments, in_order, read_space
 from gile_lightning.search.storage import (
@@ -125,7 +126,7 @@ def sweep(cli: SweepCLI) -> Path:
     folder = Path(config.output or Path("runs", "sweeps", name))
     url = search.storage or default_url(folder)
     configuration = cli.configuration({})
-    devices, jobs, threads = _shares(cli)
+    launcher = _launcher(cli)
     plan = Plan(
         search=search,
         space=space,
@@ -134,9 +135,7 @@ def sweep(cli: SweepCLI) -> Path:
         pruner=config.sweep.as_dict()["pruner"] if len(objectives) == 1 else None,
         folder=folder,
         storage=url,
-        devices=devices,
-        jobs=jobs,
-        threads=threads,
+        launcher=launcher,
     )
     storage = open_storage(url, search.heartbeat)
     announce(data)
@@ -152,12 +151,12 @@ def sweep(cli: SweepCLI) -> Path:
 
     try:
         Worker(study, plan, progress.ended).run()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):
         say("stopped; the same command goes on where it was")
         raise
     finally:
         with FileLock(folder / "report.lock"):  # workers may end at the same time
-            write_report(
+            write_results(
                 study,
                 folder,
                 plan.objectives,
@@ -214,7 +213,7 @@ def _conditions(setting: Setting, by_key: dict[str, Setting], found: dict[str, V
         found[key] = value
 
 
-def _shares(cli: SweepCLI) -> tuple[list[str], int, int]:
+def _launcher(cli: SweepCLI) -> Launcher:
     """Share out this machine: the GPUs of each trial, trials at a time, threads of a process."""
     trainer = cli.config.trainer
     if trainer.num_nodes > 1:
@@ -236,7 +235,7 @@ def _shares(cli: SweepCLI) -> tuple[list[str], int, int]:
         raise InputError(f"trainer.devices is {size}: more GPUs than there are ({len(gpus)})")
     jobs = cli.config.jobs if cli.config.jobs is not None else len(shares) or 1
     positive(**{"--jobs": jobs})
-    return shares, jobs, processes.threads(jobs * (1 if gpus else size))
+    return Launcher(jobs, shares, processes.threads(jobs * (1 if gpus else size)))
 
 
 if __name__ == "__main__":

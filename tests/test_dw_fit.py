@@ -3,8 +3,6 @@
 import csv
 import json
 import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ import yaml
 from sklearn.metrics import precision_recall_fscore_support
 
 import gile_lightning
-from gile_lightning import evaluate, fit, low_resource, predict
+from gile_lightning import evaluate, fit, launcher, low_resource, predict
 from gile_lightning.data import DW
 from gile_testing import dw_runs, runs
 
@@ -231,30 +229,30 @@ def test_start_from_needs_a_language_of_the_model(run, tmp_path):
 
 
 def test_low_resource(tmp_path, monkeypatch):
-    calls = []
-
-    def fake(command):
-        *_, module = command[:3]
-        assert module == "gile_lightning.fit"
-        args = command[3:]
-        calls.append(args)
-        share = json.loads(args[args.index("--data.train_share") + 1])["german"]
-        output = args[args.index("--output") + 1]
-        Path(output).mkdir(parents=True, exist_ok=True)
-        with open(f"{output}/metrics.json", "w") as file:
-            json.dump({"test.micro.f1": 0.0, "german.own_epoch.test.micro.f1": share}, file)
-        return subprocess.CompletedProcess(command, 0)
-
-    monkeypatch.setattr(subprocess, "run", fake)
+    stand_in = """if True:
+        import json, sys
+        args = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+        assert args["--model.threshold"] == "0.3"
+        share = json.loads(args["--data.train_share"])["german"]
+        scores = {"test.micro.f1": 0.0, "german.own_epoch.test.micro.f1": share}
+        open(f"{args['--output']}/metrics.json", "w").write(json.dumps(scores))
+    """
+    monkeypatch.setattr(low_resource, "PROGRAM", ("-c", stand_in))
+    monkeypatch.setattr(launcher, "_PAUSE", 0.01)
     arguments = ("--config", dw_runs.CONFIG, "--language", "german", "--output", tmp_path)
     done = runs.call(low_resource.main, *arguments)
     assert done.result["mean"] == pytest.approx({"tiny": 0.003, "small": 0.03, "medium": 0.3})
-    assert len(calls) == 15
-    assert all(call[call.index("--model.threshold") + 1] == "0.3" for call in calls)
-    (tmp_path / "share-0.03/metrics.json").unlink()
-    assert runs.call(low_resource.main, *arguments).result == done.result
-    assert len(calls) == 16  # what is done is not repeated
+    assert len(list(tmp_path.glob("share-*/log.txt"))) == 15
     assert "small" in done.printed
+    (tmp_path / "share-0.03/metrics.json").unlink()
+    again = runs.call(low_resource.main, *arguments)
+    assert again.result == done.result
+    assert again.printed.count("log.txt") == 1  # what is done is not repeated
+    (tmp_path / "share-0.03/metrics.json").unlink()
+    monkeypatch.setattr(low_resource, "PROGRAM", ("-c", "raise SystemExit('no memory')"))
+    failed = runs.call(low_resource.main, *arguments)
+    assert failed.status == 1
+    assert "no memory" in failed.printed
     refused = runs.call(low_resource.main, *arguments, "--levels", "smal")
     assert "did you mean 'small'" in refused.errors
     refused = runs.call(low_resource.main, *arguments, "--model.sharing", "both")

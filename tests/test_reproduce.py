@@ -91,7 +91,7 @@ def test_a_killed_command_ends_with_the_same_table(unbroken, tmp_path):
 
     done = runs.call(reproduce.main, *args)
     assert done.status is None, done.printed
-    logs = [path.read_text() for path in tmp_path.glob("fits/*.log")]
+    logs = [path.read_text() for path in tmp_path.glob("fits/*/log.txt")]
     assert any("--ckpt_path last" in log for log in logs)
     assert figures(tmp_path) == figures(unbroken[0])
     for folder in tmp_path.glob("fits/*/"):

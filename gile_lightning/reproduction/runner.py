@@ -1,58 +1,52 @@
-"""Runs fits, each as a process of its own, several at a time."""
+"""Runs the fits of tables, several at a time, each of them once."""
 
 import json
 import textwrap
-import time
+import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from gile_lightning import processes
+from gile_lightning import launcher, processes
 from gile_lightning.console import say
 from gile_lightning.errors import positive
+from gile_lightning.launcher import CONFIG, FIT, LOG, Launcher, told
 from gile_lightning.reproduction.estimate import clock, estimate
 from gile_lightning.reproduction.grid import Fit
 
 DONE, RUNNING, FAILED, WAITING = "done", "running", "failed", "-"
-_CONFIG = "config.yaml"  # as `fit` writes it when a run begins
-_BEST, _LAST = "checkpoints/best.ckpt", "checkpoints/last.ckpt"  # as it writes them
-_PAUSE = 0.2  # seconds between two looks at the running fits
-
-
-@dataclass
-class _Running:
-    fit: Fit
-    process: processes.Process
-    lock: IO[str]
-    slot: int
+_BEST, _LAST = "checkpoints/best.ckpt", "checkpoints/last.ckpt"  # as `fit` writes them
+_PAUSE = 0.2  # seconds between two looks at the fits of other commands
 
 
 class Runner:
     """The fits below one folder, and those that are running.
 
     A fit is done when its ``metrics.json`` is whole: `fit` writes it last. Its best checkpoint is
-    kept. One that was cut off goes on from its newest checkpoint. A lock per fit, held by the
-    fit's own process too, keeps two commands from running the same one.
+    kept. Two commands never run the same one.
 
     Args:
-        folder: where the fits' run folders and logs are.
+        folder: where the fits' run folders are.
         jobs: fits at a time; by default one per CUDA device, or per CPU core without any.
         group: name of the fits' W&B group.
     """
 
-    program = ("-m", "gile_lightning.fit")
+    program = FIT
 
     def __init__(self, folder: Path, jobs: int | None = None, group: str = "") -> None:
-        self.devices = processes.devices()
+        devices = processes.devices()
+        jobs = len(devices) or processes.cores() if jobs is None else jobs
+        positive(jobs=jobs)
+        self.launcher = Launcher(jobs, devices, processes.threads(jobs))
         self.folder, self.group = folder, group
-        self.jobs = len(self.devices) or processes.cores() if jobs is None else jobs
-        positive(jobs=self.jobs)
-        self.threads = processes.threads(self.jobs)
-        self._running: list[_Running] = []
-        self._elsewhere: set[str] = set()
+        self._states: dict[str, str] = {}  # of fits that are running, here or elsewhere, or failed
         self._metrics: dict[str, dict[str, Any]] = {}  # of fits that are done, which stay so
-        self.failed: set[str] = set()
+        self._turn = threading.Lock()  # of the slots, to take a fit and to tell of it
+
+    @property
+    def failed(self) -> bool:
+        """Whether any fit has failed."""
+        return FAILED in self._states.values()
 
     def metrics(self, key: str) -> dict[str, Any] | None:
         """Return the figures of a fit that is done, else None."""
@@ -68,14 +62,11 @@ class Runner:
         """Return the state of a fit, and its figures if it is done."""
         if (metrics := self.metrics(key)) is not None:
             return DONE, metrics
-        if key in self.failed:
-            return FAILED, None
-        running = key in self._elsewhere or any(x.fit.key == key for x in self._running)
-        return (RUNNING if running else WAITING), None
+        return self._states.get(key, WAITING), None
 
     def begun(self, key: str) -> bool:
         """Whether a fit has been started before."""
-        return (self.folder / key / _CONFIG).is_file()
+        return (self.folder / key / CONFIG).is_file()
 
     def seconds(self, fits: Sequence[Fit]) -> dict[str, float]:
         """Return what the fits took that are done."""
@@ -83,77 +74,67 @@ class Runner:
         return {key: float(x["seconds"]) for key, x in found.items() if x and "seconds" in x}
 
     def run(self, fits: Sequence[Fit], changed: Callable[[], None]) -> None:
-        """Run the fits that are not done; ``changed`` is called whenever one has ended."""
+        """Run the fits that are not done; ``changed`` is called whenever a state has changed."""
         unique = list({fit.key: fit for fit in reversed(fits)}.values())[::-1]
         waiting = [fit for fit in unique if self.metrics(fit.key) is None]
-        total = len(unique)
-        self.folder.mkdir(parents=True, exist_ok=True)
         for fit in unique:
-            if self.metrics(fit.key) is not None:
+            if fit not in waiting:
                 self._tidy(fit.key)
-        self._say(f"{total - len(waiting)} of {total} fits are done", unique)
-        try:
-            while waiting or self._running:
-                for ended in [x for x in self._running if x.process.poll() is not None]:
-                    self._running.remove(ended)
-                    ended.lock.close()
-                    self._report(ended, unique)
-                    changed()
-                if self._start(waiting, total):
-                    changed()
-                time.sleep(_PAUSE)
-        finally:
-            self._stop()
+        self._say(f"{len(unique) - len(waiting)} of {len(unique)} fits are done", unique)
 
-    def _start(self, waiting: list[Fit], total: int) -> bool:
-        """Start the next fits that nobody else runs; says whether anything is new."""
-        if len(self._running) == self.jobs:
-            return False
-        before, self._elsewhere = self._elsewhere, set()
-        known = len(waiting)
+        def work(slot: int) -> None:
+            while taken := self._take(waiting, len(unique), changed):
+                fit, lock = taken
+                given = fit.arguments, lock, self.program, {"WANDB_RUN_GROUP": self.group}
+                with lock:
+                    try:
+                        status = self.launcher.fit(slot, self.folder / fit.key, *given)
+                    finally:
+                        del self._states[fit.key]
+                    with self._turn:
+                        self._report(fit, status, unique)
+                        changed()
+
+        self.launcher.run(work)
+
+    def _take(
+        self, waiting: list[Fit], total: int, changed: Callable[[], None]
+    ) -> tuple[Fit, IO[str]] | None:
+        """Take the next fit that nobody else runs; waits while others run all that are left."""
+        while waiting and not self.launcher.stopped.is_set():
+            with self._turn:
+                before = dict(self._states)
+                if taken := self._next(waiting):
+                    fit, _ = taken
+                    say(f"[{total - len(waiting)}/{total}] started {fit}: {self.folder / fit.key}")
+                if self._states != before:
+                    changed()
+            if taken:
+                return taken
+            self.launcher.stopped.wait(_PAUSE)
+        return None
+
+    def _next(self, waiting: list[Fit]) -> tuple[Fit, IO[str]] | None:
         for fit in list(waiting):
-            slots = set(range(self.jobs)) - {x.slot for x in self._running}
-            if not slots:
-                break
-            lock = processes.lock(self.folder / f"{fit.key}.lock")
-            if lock is None:
-                self._elsewhere.add(fit.key)
-                continue
-            waiting.remove(fit)
-            if self.metrics(fit.key) is not None:  # another command has been faster
-                lock.close()
-                continue
-            say(f"[{total - len(waiting)}/{total}] started {fit}: {self.folder / fit.key}")
-            slot = min(slots)
-            self._running.append(_Running(fit, self._process(fit, lock, slot), lock, slot))
-        return len(waiting) != known or self._elsewhere != before
+            self._states[fit.key] = RUNNING  # here, or by another command
+            if lock := launcher.lock(self.folder / fit.key):
+                waiting.remove(fit)
+                if self.metrics(fit.key) is None:
+                    return fit, lock
+                lock.close()  # another command has been faster
+                del self._states[fit.key]
+        return None
 
-    def _process(self, fit: Fit, lock: IO[str], slot: int) -> processes.Process:
-        command = [*self.program, *fit.arguments[:2]]
-        command += ["--trainer.enable_progress_bar", "false", *fit.arguments[2:]]
-        command += ["--output", str(self.folder / fit.key)]
-        if self.begun(fit.key):
-            command += ["--ckpt_path", "last"]
-        environment = {"OMP_NUM_THREADS": str(self.threads), "WANDB_RUN_GROUP": self.group}
-        if self.devices:
-            environment["CUDA_VISIBLE_DEVICES"] = self.devices[slot % len(self.devices)]
-        return processes.start(command, self._log(fit), environment, [lock])
-
-    def _log(self, fit: Fit) -> Path:
-        return self.folder / f"{fit.key}.log"
-
-    def _report(self, ended: _Running, fits: Sequence[Fit]) -> None:
-        fit = ended.fit
-        metrics = self.metrics(fit.key)
-        if metrics is not None:
+    def _report(self, fit: Fit, status: int, fits: Sequence[Fit]) -> None:
+        if (metrics := self.metrics(fit.key)) is not None:
             self._tidy(fit.key)
-            busy = {x.fit.key for x in self._running}
-            done = sum(x.key not in busy and self.metrics(x.key) is not None for x in fits)
+            done = sum(x.key not in self._states and self.metrics(x.key) is not None for x in fits)
             self._say(f"[{done}/{len(fits)}] finished {fit} in {clock(metrics['seconds'])}", fits)
             return
-        self.failed.add(fit.key)
-        say(f"failed: {fit} (status {ended.process.returncode}); {self._log(fit)} ends with")
-        say(textwrap.indent(processes.tail(self._log(fit)), "  | ", lambda line: True))
+        self._states[fit.key] = FAILED
+        folder = self.folder / fit.key
+        say(f"failed: {fit} ({told(status)}); {folder / LOG} ends with")
+        say(textwrap.indent(launcher.tail(folder), "  | ", lambda line: True))
 
     def _tidy(self, key: str) -> None:
         """Drop the newest checkpoint of a fit that is done: nothing goes on from it."""
@@ -162,16 +143,6 @@ class Runner:
 
     def _say(self, text: str, fits: Sequence[Fit]) -> None:
         expected, _ = estimate(fits, self.seconds(fits))
-        left = sum(
-            seconds
-            for key, seconds in expected.items()
-            if self.metrics(key) is None and key not in self.failed
-        )
-        say(f"{text}; about {clock(left / self.jobs)} left" if left else text)
-
-    def _stop(self) -> None:
-        """End what is running: fits go on from their newest checkpoints another time."""
-        processes.stop([running.process for running in self._running])
-        for running in self._running:
-            running.lock.close()
-        self._running.clear()
+        over = (DONE, FAILED)
+        left = sum(x for key, x in expected.items() if self.result(key)[0] not in over)
+        say(f"{text}; about {clock(left / self.launcher.jobs)} left" if left else text)

@@ -1,16 +1,14 @@
 """Writes tables as Markdown, CSV and HTML."""
 
 import csv
-import html
 import io
-import os
 from collections.abc import Sequence
 from itertools import groupby
-from pathlib import Path
 
 from gile_lightning.reproduction.grid import Grid
 from gile_lightning.reproduction.runner import FAILED
 from gile_lightning.reproduction.tables import Cell, Line
+from gile_lightning.tracking.page import render
 
 BUILTIN = "built-in"
 _BUILTIN_NOTE = (
@@ -21,11 +19,6 @@ _NOTE = (
     "Ours: mean ± standard deviation over the seeds that are done. Parameters: mean per language. "
     "Seconds and training documents per second: mean per fit; fits side by side slow each other."
 )
-_STYLE = """body { font: 14px/1.4 system-ui, sans-serif; margin: 2em }
-table { border-collapse: collapse } th, td { padding: .15em .6em; text-align: right }
-th:first-child, td:first-child { text-align: left } thead th { border-bottom: 2px solid #444 }
-tr.ours td { border-top: 1px solid #ccc } tr.paper td, tr.difference td { color: #777 }
-tr.difference td.better { color: #17733a } tr.difference td.worse { color: #a3261d }"""
 
 
 def markdown(grid: Grid, lines: Sequence[Line], data: str) -> str:
@@ -71,37 +64,21 @@ def comma_separated(grid: Grid, lines: Sequence[Line], data: str) -> str:
 
 def page(grid: Grid, lines: Sequence[Line], data: str) -> str:
     """Return the table as an HTML page that needs no other file."""
-    parts = [f"<h1>{html.escape(grid.title)}</h1>"]
+    blocks = []
     for block, group in groupby(lines, key=lambda line: line.block):
-        parts.append(f"<h2>{html.escape(block)}</h2>" if block else "")
-        head = "".join(f"<th>{html.escape(x)}</th>" for x in _headings(grid))
-        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>")
+        made = []
         for (kind, line), cells in _rows(grid, list(group), data):
             comparable = kind == "difference" and data != BUILTIN
             marks = _marks(grid, line, len(cells)) if comparable else {}
-            tags = [f"<td{marks.get(i, '')}>{html.escape(x)}</td>" for i, x in enumerate(cells)]
-            parts.append(f'<tr class="{kind}">{"".join(tags)}</tr>')
-        parts.append("</tbody></table>")
-    parts += [f"<p>{html.escape(note)}</p>" for note in notes(grid, data)]
-    head = f'<meta charset="utf-8"><title>{html.escape(grid.title)}</title>'
-    body = "\n".join(filter(None, parts))
-    return (
-        f'<!doctype html>\n<html lang="en"><head>{head}<style>\n{_STYLE}\n</style></head>'
-        f"<body>\n{body}\n</body></html>\n"
-    )
+            made.append((kind, [(cell, marks.get(i)) for i, cell in enumerate(cells)]))
+        blocks.append((block, made))
+    given = {"headings": _headings(grid), "blocks": blocks, "notes": notes(grid, data)}
+    return render("table.html", title=grid.title, **given)
 
 
 def notes(grid: Grid, data: str) -> list[str]:
     """Return the lines below a table."""
     return [*([_BUILTIN_NOTE] if data == BUILTIN else []), _NOTE, *grid.notes]
-
-
-def replace(path: Path, content: str | bytes) -> None:
-    """Write a file at once: a reader finds the old one or the new one, both whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(content.encode() if isinstance(content, str) else content)
-    beside.replace(path)
 
 
 def _lay_out(cells: list[list[str]]) -> str:
@@ -148,7 +125,7 @@ def _marks(grid: Grid, line: Line, cells: int) -> dict[int, str]:
     for i, (column, cell) in enumerate(zip(grid.columns, line.cells, strict=True), first):
         if cell.difference:
             better = (cell.difference > 0) == (column.better == "higher")
-            marks[i] = f' class="{"better" if better else "worse"}"'
+            marks[i] = "better" if better else "worse"
     return marks
 
 

@@ -1,36 +1,34 @@
-"""One trial of a worker: a fit in a process of its own, and what came of it."""
+"""One trial of a worker: a fit that the launcher runs, and what came of it."""
 
 import json
 import math
 import os
-import signal
 import tempfile
-import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import optuna
 
-from gile_lightning import processes
+from gile_lightning import launcher
 from gile_lightning.base import LOGGED
 from gile_lightning.errors import InputError
+from gile_lightning.launcher import Launcher, told
 from gile_lightning.search import study as studies
 from gile_lightning.search.artifacts import keep
 from gile_lightning.search.settings import Search
 from gile_lightning.search.space import Space, Value, arguments
 from gile_lightning.search.storage import host
-from gile_lightning.search.study import LOCK, LOG_TAIL, OUTCOME, WORKER
+from gile_lightning.search.study import LOG_TAIL, OUTCOME, WORKER
 from gile_lightning.search.trial import ORDER, RESULT
 
 BASE = "base.yaml"  # in a trial's folder: what all trials have in common
-LOG = "log.txt"  # there too
 NAME = f"{host()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"  # of this worker, as of no other one
 
-_PAUSE = 0.2  # seconds between two looks at a process
 _OUTAGE = 20  # times that a storage may fail in a row, with as many pauses between them
 _OUTAGE_PAUSE = 15.0  # seconds
 _LINES = 200  # of a log, kept with the trial
@@ -56,9 +54,7 @@ class Plan:
         pruner: as plain values, None for none.
         folder: the study's.
         storage: its URL.
-        devices: CUDA devices of each slot.
-        jobs: trials at a time.
-        threads: CPU threads of each process of a trial.
+        launcher: runs the trials, so many at a time.
     """
 
     search: Search
@@ -68,9 +64,7 @@ class Plan:
     pruner: Any
     folder: Path
     storage: str
-    devices: Sequence[str] = ()
-    jobs: int = 1
-    threads: int = 1
+    launcher: Launcher
 
 
 class Attempt:
@@ -89,81 +83,67 @@ class Attempt:
         self.study, self.trial, self.plan, self.program = study, trial, plan, program
 
     def begin(self) -> IO[str]:
-        """Settle on the run folder and tell the study; returns the folder's lock."""
-        self.folder, self.lock = self._place()
-        self.lock.truncate(0)
-        self.lock.write(NAME)
-        self.lock.flush()
-        self.trial.set_user_attr("folder", self.folder.name)
-        self.trial.set_user_attr(WORKER, NAME)
-        self.trial.set_user_attr(OUTCOME, f"begun by {NAME}, which has not reported an end")
-        return self.lock
+        """Settle on the run folder and tell the study; returns the folder's lock.
 
-    def _place(self) -> tuple[Path, IO[str]]:
-        """Return a run folder, locked: that of the trial it repeats, if nobody is there."""
+        The folder is that of the trial it repeats, if nobody is there.
+        """
         number = self.trial.number
         first = studies.first_number(self.study.get_trials(deepcopy=False)[number])
         for name in (first, number):
-            folder = self.plan.folder / f"trials/{name:04d}"
-            folder.mkdir(parents=True, exist_ok=True)
-            if lock := processes.lock(folder / LOCK):
-                return folder, lock
-        raise InputError(f"{folder}: locked by a process of another study in the same folder?")
+            self.folder = self.plan.folder / f"trials/{name:04d}"
+            if lock := launcher.lock(self.folder):
+                break
+        else:
+            raise InputError(f"{self.folder}: locked by another study in the same folder?")
+        self.lock = lock
+        lock.truncate(0)
+        lock.write(NAME)
+        lock.flush()
+        self.trial.set_user_attr("folder", self.folder.name)
+        self.trial.set_user_attr(WORKER, NAME)
+        self.trial.set_user_attr(OUTCOME, f"begun by {NAME}, which has not reported an end")
+        return lock
 
-    def run(self, values: Mapping[str, Value], slot: int, stop: threading.Event) -> list[float]:
+    def run(self, values: Mapping[str, Value], slot: int) -> list[float]:
         """Run the fit to its end, and return its scores.
 
         Raises:
             TrialError: it has failed, was killed or interrupted.
             optuna.TrialPruned: the pruner has ended it.
         """
-        code = self._process(values, slot, stop)
+        (self.folder / RESULT).unlink(missing_ok=True)
+        (self.folder / BASE).write_text(self.plan.configuration, encoding="utf-8")
+        given = self._arguments(values), self.lock, self.program, {ORDER: self._order()}
+        self._looked = time.monotonic()
+        status = self.plan.launcher.fit(slot, self.folder, *given, self._watch)
         try:
-            return patiently(lambda: self._result(code))
+            return patiently(lambda: self._result(status))
         finally:
             patiently(self._keep_log)
 
-    def _process(self, values: Mapping[str, Value], slot: int, stop: threading.Event) -> int:
-        process = processes.start(
-            self._command(values), self.folder / LOG, self._environment(slot), [self.lock]
-        )
-        looked = time.monotonic()
-        try:
-            while process.poll() is None:
-                if stop.wait(_PAUSE):
-                    self.trial.set_user_attr(OUTCOME, "interrupted; to be gone on with")
-                    raise TrialError
-                if time.monotonic() - looked > self.plan.search.heartbeat:
-                    looked = time.monotonic()
-                    self._still_ours()
-        finally:
-            processes.stop([process])
-        return process.returncode
+    def _watch(self) -> None:
+        """End a trial that is interrupted, or that others have taken for dead: they go on with it.
 
-    def _still_ours(self) -> None:
-        """End a trial that others have taken for dead: they go on with it."""
-        try:
-            trial = self.study.get_trials(deepcopy=False)[self.trial.number]
-        except optuna.exceptions.StorageInternalError:
+        Raises:
+            TrialError: it is.
+        """
+        if self.plan.launcher.stopped.is_set():
+            self.trial.set_user_attr(OUTCOME, "interrupted; to be gone on with")
+            raise TrialError
+        if time.monotonic() - self._looked < self.plan.search.heartbeat:
             return
-        if trial.state.is_finished():
-            raise TrialError("taken for dead")
+        self._looked = time.monotonic()
+        with suppress(optuna.exceptions.StorageInternalError):
+            if self.study.get_trials(deepcopy=False)[self.trial.number].state.is_finished():
+                raise TrialError("taken for dead")
 
-    def _command(self, values: Mapping[str, Value]) -> list[str]:
-        (self.folder / RESULT).unlink(missing_ok=True)
-        (self.folder / BASE).write_text(self.plan.configuration, encoding="utf-8")
+    def _arguments(self, values: Mapping[str, Value]) -> list[str]:
         study = self.study.study_name
-        command = [*self.program, "--config", str(self.folder / BASE)]
-        command += ["--trainer.enable_progress_bar", "false", "--output", str(self.folder)]
-        command += ["--wandb.group", study, "--wandb.name", f"{study}-{self.folder.name}"]
-        command += ["--wandb.job_type", "trial", "--test", json.dumps(self.plan.search.test)]
-        if self.plan.devices:  # which are the only ones that the process sees
-            command += ["--trainer.devices", str(len(self.plan.devices[0].split(",")))]
-        if (self.folder / "config.yaml").is_file():
-            command += ["--ckpt_path", "last"]
-        return [*command, *arguments(values)]
+        given = ["--config", str(self.folder / BASE), "--test", json.dumps(self.plan.search.test)]
+        given += ["--wandb.group", study, "--wandb.name", f"{study}-{self.folder.name}"]
+        return [*given, "--wandb.job_type", "trial", *arguments(values)]
 
-    def _environment(self, slot: int) -> dict[str, str]:
+    def _order(self) -> str:
         order = {
             "storage": self.plan.storage,
             "study": self.study.study_name,
@@ -171,21 +151,18 @@ class Attempt:
             "pruner": self.plan.pruner,
             "score": self.plan.objectives[0] if self.plan.pruner is not None else None,
         }
-        found = {"OMP_NUM_THREADS": str(self.plan.threads), ORDER: json.dumps(order)}
-        if self.plan.devices:
-            found["CUDA_VISIBLE_DEVICES"] = self.plan.devices[slot % len(self.plan.devices)]
-        return found
+        return json.dumps(order)
 
     def _keep_log(self) -> None:
         """Keep the end of the log as an artifact of the trial."""
         with tempfile.TemporaryDirectory() as place:
             path = Path(place) / "log-tail.txt"
-            path.write_text(processes.tail(self.folder / LOG, _LINES), encoding="utf-8")
+            path.write_text(launcher.tail(self.folder, _LINES), encoding="utf-8")
             keep(self.plan.folder, self.trial, path)
 
-    def _result(self, code: int) -> list[float]:
+    def _result(self, status: int) -> list[float]:
         """Read how it has ended: from its files, as the status of DDP runs is not safe."""
-        found = self._ending(code)
+        found = self._ending(status)
         if found["state"] == "complete":
             metrics = json.loads((self.folder / "metrics.json").read_text(encoding="utf-8"))
             for key, value in metrics.items():
@@ -200,18 +177,14 @@ class Attempt:
         self.trial.set_user_attr(OUTCOME, f"{found['state']}: {found['reason']}")
         if found["state"] == "pruned":
             raise optuna.TrialPruned
-        self.trial.set_user_attr(LOG_TAIL, processes.tail(self.folder / LOG))
+        self.trial.set_user_attr(LOG_TAIL, launcher.tail(self.folder))
         raise TrialError(found["reason"])
 
-    def _ending(self, code: int) -> dict[str, str]:
+    def _ending(self, status: int) -> dict[str, str]:
         try:
             found: dict[str, str] = json.loads((self.folder / RESULT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            if code >= 0:
-                return {"state": "failed", "reason": f"status {code}"}
-            perhaps = ", perhaps for want of memory" if code == -signal.SIGKILL else ""
-            name = signal.Signals(-code).name
-            return {"state": "killed", "reason": f"its process was ended by {name}{perhaps}"}
+            return {"state": "failed" if status >= 0 else "killed", "reason": told(status)}
         return found
 
 

@@ -1,14 +1,19 @@
 """Optuna's plots of a study, as pictures and as interactive pages."""
 
+import json
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import optuna
+from optuna.distributions import CategoricalDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 _DPI = 80
+_CLASS_PATH = re.compile(r"\b(?:[A-Za-z_]\w*\.)+([A-Z]\w*)")
+_LONG = 8  # characters of a name on the horizontal axis, above which it is turned
 
 
 class Plot(NamedTuple):
@@ -64,6 +69,43 @@ def enough(study: optuna.Study) -> bool:
     return len(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))) > 1
 
 
+def short(value: Any) -> Any:
+    """Leave out the modules of classes.
+
+    >>> short("gile_lightning.outputs.GILE"), short("data/dw.txt"), short(0.5)
+    ('GILE', 'data/dw.txt', 0.5)
+    >>> short('{"class_path": "gile_lightning.outputs.GILE", "init_args": {"joint_dim": 50}}')
+    'GILE(joint_dim=50)'
+    """
+    if not isinstance(value, str):
+        return value
+    if value.startswith('{"class_path":'):  # as a space writes what is no single value
+        found = json.loads(value)
+        given = [f"{key}={short(x)}" for key, x in found.get("init_args", {}).items()]
+        return f"{short(found['class_path'])}({', '.join(given)})"
+    return _CLASS_PATH.sub(r"\1", value)
+
+
+def shortened(study: optuna.Study) -> optuna.Study:
+    """Copy a study, with the choices as `short` makes them, to be drawn.
+
+    Choices that would then be the same keep their modules.
+    """
+    made = optuna.create_study(study_name=study.study_name, directions=study.directions)
+    if study.metric_names:
+        made.set_metric_names(study.metric_names)
+    for trial in study.get_trials():
+        for key, known in trial.distributions.items():
+            if not isinstance(known, CategoricalDistribution):
+                continue
+            choices = [short(choice) for choice in known.choices]
+            if len(set(choices)) == len(choices):
+                trial.params[key] = short(trial.params[key])
+                trial.distributions[key] = CategoricalDistribution(choices)
+        made.add_trial(trial)
+    return made
+
+
 def picture(study: optuna.Study, plot: Plot, path: Path) -> None:
     """Draw a plot as a PNG file."""
     import matplotlib.pyplot as plt
@@ -75,6 +117,16 @@ def picture(study: optuna.Study, plot: Plot, path: Path) -> None:
         axes = getattr(pictures, plot.function)(study, **plot.arguments)
         figure = plt.gcf() if hasattr(axes, "__len__") else axes.figure
         figure.set_size_inches(9, 5)
+        figure.canvas.draw()  # which makes the names
+        if plot.function == "plot_parallel_coordinate":
+            names = [x for drawn in figure.axes[2:] for x in drawn.get_yticklabels()]
+            longest = max((len(name.get_text()) for name in names), default=0)
+            bar = figure.axes[1]  # of colours, which the choices of the last setting would cover
+            bar.set_position(bar.get_position().translated(0.007 * longest, 0))
+        for names in (drawn.get_xticklabels() for drawn in figure.axes):
+            if any(len(name.get_text()) > _LONG and name.get_visible() for name in names):
+                for name in names:
+                    name.set(rotation=30, horizontalalignment="right")
         figure.savefig(path, dpi=_DPI, bbox_inches="tight")
         plt.close("all")
 

@@ -12,7 +12,7 @@ from gile_lightning.console import say
 from gile_lightning.reproduction.estimate import clock
 from gile_lightning.search import study as studies
 from gile_lightning.search.attempt import Plan
-from gile_lightning.search.report import best_files
+from gile_lightning.search.results import best_files
 from gile_lightning.search.space import values_of
 from gile_lightning.search.storage import without_password
 

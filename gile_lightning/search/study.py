@@ -13,13 +13,12 @@ import yaml
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
-from gile_lightning import processes
 from gile_lightning.errors import InputError
+from gile_lightning.launcher import LOCK, lock
 from gile_lightning.search.settings import Direction, Search
 from gile_lightning.search.space import Space, values_of
 
 OUTCOME = "outcome"  # user attribute of a trial: how it ended, and why
-LOCK = ".lock"  # in a trial's run folder, held by its worker and its process
 WORKER = "worker"  # user attribute of a trial: who runs it
 LOG_TAIL = "log_tail"  # user attribute of a trial that failed
 CORPUS = "corpus"  # user attribute of a study: counts of the encoded corpus
@@ -245,7 +244,7 @@ def recover(study: optuna.Study, folder: Path, retries: int, heartbeats: bool) -
             lost = age > _UNSTARTED
         else:
             place, worker = trial.user_attrs["folder"], trial.user_attrs[WORKER]
-            lost = not heartbeats and left_by(worker, folder / place / LOCK)
+            lost = not heartbeats and left_by(worker, folder / place)
         if lost:
             with suppress(optuna.exceptions.UpdateFinishedTrialError, ValueError):
                 study.tell(trial.number, state=TrialState.FAIL)
@@ -253,9 +252,10 @@ def recover(study: optuna.Study, folder: Path, retries: int, heartbeats: bool) -
         repeat(study, trial)
 
 
-def left_by(worker: str, path: Path) -> bool:
-    """Whether a worker had this lock, and nobody holds it any more."""
-    if not path.is_file() or path.read_text() != worker or (file := processes.lock(path)) is None:
+def left_by(worker: str, folder: Path) -> bool:
+    """Whether a worker had the lock of a run folder, and nobody holds it any more."""
+    path = folder / LOCK
+    if not path.is_file() or path.read_text() != worker or (file := lock(folder)) is None:
         return False
     file.close()
     return True

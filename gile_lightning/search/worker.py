@@ -1,11 +1,9 @@
 """A worker: takes trials of a study, several at a time, until there are enough."""
 
 import shutil
-import signal
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import optuna
@@ -20,7 +18,6 @@ from gile_lightning.search.space import suggest
 from gile_lightning.search.storage import has_heartbeats
 from gile_lightning.search.study import WORKER
 
-_PAUSE = 0.2  # seconds between two looks at the slots
 _POLL = 3.0  # seconds between two looks at the trials of other workers
 _HOPELESS = 3  # trials that fail before any succeeds
 _EXHAUSTED = "exhausted"  # user attribute of a study: a finite space that has been tried out
@@ -42,7 +39,6 @@ class Worker:
     ) -> None:
         self.study, self.plan, self._ended = study, plan, ended
         self.folder = plan.folder / "trials"
-        self._stop = threading.Event()
         self._lock = threading.Lock()  # of what the threads tell
         self._began = time.monotonic()
         self._waiting = False
@@ -54,38 +50,23 @@ class Worker:
             InputError: the first trials have all failed.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        before = signal.signal(signal.SIGTERM, _terminate)
-        with ThreadPoolExecutor(self.plan.jobs) as pool:
-            slots = []
-            try:
-                slots += [pool.submit(self._work, slot) for slot in range(self.plan.jobs)]
-                while not all(slot.done() for slot in slots):
-                    time.sleep(_PAUSE)
-                    if any(slot.done() and slot.exception() for slot in slots):
-                        break
-            finally:
-                self._stop.set()
-                for slot in slots:  # which end their trials
-                    while not slot.done():
-                        time.sleep(_PAUSE)
-                signal.signal(signal.SIGTERM, before)
-        for slot in slots:
-            slot.result()
+        self.plan.launcher.run(self._work)
 
     def _work(self, slot: int) -> None:
+        stopped = self.plan.launcher.stopped
         turn = FileLock(self.plan.folder / "turn.lock")  # one worker at a time looks and takes
-        while not self._stop.is_set():
+        while not stopped.is_set():
             with ExitStack() as held:
                 turn.acquire()
                 held.callback(turn.release, force=True)
-                if self._stop.is_set():
+                if stopped.is_set():
                     return
                 if patiently(self._room):
                     self._try(slot, turn, held)
                     continue
             if self._over or patiently(self._alone):
                 return
-            self._stop.wait(_POLL)
+            stopped.wait(_POLL)
 
     def _try(self, slot: int, turn: FileLock, held: ExitStack) -> None:
         """Take a trial and run it; ``held`` is released when the study knows of its end."""
@@ -94,7 +75,7 @@ class Worker:
             attempt = Attempt(self.study, trial, self.plan, self.program)
             held.enter_context(attempt.begin())
             turn.release()
-            return attempt.run(suggest(self.plan.space, trial), slot, self._stop)
+            return attempt.run(suggest(self.plan.space, trial), slot)
 
         try:
             self.study.optimize(objective, n_trials=1, catch=(TrialError,), callbacks=[self._after])
@@ -162,13 +143,8 @@ class Worker:
         trials = self.study.get_trials(deepcopy=False)
         over = [studies.outcome(trial) for trial in trials if trial.state.is_finished()]
         failed = [told for told in over if told.startswith("failed")]
-        if len(failed) == len(over) >= max(_HOPELESS, self.plan.jobs):
+        if len(failed) == len(over) >= max(_HOPELESS, self.plan.launcher.jobs):
             raise InputError(
                 f"the first {len(failed)} trials have all failed, the last because of: "
                 f"{failed[-1].removeprefix('failed: ')} (logs: {self.folder})"
             )
-
-
-def _terminate(*args: object) -> None:
-    """Leave as after Ctrl-C."""
-    raise KeyboardInterrupt

@@ -1,12 +1,21 @@
 """The drawings of a fit's page: curves over its epochs, bars of label frequencies."""
 
+import base64
+import io
+import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gile_lightning.base import LOSS
 from gile_lightning.callbacks import POPULARITY, PRECISION, language_score
 from gile_lightning.tracking.history import DATA_WAIT, SPEED
-from gile_lightning.tracking.page import COLOURS, panel, svg
+from gile_lightning.tracking.page import Picture
+
+if TYPE_CHECKING:  # matplotlib takes a second to import, and most runs never need it so early
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#3b7dc4", "#c96f1a", "#2f8f5b", "#a657a8", "#cf4f4a", "#6f7f8f", "#1f8a94", "#8a7f2a")
 
 History = Sequence[Mapping[str, float]]
 
@@ -23,8 +32,8 @@ TRAINING = {
 }
 
 
-def curves(history: History, languages: Sequence[str] = ()) -> list[str]:
-    """Draw the scores of the epochs against the training step, as SVG.
+def curves(history: History, languages: Sequence[str] = ()) -> list[Picture]:
+    """Draw the scores of the epochs against the training step.
 
     Panels of curves that the history lacks are left out.
 
@@ -53,7 +62,7 @@ def _points(history: History, key: str, factor: float) -> list[tuple[float, floa
     return [(row["step"], factor * row[key]) for row in history if key in row]
 
 
-def _curves(title: str, found: Mapping[str, list[tuple[float, float]]]) -> str:
+def _curves(title: str, found: Mapping[str, list[tuple[float, float]]]) -> Picture:
     figure, axes = panel(title, "training step")
     for key, points in found.items():
         reference = key == POPULARITY
@@ -70,10 +79,10 @@ def _curves(title: str, found: Mapping[str, list[tuple[float, float]]]) -> str:
     if len(found) > 1:
         columns = 1 if len(found) < 4 else 2
         axes.legend(frameon=False, fontsize=8, labelcolor="black", ncols=columns)
-    return svg(figure)
+    return picture(figure)
 
 
-def bars(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def bars(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Picture:
     """Draw a group of bars per row, one bar per column after the first, with their values."""
     figure, axes = panel(title, columns[0], "%")
     width = 0.8 / (len(columns) - 1)
@@ -85,7 +94,7 @@ def bars(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> s
     axes.tick_params(axis="x", length=0)
     axes.margins(y=0.3)
     axes.legend(frameon=False, fontsize=8, ncols=3, loc="upper left", labelcolor="black")
-    return svg(figure)
+    return picture(figure)
 
 
 def _name(key: str) -> str:
@@ -101,3 +110,44 @@ def _from_zero(axes: Any) -> None:
 
     axes.set_ylim(bottom=0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+
+
+def panel(title: str, x: str = "", y: str = "") -> "tuple[Figure, Axes]":
+    """Return an empty drawing in the style of the pages, and its axes.
+
+    The figure belongs to nobody else: matplotlib's global state is neither read nor changed, so
+    neither a notebook's settings nor a missing display matter.
+
+    Args:
+        title: above the axes, and what is read out in place of the picture.
+        x: name of the horizontal axis.
+        y: name of the vertical axis.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.6, 2.9), layout="constrained")  # the page scales it to its width
+    figure.set_label(title)
+    axes = figure.subplots()
+    axes.set_title(title, fontsize=10, loc="left", fontweight="bold")
+    axes.set_xlabel(x, fontsize=9)
+    axes.set_ylabel(y, fontsize=9)
+    axes.tick_params(labelsize=8, length=3)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_prop_cycle(color=list(COLOURS))
+    axes.grid(axis="y", color="#b0b0b0", linewidth=0.6)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def picture(figure: "Figure") -> Picture:
+    """Return a drawing as an SVG picture; equal drawings give equal ones."""
+    import matplotlib
+
+    content = io.BytesIO()
+    # texts stay texts: what matplotlib's own font lacks, the browser has
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "gile_lightning"}
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure.savefig(content, format="svg", metadata={"Date": None})
+    encoded = base64.b64encode(content.getvalue()).decode()
+    return Picture(str(figure.get_label()), f"data:image/svg+xml;base64,{encoded}")

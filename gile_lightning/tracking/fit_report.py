@@ -9,7 +9,8 @@ from typing import Any
 from gile_lightning.metrics.evaluation import BUCKETS
 from gile_lightning.metrics.summary import Scores
 from gile_lightning.tracking.examples import Confusion, Example, Gold, Predicted
-from gile_lightning.tracking.report import (
+from gile_lightning.tracking.repository import repository
+from gile_lightning.tracking.tables import (
     COLUMNS,
     F1_COLUMNS,
     LABEL_COLUMNS,
@@ -17,7 +18,6 @@ from gile_lightning.tracking.report import (
     f1_rows,
     rows,
 )
-from gile_lightning.tracking.repository import repository
 
 Table = tuple[list[str], list[list[Any]]]
 

@@ -3,13 +3,8 @@
 import netrc
 import os
 import shutil
-import ssl
-import threading
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -24,9 +19,8 @@ from gile_lightning.tracking.repository import repository
 
 FREQUENCY_BARS = "average_precision_by_frequency"
 
-# Seconds. A server that cannot be reached costs no more than 20 in all: either the first two, and
-# the run goes on offline, or the last, and the rest of the run is uploaded by `wandb sync`.
-_ANSWER = 4.0  # until a server answers at all
+# Seconds. A server that cannot be reached costs no more than 20 in all: either the first, and the
+# run goes on offline, or the second, and the rest of the run is uploaded by `wandb sync`.
 _CONNECT = 8.0  # until it knows the run
 _FINISH = 12.0  # until it has the last of the run
 
@@ -64,33 +58,6 @@ def _go_offline() -> str:
     # an offline run would still ask W&B's server whether it takes figures on how W&B is used
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     return "offline"
-
-
-def _unreachable() -> str:
-    """Return why the server does not answer, "" if it does.
-
-    W&B tries again and again for as long as it is allowed to, also where nobody listens; a
-    question of our own is answered, or refused, at once.
-    """
-    reasons = ["no answer"]
-
-    def ask() -> None:
-        try:
-            urllib.request.urlopen(_server(), timeout=_ANSWER).close()
-        except urllib.error.HTTPError:  # an answer, if not the one that was asked for
-            reasons[0] = ""
-        except (OSError, HTTPException, ValueError) as error:
-            cause = getattr(error, "reason", error)
-            # certificates may be in order for W&B, which looks for them in other places
-            reasons[0] = "" if isinstance(cause, ssl.SSLError) else str(cause) or repr(cause)
-        else:
-            reasons[0] = ""
-
-    # in a thread: the time-out of a connection does not hold for looking up the server's name
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(_ANSWER)
-    return reasons[0]
 
 
 def _earlier_run(directory: Path) -> str | None:
@@ -152,14 +119,12 @@ class RunLogger(WandbLogger):
     def experiment(self) -> Any:
         """The W&B run."""
         if self._experiment is None and self._wandb_init["mode"] == "online":
-            reason = _unreachable()
             try:
-                if not reason:
-                    return super().experiment
+                return super().experiment
             except (wandb.Error, TimeoutError) as error:
-                reason = str(error).splitlines()[0]
                 self._clear()
-            rank_zero_warn(f"W&B cannot be reached ({reason}): this run is logged offline")
+                reason = (str(error).splitlines() or [type(error).__name__])[0]
+                rank_zero_warn(f"W&B cannot be reached ({reason}): this run is logged offline")
             self._wandb_init["mode"] = _go_offline()
         return super().experiment
 

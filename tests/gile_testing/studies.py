@@ -8,6 +8,7 @@ from pathlib import Path
 
 import optuna
 
+from gile_lightning.launcher import Launcher
 from gile_lightning.search import worker
 from gile_lightning.search.attempt import Plan
 from gile_lightning.search.settings import Search
@@ -51,8 +52,7 @@ def plan(url, folder, jobs=1, devices=(), **search):
         pruner=None,
         folder=folder,
         storage=url,
-        devices=devices,
-        jobs=jobs,
+        launcher=Launcher(jobs, devices),
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gile_lightning import processes
+from gile_lightning import launcher, processes
 from gile_lightning.errors import InputError
 from gile_lightning.reproduction import runner as module
 from gile_lightning.reproduction.grid import Fit, Row
@@ -27,6 +27,7 @@ def fits(*what):
 def _stand_in(monkeypatch):
     monkeypatch.setattr(Runner, "program", (STAND_IN,))
     monkeypatch.setattr(module, "_PAUSE", 0.01)
+    monkeypatch.setattr(launcher, "_PAUSE", 0.01)
 
 
 def starts(folder, key="fit-0"):
@@ -105,13 +106,14 @@ def test_threads_and_devices_are_shared_out(tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "cores", lambda: 5)
     monkeypatch.setattr(processes, "devices", lambda: ["4", "6"])
     runner = Runner(tmp_path)
-    assert (runner.jobs, runner.threads) == (2, 2)
+    assert (runner.launcher.jobs, runner.launcher.threads) == (2, 2)
     (tmp_path / "go").write_text("")
     runner.run(fits("wait", "wait"), lambda: None)
     found = {(tmp_path / key / "environment").read_text() for key in ("fit-0", "fit-1")}
     assert found == {"2 4", "2 6"}
     monkeypatch.setattr(processes, "devices", list)
-    assert (Runner(tmp_path).jobs, Runner(tmp_path).threads) == (5, 1)
+    shared = Runner(tmp_path).launcher
+    assert (shared.jobs, shared.threads) == (5, 1)
     with pytest.raises(InputError, match="jobs is 0"):
         Runner(tmp_path, 0)
 

@@ -7,7 +7,7 @@ import pytest
 
 from gile_lightning.reproduction.grid import Column, Grid, Row
 from gile_lightning.reproduction.tables import Cell, Line
-from gile_lightning.reproduction.writers import comma_separated, markdown, page, replace
+from gile_lightning.reproduction.writers import comma_separated, markdown, page
 
 ROW = Row("GILE <b>", form="σ(E U)", paper=[0.5, 10.0], parameters="52.93M")
 GRID = Grid(
@@ -100,13 +100,5 @@ def test_html_marks_what_is_better_and_needs_no_other_file():
     assert ("GILE <b>", None) in cells
     assert ("+1.00", "worse") in cells  # of a loss
     assert ("-1.50", "worse") in cells  # of a score
-    assert "http" not in text
+    assert "//" not in text
     assert ("+1.00", None) in parsed(page(GRID, LINES, "built-in"))  # nothing to compare
-
-
-def test_files_are_replaced_whole(tmp_path):
-    path = tmp_path / "folder/table.md"
-    replace(path, "one")
-    replace(path, "σ")
-    assert path.read_text(encoding="utf-8") == "σ"
-    assert [x.name for x in path.parent.iterdir()] == ["table.md"]

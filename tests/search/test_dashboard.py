@@ -7,7 +7,7 @@ import optuna
 import pytest
 from optuna.artifacts import FileSystemArtifactStore
 
-from gile_lightning.search import worker as module
+from gile_lightning import launcher
 from gile_lightning.search.storage import default_url
 from gile_lightning.search.worker import Worker
 from gile_testing import studies
@@ -38,7 +38,7 @@ def get(app, path):
 
 def test_it_shows_trials_and_logs(tmp_path, monkeypatch):
     monkeypatch.setattr(Worker, "program", (studies.STAND_IN,))
-    monkeypatch.setattr(module, "_PAUSE", 0.02)
+    monkeypatch.setattr(launcher, "_PAUSE", 0.02)
     url = default_url(tmp_path)
     Worker(study(url, 1), plan(url, tmp_path, trials=2), lambda trial: None).run()
     storage = optuna.storages.RDBStorage(url)

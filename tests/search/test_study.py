@@ -4,8 +4,8 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from gile_lightning import processes
 from gile_lightning.errors import InputError
+from gile_lightning.launcher import LOCK, lock
 from gile_lightning.search import study as module
 from gile_lightning.search.settings import Search
 from gile_lightning.search.space import read_space
@@ -143,8 +143,8 @@ def test_trials_of_workers_that_are_gone(joined, tmp_path):
         trial.set_user_attr(module.OUTCOME, "begun")
         trial.set_user_attr("folder", name)
         trial.set_user_attr(module.WORKER, "me" if name != "other" else "another machine's")
-        (tmp_path / name / module.LOCK).write_text("me")
-    here = processes.lock(tmp_path / "held" / module.LOCK)
+        (tmp_path / name / LOCK).write_text("me")
+    here = lock(tmp_path / "held")
     study.ask()  # just now: its worker may be about to say more
     recover(study, tmp_path, retries=1, heartbeats=True)  # a database's own business
     assert [trial.state for trial in study.trials] == [TrialState.RUNNING] * 4

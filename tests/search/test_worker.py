@@ -12,6 +12,7 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
+from gile_lightning import launcher
 from gile_lightning.errors import InputError
 from gile_lightning.search import worker as module
 from gile_lightning.search.study import OUTCOME, counted, first_number, outcome
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalW
 @pytest.fixture(autouse=True)
 def _stand_in(monkeypatch):
     monkeypatch.setattr(Worker, "program", (studies.STAND_IN,))
-    monkeypatch.setattr(module, "_PAUSE", 0.02)
+    monkeypatch.setattr(launcher, "_PAUSE", 0.02)
     monkeypatch.setattr(module, "_POLL", 0.1)
     yield
     studies.close()
@@ -168,9 +169,8 @@ def test_a_trial_whose_process_is_killed_is_tried_again(url, tmp_path):
     Worker(study(url), plan(url, tmp_path, trials=1), lambda trial: None).run()
     first, second = study(url).trials
     assert first.state == TrialState.FAIL
-    assert first.user_attrs[OUTCOME] == (
-        "killed: its process was ended by SIGKILL, perhaps for want of memory"
-    )
+    assert first.user_attrs[OUTCOME].startswith("killed: ")
+    assert "SIGKILL" in first.user_attrs[OUTCOME]
     assert second.state == TrialState.COMPLETE
     assert second.params == first.params
     (tmp_path / "die").touch()
@@ -250,7 +250,7 @@ def test_an_interrupt_of_several_trials_keeps_their_checkpoints(url, tmp_path):
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(SystemExit, match="143"):
         run(4)
     thread.join()
     assert {x.user_attrs[OUTCOME][:11] for x in known.trials[:3]} == {"interrupted"}

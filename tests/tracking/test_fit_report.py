@@ -85,12 +85,11 @@ def test_the_page_has_it_all_and_fetches_nothing():
     text = fit_page(report())
     assert "<script" not in text
     assert text.count("&lt;script&gt;") >= 6  # title twice, system, example, skipped, configuration
-    assert "//" not in text
     headings = re.findall("<h2>(.*?)</h2>", text)
     assert headings[:3] == ["Run", "Results", "Curves"]
     assert headings[3:6] == ["By training documents of the label", "Confused labels", "Examples"]
     assert headings[6:] == ["Corpus", "Parameters", "Configuration"]
-    labels = re.findall('aria-label="(.*?)"', text)
+    labels = re.findall('<img alt="(.*?)"', text)
     assert labels == [
         "Average precision (validation, %)",
         "Training loss",
@@ -111,8 +110,8 @@ def test_a_run_without_an_epoch_or_a_document():
     nothing = {"history": [], "results": {"seen": NONE}, "examples": [], "confusions": []}
     text = fit_page(report(**nothing, sizes={}, skipped={}))
     headings = re.findall("<h2>(.*?)</h2>", text)
-    assert headings == ["Run", "Results", "Corpus", "Parameters", "Configuration"]
-    assert "<svg" not in text
+    assert headings == ["Run", "Corpus", "Parameters", "Configuration"]
+    assert "<img" not in text
 
 
 def test_several_languages():
@@ -130,7 +129,6 @@ def test_several_languages():
     )
     text = fit_page(several)
     assert "Average precision of each language (validation, %)" in text
-    assert ">中文</text>" in text  # also where the drawing's own fonts lack the characters
     assert "<td>中文</td><td>seen</td>" in text
     assert text.count("<th>language</th>") == 2  # their results, the corpus
     columns, rows = several.tables["f1"]
@@ -146,4 +144,4 @@ def test_a_fit_leaves_a_page(more):
     for name in ("average_precision", "ranking_loss"):
         assert f">{100 * run.metrics[f'test.seen.{name}']:.2f}</td>" in text
     assert text.count("<article") == 20
-    assert not re.search(r'(?:src|href)="(?!#)|url\((?!#)|@import', text)
+    assert not re.search(r'(?:src|href)="(?!#|data:)|url\(|@import', text)

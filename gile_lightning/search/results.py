@@ -1,15 +1,12 @@
 """What a study leaves: its best configurations, a table of trials, plots, a page, a W&B run."""
 
 import base64
-import html
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import optuna
-import wandb
 from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning.console import say
@@ -23,14 +20,13 @@ from gile_lightning.tracking.history import write_csv
 from gile_lightning.tracking.wandb_logger import RunLogger, finish
 
 BEST = "best"
-_PATH = re.compile(r"[A-Za-z_]\w*(\.\w+)+")
 
 Drawn = Sequence[tuple[plots.Plot, Any]]
 
 _ATTRIBUTES = (LOG_TAIL, "folder", WORKER, OUTCOME)  # no columns of figures
 
 
-def write_report(
+def write_results(
     study: optuna.Study,
     folder: Path,
     objectives: Sequence[str],
@@ -105,19 +101,6 @@ def best_files(study: optuna.Study, folder: Path) -> dict[Path, FrozenTrial]:
     return {folder / f"{name}.yaml": trial for name, trial in zip(names, trials, strict=False)}
 
 
-def _short(value: Any) -> Any:
-    """Leave the module of an import path out."""
-    path = isinstance(value, str) and _PATH.fullmatch(value)
-    return value.rpartition(".")[2] if path else value
-
-
-def _links(folder: Path) -> str:
-    """Lead to the pages of the trials that are in this folder."""
-    found = sorted(folder.glob("trials/*/report.html"))
-    links = (f'<a href="trials/{x.parent.name}/report.html">{x.parent.name}</a>' for x in found)
-    return f"<p>Pages of trials: {' '.join(links)}</p>" if found else ""
-
-
 def _draw(study: optuna.Study, folder: Path, objectives: Sequence[str]) -> Drawn:
     """Draw all plots that there are enough trials for, as PNG and HTML files."""
     if not plots.enough(study):
@@ -125,10 +108,11 @@ def _draw(study: optuna.Study, folder: Path, objectives: Sequence[str]) -> Drawn
     place = folder / "plots"
     place.mkdir(exist_ok=True)
     drawn: list[tuple[plots.Plot, Any]] = []
+    shown = plots.shortened(study)
     for plot in plots.plots(study, objectives):
         try:
-            plots.picture(study, plot, place / f"{plot.name}.png")
-            figure = plots.interactive(study, plot)
+            plots.picture(shown, plot, place / f"{plot.name}.png")
+            figure = plots.interactive(shown, plot)
         except (ValueError, RuntimeError) as error:  # such as no variance at all
             say(f"not drawn: {plot.title} ({error})")
             continue
@@ -149,76 +133,46 @@ def _page(
     names = list(dict.fromkeys(name for trial in trials for name in trial.params))
     columns = ["trial", "state", *objectives, *names, "seconds", OUTCOME, "folder"]
     rows = [row(trial, trials, objectives, names) for trial in trials]
-    cells = [[_short(found.get(column)) for column in columns] for found in rows]
     goals = zip(study.directions, objectives, strict=True)
-    note = ", ".join(f"{direction.name.lower()} {name}" for direction, name in goals)
+    aims = ", ".join(f"{direction.name.lower()} {name}" for direction, name in goals)
     states = Counter(str(found["state"]) for found in rows)
     counts = ", ".join(f"{number} {state}" for state, number in states.items())
-    sections = [
-        ("Best", _best(best, objectives, names)),
-        ("Plots", _pictures(folder, drawn)),
-        ("Trials", page.table(columns, cells) + _links(folder)),
-        ("Failed trials", _failures(trials)),
-        ("Configuration", _folded("what all trials have in common", _common(study))),
-    ]
-    return page.page(f"Study {study.study_name}", sections, f"{note}. {counts}.", _STYLE)
-
-
-_STYLE = """
-figure { margin: 0; }
-img { width: 100%; background: #fff; border-radius: 6px; }
-figcaption a { color: var(--accent); }
-"""
-
-
-def _best(best: Mapping[Path, FrozenTrial], objectives: Sequence[str], names: Sequence[str]) -> str:
-    if not best:
-        return "<p>No trial is complete.</p>"
-    cells = [
+    chosen = [
         [path.name, trial.user_attrs.get("folder"), *trial.values]
-        + [_short(trial.params.get(name)) for name in names]
+        + [plots.short(trial.params.get(name)) for name in names]
         for path, trial in best.items()
     ]
-    several = "None of these is better than another in all respects. " if len(best) > 1 else ""
-    command = f"python -m gile_lightning.fit --config {next(iter(best))}"
-    return (
-        page.table(["configuration", "folder", *objectives, *names], cells)
-        + f"<p>{several}To repeat one:</p><pre>{html.escape(command)}</pre>"
+    return page.render(
+        "study.html",
+        title=f"Study {study.study_name}",
+        note=f"{aims}. {counts}.",
+        best=(["configuration", "folder", *objectives, *names], chosen),
+        command=f"python -m gile_lightning.fit --config {next(iter(best), None)}",
+        plots=[_picture(folder / "plots", plot) for plot, _ in drawn],
+        trials=(columns, [[plots.short(found.get(name)) for name in columns] for found in rows]),
+        pages=sorted(path.parent.name for path in folder.glob("trials/*/report.html")),
+        failed=_failures(trials),
+        configuration=_common(study),
     )
 
 
-def _pictures(folder: Path, drawn: Drawn) -> str:
-    """Show the PNG files, each with a link to its interactive page."""
-    figures = []
-    for plot, _ in drawn:
-        content = base64.b64encode((folder / "plots" / f"{plot.name}.png").read_bytes()).decode()
-        title = html.escape(plot.title, quote=True)
-        figures.append(
-            f'<figure><img alt="{title}" src="data:image/png;base64,{content}">'
-            f'<figcaption>{title} (<a href="plots/{plot.name}.html">interactive</a>)</figcaption>'
-            "</figure>"
-        )
-    return page.pictures(figures)
+def _picture(folder: Path, plot: plots.Plot) -> page.Picture:
+    content = base64.b64encode((folder / f"{plot.name}.png").read_bytes()).decode()
+    return page.Picture(plot.title, f"data:image/png;base64,{content}", f"plots/{plot.name}.html")
 
 
-def _failures(trials: Sequence[FrozenTrial]) -> str:
-    return "\n".join(
-        _folded(
-            f"trial {trial.number}: {studies.outcome(trial)}",
-            str(trial.user_attrs.get(LOG_TAIL, "no log")),
-        )
-        for trial in trials
-        if trial.state == TrialState.FAIL and trial.number not in studies.repeated(trials)
-    )
+def _failures(trials: Sequence[FrozenTrial]) -> list[tuple[str, str]]:
+    """Say of the trials that failed how, and return the ends of their logs."""
+    repeated = studies.repeated(trials)
+    return [
+        (f"trial {x.number}: {studies.outcome(x)}", str(x.user_attrs.get(LOG_TAIL, "no log")))
+        for x in trials
+        if x.state == TrialState.FAIL and x.number not in repeated
+    ]
 
 
 def _common(study: optuna.Study) -> str:
     return str(study.user_attrs.get(CONFIGURATION, ""))
-
-
-def _folded(summary: str, text: str) -> str:
-    summary, text = html.escape(summary), html.escape(text)
-    return f"<details><summary>{summary}</summary><pre>{text}</pre></details>"
 
 
 def _log(
@@ -230,6 +184,8 @@ def _log(
     logger: Mapping[str, Any],
 ) -> None:
     """Log the plots, the trials and the best of them as a W&B run of the study's own."""
+    import wandb
+
     given = {**logger, "name": study.study_name, "group": study.study_name}
     run = RunLogger(folder, **given, job_type="study").experiment
     columns: list[str | int] = list(dict.fromkeys(key for found in rows for key in found))

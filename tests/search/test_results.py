@@ -1,11 +1,12 @@
-"""What a study of two objectives leaves; and one that has nothing to draw."""
+"""What studies leave: of two objectives, with class paths as choices, with nothing to draw."""
 
 import csv
 
 import optuna
 import pytest
 
-from gile_lightning.search.report import write_report
+from gile_lightning.search.plots import shortened
+from gile_lightning.search.results import write_results
 from gile_lightning.search.study import OUTCOME
 
 pytestmark = [
@@ -40,7 +41,7 @@ def study():
 
 def test_the_front(study, tmp_path):
     (tmp_path / "best-0000.yaml").write_text("of an earlier front")
-    write_report(study, tmp_path, GOALS, configuration, None)
+    write_results(study, tmp_path, GOALS, configuration, None)
     # 0.5 is the fastest and 0.9 the most accurate: the others are worse than 0.5 in both
     assert {path.name for path in tmp_path.glob("best*")} == {"best-0001.yaml", "best-0002.yaml"}
     x = study.trials[1].params["x"]
@@ -59,7 +60,7 @@ KINDS = ("history", "importance", "parallel", "slice")
 
 
 def test_the_table_has_all_that_is_known(study, tmp_path):
-    write_report(study, tmp_path, GOALS, configuration, None)
+    write_results(study, tmp_path, GOALS, configuration, None)
     with (tmp_path / "trials.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["state"] for row in rows] == ["complete"] * 4 + ["fail"]
@@ -69,8 +70,29 @@ def test_the_table_has_all_that_is_known(study, tmp_path):
 
 def test_nothing_to_draw(tmp_path):
     study = optuna.create_study(study_name="one")
-    write_report(study, tmp_path, ["val/f1"], configuration, None)
+    write_results(study, tmp_path, ["val/f1"], configuration, None)
     assert list(tmp_path.iterdir()) == []  # nothing at all
     study.tell(study.ask(), state=optuna.trial.TrialState.FAIL)
-    write_report(study, tmp_path, ["val/f1"], configuration, None)
+    write_results(study, tmp_path, ["val/f1"], configuration, None)
     assert "No trial is complete." in (tmp_path / "report.html").read_text()
+
+
+def test_class_paths_are_drawn_short_unless_they_would_be_the_same():
+    study = optuna.create_study(study_name="classes", direction="maximize")
+    own, same = ("a.b.GILE", '{"class_path": "c.Linear", "init_args": {"x": 1}}'), ("a.X", "b.X")
+    for i in range(4):
+        trial = study.ask()
+        trial.suggest_categorical("output", own)
+        trial.suggest_categorical("other", same)
+        trial.suggest_float("x", 0, 1)
+        study.tell(trial, float(i))
+    drawn = shortened(study)
+    for trial, before in zip(drawn.trials, study.trials, strict=True):
+        choices = ("GILE", "Linear(x=1)")
+        assert trial.distributions["output"].choices == choices
+        assert trial.params["output"] == choices[own.index(before.params["output"])]
+        assert (trial.number, trial.value) == (before.number, before.value)
+        assert [trial.params[key] for key in ("other", "x")] == [
+            before.params[key] for key in ("other", "x")
+        ]
+    assert study.trials[0].params["output"] in own
