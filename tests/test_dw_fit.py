@@ -143,6 +143,39 @@ def test_predict_needs_the_language(run, tmp_path):
     assert len(json.loads(done.printed)["labels"]) == 2
 
 
+def test_predict_reads_the_language_of_each_record(run, tmp_path):
+    """In any order, by name or code, and by --language where a record says nothing."""
+    german, english = raw("german")[:3], raw("english")[:3]
+    for article in (*german, *english):
+        article.pop("language", None)
+    records = [
+        german[0] | {"language": "German"},
+        english[0] | {"language": "en"},
+        english[1],
+        german[1] | {"language": "de"},
+        english[2] | {"language": None},
+    ]
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text("".join(json.dumps(record) + "\n" for record in records))
+    arguments = ("--checkpoint", run.output, "--input", texts)
+    done = runs.call(predict.main, *arguments, "--language", "english", "--batch_size", 4)
+    assert done.status is None, done.errors
+    found = [json.loads(line) for line in done.printed.splitlines()]
+    assert [line["id"] for line in found] == [record["id"] for record in records]
+    for line, record in zip(found, records, strict=True):
+        language = "german" if record in (records[0], records[3]) else "english"
+        pieces = [record[key] for key in ("title", "teaser", "text") if record.get(key)]
+        (expected,) = gile_lightning.load(run.output, language=language).predict([pieces])
+        assert [x["name"] for x in line["labels"]] == [x["name"] for x in expected]
+        scores = [x["score"] for x in expected]
+        assert [x["score"] for x in line["labels"]] == pytest.approx(scores, rel=1e-5)
+    done = runs.call(predict.main, *arguments)
+    assert f"{texts}:3: the model has several languages (english, german)" in done.errors
+    texts.write_text(json.dumps(german[0] | {"language": "fr"}))
+    done = runs.call(predict.main, *arguments)
+    assert done.errors.startswith(f"error: {texts}:1: the model has no 'fr'; its languages are")
+
+
 def test_predict_takes_the_columns_of_training(run, tmp_path):
     articles = raw("english")[:5]
     texts = tmp_path / "texts.jsonl"

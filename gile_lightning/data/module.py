@@ -18,6 +18,7 @@ from torch import Tensor
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.blocks import INCOMPLETE, META, Blocks, move_to
 from gile_lightning.data.cache import local_cache, stamp
+from gile_lightning.data.descriptions import TextRecipe
 from gile_lightning.data.encoding import EncodingSettings, encode
 from gile_lightning.data.folder import Folder, check_protocol, is_url
 from gile_lightning.data.language import Language
@@ -32,7 +33,7 @@ from gile_lightning.errors import InputError, positive
 from gile_lightning.pretrained.model import identity
 from gile_lightning.pretrained.vectors import VectorStore
 
-FORMAT = 5  # of the encoded shards; raised when the same input would be encoded differently
+FORMAT = 6  # of the encoded shards; raised when the same input would be encoded differently
 VECTORS = "vectors.npy"  # the word vectors that came with a corpus, beside its shards
 
 
@@ -187,6 +188,10 @@ class DocumentDataModule(TextDataModule):
         """Return other names of labels, by their names; asked for after `label_texts`."""
         return {}
 
+    def recipe(self) -> TextRecipe:
+        """Return how the texts of documents and labels are put together."""
+        return TextRecipe()
+
     def total(self) -> int | None:
         """Return the number of raw documents where it is known before reading them."""
         return None
@@ -331,6 +336,7 @@ class DocumentDataModule(TextDataModule):
                 self.num_proc,
                 self.synonyms(),
                 self.new_words,
+                self.recipe(),
             )
             meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources()}
             if self.remote_cache is None:

@@ -32,7 +32,7 @@ def main() -> None:
         f"{len(predictor.label_names):,} labels ready in {ready - start:.1f} s, {memory():.2f} GB"
     )
     records = map(json.loads, given.texts.read_text(encoding="utf-8").splitlines())
-    texts = [[record[column] for column in predictor.columns] for record in records]
+    texts = [[record[column] for column in predictor.language.recipe.columns] for record in records]
     begin = time.perf_counter()
     list(predictor.stream(texts))
     seconds = time.perf_counter() - begin
