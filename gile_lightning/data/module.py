@@ -5,6 +5,7 @@ import json
 import shutil
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -233,7 +234,10 @@ class DocumentDataModule(TextDataModule):
         return [self.language]
 
     def use(self, languages: dict[str, Language], new_words: bool = False) -> None:
-        """Encode for a trained model: its vocabulary, its labels, the test documents only."""
+        """Encode for a trained model: its vocabulary, its labels, the test documents only.
+
+        Where the cache has the corpus as the model was trained on it, that is taken instead.
+        """
         self.known = self._of(languages)
         self.new_words = new_words
 
@@ -293,7 +297,7 @@ class DocumentDataModule(TextDataModule):
             "text": self.text and {"words": self.text.vocabulary, **self.text.settings()},
             "vectors": file and stamp(file),
         }
-        if self.new_words:
+        if self.new_words and self.known is not None:
             state["new_words"] = True
         subwords = self._subword_text()
         if subwords.pretrained is not None:
@@ -303,6 +307,8 @@ class DocumentDataModule(TextDataModule):
 
     def prepare_data(self) -> None:
         """Encode the corpus unless the cache has it; on one process only."""
+        if self.known is not None:
+            self._find_training(self.known)
         store = self.store()
         if store.read(META) is not None:
             return
@@ -345,6 +351,25 @@ class DocumentDataModule(TextDataModule):
                 partial.replace(directory)
             else:
                 move_to(store, partial, meta)
+
+    def _find_training(self, known: Language) -> None:
+        """Take the shards that a trained model's own run left in the cache, if they are there.
+
+        Their test documents are those that encoding for the model would draw, with the same words
+        and labels. A run that was to train on all its documents (``test_size: 0``) has none.
+        """
+        self.known, given = None, self.text
+        for text in (None, known.text):  # the second of a run that began with a checkpoint
+            self.text = text
+            with suppress(InputError):  # the files need not be all that training takes
+                store = self.store()
+                meta, language = store.read(META), store.read("language.json")
+                if meta is None or language is None:
+                    continue
+                tested = json.loads(meta)["counts"]["documents"].get("test")
+                if tested and Language.from_state(json.loads(language)) == known:
+                    return
+        self.known, self.text = known, given
 
     def setup(self, stage: str | None = None) -> None:
         """Map the encoded shards into memory, or find the blocks of remote ones."""
