@@ -170,12 +170,18 @@ class Classifier(lightning.LightningModule, ABC):
             "choose the system of that run (--model)"
         )
 
-    def check(self, names: Iterable[str] = ("text",), pretrained: str | None = None) -> None:
+    def check(
+        self,
+        names: Iterable[str] = ("text",),
+        pretrained: str | None = None,
+        epochs: int | None = None,
+    ) -> None:
         """Try the settings, without memory: before hours of encoding, not after them.
 
         Args:
             names: of the languages.
             pretrained: the pretrained model that texts are split into subwords for.
+            epochs: of the training; below 0 for no end, None where they are not known yet.
 
         Raises:
             InputError: a part refuses its settings.

@@ -126,17 +126,26 @@ class TextClassifier(Classifier):
         # word vectors and label texts that never change need not go to every process at every step
         self._ddp_params_and_buffers_to_ignore = [name for name, _ in self.named_buffers()]
 
-    def check(self, names: Iterable[str] = ("text",), pretrained: str | None = None) -> None:
+    def check(
+        self,
+        names: Iterable[str] = ("text",),
+        pretrained: str | None = None,
+        epochs: int | None = None,
+    ) -> None:
         """Make every part once, without memory: before hours of encoding, not after them.
 
         Args:
             names: of the languages.
             pretrained: the pretrained model that texts are split into subwords for.
+            epochs: of the training; below 0 for no end, None where they are not known yet.
 
         Raises:
             InputError: a part refuses its settings.
         """
-        super().check(names, pretrained)
+        super().check(names, pretrained, epochs)
+        schedule: WarmupDecay | None = self.given["schedule"]
+        if schedule is not None and epochs is not None:
+            schedule.check(epochs)
         with torch.device("meta"):
             languages = dict.fromkeys(names, nothing(pretrained))
             scorers = build_scorers(self.given, languages, self.given["sharing"])
@@ -258,7 +267,7 @@ class TextClassifier(Classifier):
             for part in parts:
                 part.count_words(*counts)
 
-    def _take_weights(self, checkpoint: dict[str, Any], data: TextDataModule) -> None:
+    def _take_weights(self, checkpoint: dict[str, Any], data: TrainingData) -> None:
         stored = checkpoint[STATE]["languages"]
         weights = dict(checkpoint["state_dict"])
         for name, language in self.languages.items():

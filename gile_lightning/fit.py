@@ -64,7 +64,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
             f"--start_from {cli.resume} instead of --ckpt_path"
         )
     model.config = cli.resolved()
-    model.check(data.names, data.pretrained)
+    model.check(data.names, data.pretrained, trainer.max_epochs)
     check_parts(model.parts)  # now, not when the checkpoint is read
     if model.single_process and trainer.world_size > 1:
         raise InputError(

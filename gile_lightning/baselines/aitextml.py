@@ -1,6 +1,6 @@
 """AiTextML and WSABIE+, the systems of Nam et al. (2016) that the paper compares with."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
@@ -118,9 +118,9 @@ class AiTextML(Classifier):
         """Return the number of training documents of every language."""
         return {"documents": {name: len(self.of(name).documents) for name in self.vectors}}
 
-    def check(self, names: Iterable[str] = ("text",), pretrained: str | None = None) -> None:
+    def check(self, *args: Any, **kwargs: Any) -> None:
         """Make PV-DM once, without memory."""
-        super().check(names, pretrained)
+        super().check(*args, **kwargs)
         with torch.device("meta"):
             self._words(1)
 
