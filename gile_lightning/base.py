@@ -257,14 +257,17 @@ class Classifier(lightning.LightningModule, ABC):
                 )
         self.thresholds = state.get("thresholds", {})
 
-    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """Take over weights.
+    def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Take over weights; those of languages that are not scored just now may be missing.
 
         Raises:
             InputError: they are those of a model with other parts.
         """
+        others = self._evaluations.keys() - self.languages.keys()
+        kept = {k: w for k, w in self.state_dict().items() if others & {*k.split(".")[1:2]}}
+        state = {**kept, **state_dict} if kept else state_dict
         try:
-            return super().load_state_dict(*args, **kwargs)
+            return super().load_state_dict(state, *args, **kwargs)
         except RuntimeError as error:
             _, *reasons = str(error).splitlines()
             raise InputError(

@@ -60,7 +60,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     output, data, model, trainer = cli.output, cli.datamodule, cli.model, cli.trainer
     if cli.resume is not None and "optimizer_states" not in read_checkpoint(cli.resume):
         raise InputError(
-            f"{cli.resume}: imported weights, not a run to go on with; train them further with "
+            f"{cli.resume}: weights alone, not a run to go on with; train them further with "
             f"--start_from {cli.resume} instead of --ckpt_path"
         )
     model.config = cli.resolved()

@@ -52,6 +52,21 @@ def test_best_epoch_of_each_language_is_kept(run):
         assert float(row["val/f1"]) == pytest.approx(mean)
 
 
+def test_the_best_epoch_of_a_language_is_a_model_of_it_alone(run, tmp_path):
+    best = torch.load(run.best, weights_only=True)
+    own = torch.load(run.output / "checkpoints/best-german.ckpt", weights_only=True)
+    names = {key for key in best["state_dict"] if key.startswith("scorers.german.")}
+    assert own["state_dict"].keys() == names
+    assert set(own["gile_lightning"]["languages"]) == {"german"}
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text(json.dumps(raw("german")[0] | {"language": "en"}))
+    arguments = ("--checkpoint", run.output / "checkpoints/best-german.ckpt", "--input", texts)
+    done = runs.call(predict.main, *arguments)
+    assert done.errors == f"error: {texts}:1: the model has no 'en'; its languages are german\n"
+    arguments = dw_runs.arguments(tmp_path / "run", "--ckpt_path", arguments[1])
+    assert "weights alone, not a run to go on with" in runs.call(fit.main, *arguments).errors
+
+
 def scores_of(checkpoint, language, threshold):
     """Score the raw test articles through `predict`, and count with scikit-learn."""
     model = gile_lightning.load(checkpoint, language=language)
