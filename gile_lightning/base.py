@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.data.base import TextDataModule
+from gile_lightning.data.base import TextDataModule, TrainingData
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch, Texts
@@ -147,11 +147,11 @@ class Classifier(lightning.LightningModule, ABC):
         """Return the number of parameters of a language's parts, by their names."""
         return {}
 
-    def attach(self, data: TextDataModule, resumed: bool = False) -> None:
-        """Build the modules for a data module's languages, with the weights to begin with.
+    def attach(self, data: TrainingData, resumed: bool = False) -> None:
+        """Build the modules for the languages of training data, with the weights to begin with.
 
         Args:
-            data: a data module that is set up.
+            data: what the data module hands over.
             resumed: the weights are to come from a checkpoint.
 
         Raises:
@@ -212,7 +212,7 @@ class Classifier(lightning.LightningModule, ABC):
         """Build the modules for the data module's languages, or check that they fit."""
         data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
         if not self.built:
-            self.attach(data, resumed=self.trainer.ckpt_path is not None)
+            self.attach(data.training_data(), resumed=self.trainer.ckpt_path is not None)
         elif stage == "test":
             self.use(data.languages)
         testing = stage == "test"

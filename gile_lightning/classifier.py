@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from gile_lightning.base import LOSS, NEW, STATE, Classifier, nothing
 from gile_lightning.channels import Channel
 from gile_lightning.console import say
-from gile_lightning.data.base import TextDataModule
+from gile_lightning.data.base import TextDataModule, TrainingData
 from gile_lightning.data.cache import default_cache
 from gile_lightning.data.frequencies import document_frequencies
 from gile_lightning.data.labels import LabelSet
@@ -207,17 +207,17 @@ class TextClassifier(Classifier):
         """Begin with the weights of a checkpoint, in the languages of the data to come."""
         self._start = checkpoint
 
-    def attach(self, data: TextDataModule, resumed: bool = False) -> None:
-        """Build the modules for a data module's languages, with the weights to begin with.
+    def attach(self, data: TrainingData, resumed: bool = False) -> None:
+        """Build the modules for the languages of training data, with the weights to begin with.
 
         Args:
-            data: a data module that is set up.
+            data: what the data module hands over.
             resumed: the weights, word vectors among them, are to come from a checkpoint.
 
         Raises:
             InputError: the weights or word vectors do not fit.
         """
-        self.cache_dir = getattr(data, "cache_dir", self.cache_dir)
+        self.cache_dir = data.cache_dir
         start = self._start or {STATE: {}}
         self.build(data.languages, start[STATE])
         if self._start is not None:
@@ -234,7 +234,7 @@ class TextClassifier(Classifier):
             data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
             data.keep_text_vectors(self.trainer.strategy.root_device)
 
-    def _take_vectors(self, name: str, data: TextDataModule) -> bool:
+    def _take_vectors(self, name: str, data: TrainingData) -> bool:
         """Begin with word vectors that the corpus brings, those of a file or learned ones.
 
         Every process reads or learns them itself, and finds the same.
@@ -247,7 +247,7 @@ class TextClassifier(Classifier):
             words = self.languages[name].text.vocabulary
             embedding.load_vectors(words)
             if embedding.start is not None:
-                documents = (batch.texts for batch in data.training_documents(name))
+                documents = (batch.texts for batch in data.documents(name))
                 seen = torch.arange(self.languages[name].labels.seen)
                 texts = self.texts(name).take(seen)
                 embedding.learn_vectors(documents, texts, self.cache_dir)
@@ -258,12 +258,12 @@ class TextClassifier(Classifier):
                 )
         return vectors is not None
 
-    def _take_frequencies(self, name: str, data: TextDataModule) -> None:
+    def _take_frequencies(self, name: str, data: TrainingData) -> None:
         """Count, for the parts that ask for it, how many training documents have each word."""
         parts = [part for part in self.scorer(name).modules() if isinstance(part, Idf | Channel)]
         if parts:
             words = len(self.languages[name].text.vocabulary)
-            counts = document_frequencies(data.training_documents(name), words)
+            counts = document_frequencies(data.documents(name), words)
             for part in parts:
                 part.count_words(*counts)
 
@@ -339,12 +339,7 @@ class TextClassifier(Classifier):
             )
         schedule: WarmupDecay | None = self.given["schedule"]
         if schedule is not None:
-            last = self.trainer.max_epochs or 0
-            if schedule.epochs is None and last < 0:
-                raise InputError(
-                    "model.schedule has no end: set --trainer.max_epochs, or model.schedule.epochs"
-                )
-            schedule.check(last)
+            schedule.check(self.trainer.max_epochs or 0)
         optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
         for group in optimizer.param_groups:
             group["initial_lr"] = group["lr"]

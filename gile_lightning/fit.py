@@ -73,11 +73,11 @@ def fit(cli: GileCLI) -> dict[str, Any]:
         )
     announce(data)
     # on every process, one of which encodes: the others wait for its lock as long as it takes,
-    # where Lightning's own call has them wait for a message that times out
+    # where Lightning's own call has them wait for a message that times out; it finds all done
     data.prepare_data()
     data.setup("fit")
     say(data.summary())
-    model.attach(data, resumed=cli.resume is not None)
+    model.attach(data.training_data(), resumed=cli.resume is not None)
     # now, as weights of 64 bits are restored before Lightning makes the model's as long
     trainer.precision_plugin.convert_module(model)
     if trainer.is_global_zero:

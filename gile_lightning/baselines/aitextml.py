@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from gile_lightning.base import NEW, Classifier
 from gile_lightning.baselines.paragraph_vectors import ParagraphVectors, TextRows, random_vectors
-from gile_lightning.data.base import TextDataModule
+from gile_lightning.data.base import TrainingData
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import (
@@ -124,13 +124,13 @@ class AiTextML(Classifier):
         with torch.device("meta"):
             self._words(1)
 
-    def attach(self, data: TextDataModule, resumed: bool = False) -> None:
+    def attach(self, data: TrainingData, resumed: bool = False) -> None:
         """Make vectors for the training documents, and count their words."""
         documents, counts = {}, {}
         for name, language in data.languages.items():
             documents[name] = 0
             counts[name] = torch.zeros(len(language.text.vocabulary), dtype=torch.long)
-            for batch in data.training_documents(name):
+            for batch in data.documents(name):
                 documents[name] += len(batch.document_lengths)
                 counts[name] += torch.bincount(batch.words, minlength=len(counts[name]))
         self.build(data.languages, {"documents": documents})

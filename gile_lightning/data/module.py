@@ -307,6 +307,8 @@ class DocumentDataModule(TextDataModule):
 
     def prepare_data(self) -> None:
         """Encode the corpus unless the cache has it; on one process only."""
+        if self.meta:  # set up already
+            return
         if self.known is not None:
             self._find_training(self.known)
         store = self.store()
