@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.data.base import TextDataModule
+from gile_lightning.data.base import TextDataModule, TrainingData
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch, Texts
@@ -147,11 +147,11 @@ class Classifier(lightning.LightningModule, ABC):
         """Return the number of parameters of a language's parts, by their names."""
         return {}
 
-    def attach(self, data: TextDataModule, resumed: bool = False) -> None:
-        """Build the modules for a data module's languages, with the weights to begin with.
+    def attach(self, data: TrainingData, resumed: bool = False) -> None:
+        """Build the modules for the languages of training data, with the weights to begin with.
 
         Args:
-            data: a data module that is set up.
+            data: what the data module hands over.
             resumed: the weights are to come from a checkpoint.
 
         Raises:
@@ -170,12 +170,18 @@ class Classifier(lightning.LightningModule, ABC):
             "choose the system of that run (--model)"
         )
 
-    def check(self, names: Iterable[str] = ("text",), pretrained: str | None = None) -> None:
+    def check(
+        self,
+        names: Iterable[str] = ("text",),
+        pretrained: str | None = None,
+        epochs: int | None = None,
+    ) -> None:
         """Try the settings, without memory: before hours of encoding, not after them.
 
         Args:
             names: of the languages.
             pretrained: the pretrained model that texts are split into subwords for.
+            epochs: of the training; below 0 for no end, None where they are not known yet.
 
         Raises:
             InputError: a part refuses its settings.
@@ -206,7 +212,7 @@ class Classifier(lightning.LightningModule, ABC):
         """Build the modules for the data module's languages, or check that they fit."""
         data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
         if not self.built:
-            self.attach(data, resumed=self.trainer.ckpt_path is not None)
+            self.attach(data.training_data(), resumed=self.trainer.ckpt_path is not None)
         elif stage == "test":
             self.use(data.languages)
         testing = stage == "test"
@@ -251,14 +257,17 @@ class Classifier(lightning.LightningModule, ABC):
                 )
         self.thresholds = state.get("thresholds", {})
 
-    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """Take over weights.
+    def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Take over weights; those of languages that are not scored just now may be missing.
 
         Raises:
             InputError: they are those of a model with other parts.
         """
+        others = self._evaluations.keys() - self.languages.keys()
+        kept = {k: w for k, w in self.state_dict().items() if others & {*k.split(".")[1:2]}}
+        state = {**kept, **state_dict} if kept else state_dict
         try:
-            return super().load_state_dict(*args, **kwargs)
+            return super().load_state_dict(state, *args, **kwargs)
         except RuntimeError as error:
             _, *reasons = str(error).splitlines()
             raise InputError(

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import lightning
 import torch
-from lightning.pytorch.callbacks import Checkpoint, EarlyStopping
+from lightning.pytorch.callbacks import Checkpoint, EarlyStopping, ModelCheckpoint
 from torch import Tensor
 
 from gile_lightning.base import LOGGED
@@ -130,6 +130,26 @@ class PlateauEarlyStopping(EarlyStopping):
         """Restore the state from a checkpoint."""
         super().load_state_dict(state_dict)
         self._left, self._epochs = state_dict["left"], state_dict["epochs"]
+
+
+class LanguageCheckpoint(ModelCheckpoint):
+    """Keeps the best epoch of one of several languages, as a model of that language alone.
+
+    With all languages in each, a run would keep the word vectors of all once per language.
+
+    Args:
+        language: its name.
+        kwargs: see `ModelCheckpoint`.
+    """
+
+    def __init__(self, language: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.language = language
+
+    def _save_checkpoint(self, trainer: lightning.Trainer, filepath: str) -> None:
+        trainer.save_checkpoint(filepath, False, {"language": self.language})
+        self._last_global_step_saved = trainer.global_step
+        self._last_checkpoint_saved = filepath
 
 
 class LastCheckpoint(Checkpoint):

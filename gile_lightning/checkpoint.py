@@ -26,6 +26,8 @@ from gile_lightning.schedules import WarmupDecay
 _PARTS = (torch.nn.Module, torch.optim.Optimizer, LabelSampler, Loss, CorpusVectors, WarmupDecay)
 _PATH = re.compile(r"[A-Za-z_]\w*(\.\w+)+")
 
+_DESCRIBED = ("epoch", "global_step", "pytorch-lightning_version")  # what Lightning asks for
+
 BEST = Path("checkpoints/best.ckpt")
 LAST = Path("checkpoints/last.ckpt")
 
@@ -36,11 +38,13 @@ class AtomicCheckpointIO(TorchCheckpointIO):
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | os.PathLike[str], storage_options: Any = None
     ) -> None:
-        """Save ``checkpoint`` to ``path``.
+        """Save ``checkpoint`` to ``path``; of one language alone if ``storage_options`` names it.
 
         Raises:
             InputError: the disk is full, or cannot be written.
         """
+        if storage_options is not None:
+            checkpoint = of_language(checkpoint, storage_options["language"])
         target = Path(path)
         partial = target.with_name(target.name + ".partial")
         try:
@@ -199,6 +203,28 @@ def start_from(classifier: Classifier, data: TextDataModule, checkpoint: dict[st
     languages = languages_of(checkpoint)
     if len(languages) == len(checkpoint[STATE]["languages"]):
         data.continue_from(languages)
+
+
+def of_language(checkpoint: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return a checkpoint of one of its languages: a whole model, but nothing to go on from."""
+    state: dict[str, Any] = checkpoint[STATE]
+    names = set(state["languages"])
+
+    def own(value: Any) -> Any:
+        by_language = isinstance(value, dict) and value and names.issuperset(value)
+        return {key: value[key] for key in value if key == name} if by_language else value
+
+    others = names - {name}
+    return {
+        **{key: checkpoint[key] for key in _DESCRIBED if key in checkpoint},
+        # of ModuleDicts by language, such as `scorers.german.encoder...`
+        "state_dict": {
+            key: weight
+            for key, weight in checkpoint["state_dict"].items()
+            if others.isdisjoint(key.split(".")[1:2])
+        },
+        STATE: {key: own(value) for key, value in state.items()},
+    }
 
 
 def complete(checkpoint: dict[str, Any]) -> bool:

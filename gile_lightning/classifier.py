@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from gile_lightning.base import LOSS, NEW, STATE, Classifier, nothing
 from gile_lightning.channels import Channel
 from gile_lightning.console import say
-from gile_lightning.data.base import TextDataModule
+from gile_lightning.data.base import TextDataModule, TrainingData
 from gile_lightning.data.cache import default_cache
 from gile_lightning.data.frequencies import document_frequencies
 from gile_lightning.data.labels import LabelSet
@@ -126,17 +126,26 @@ class TextClassifier(Classifier):
         # word vectors and label texts that never change need not go to every process at every step
         self._ddp_params_and_buffers_to_ignore = [name for name, _ in self.named_buffers()]
 
-    def check(self, names: Iterable[str] = ("text",), pretrained: str | None = None) -> None:
+    def check(
+        self,
+        names: Iterable[str] = ("text",),
+        pretrained: str | None = None,
+        epochs: int | None = None,
+    ) -> None:
         """Make every part once, without memory: before hours of encoding, not after them.
 
         Args:
             names: of the languages.
             pretrained: the pretrained model that texts are split into subwords for.
+            epochs: of the training; below 0 for no end, None where they are not known yet.
 
         Raises:
             InputError: a part refuses its settings.
         """
-        super().check(names, pretrained)
+        super().check(names, pretrained, epochs)
+        schedule: WarmupDecay | None = self.given["schedule"]
+        if schedule is not None and epochs is not None:
+            schedule.check(epochs)
         with torch.device("meta"):
             languages = dict.fromkeys(names, nothing(pretrained))
             scorers = build_scorers(self.given, languages, self.given["sharing"])
@@ -198,17 +207,17 @@ class TextClassifier(Classifier):
         """Begin with the weights of a checkpoint, in the languages of the data to come."""
         self._start = checkpoint
 
-    def attach(self, data: TextDataModule, resumed: bool = False) -> None:
-        """Build the modules for a data module's languages, with the weights to begin with.
+    def attach(self, data: TrainingData, resumed: bool = False) -> None:
+        """Build the modules for the languages of training data, with the weights to begin with.
 
         Args:
-            data: a data module that is set up.
+            data: what the data module hands over.
             resumed: the weights, word vectors among them, are to come from a checkpoint.
 
         Raises:
             InputError: the weights or word vectors do not fit.
         """
-        self.cache_dir = getattr(data, "cache_dir", self.cache_dir)
+        self.cache_dir = data.cache_dir
         start = self._start or {STATE: {}}
         self.build(data.languages, start[STATE])
         if self._start is not None:
@@ -225,7 +234,7 @@ class TextClassifier(Classifier):
             data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
             data.keep_text_vectors(self.trainer.strategy.root_device)
 
-    def _take_vectors(self, name: str, data: TextDataModule) -> bool:
+    def _take_vectors(self, name: str, data: TrainingData) -> bool:
         """Begin with word vectors that the corpus brings, those of a file or learned ones.
 
         Every process reads or learns them itself, and finds the same.
@@ -238,7 +247,7 @@ class TextClassifier(Classifier):
             words = self.languages[name].text.vocabulary
             embedding.load_vectors(words)
             if embedding.start is not None:
-                documents = (batch.texts for batch in data.training_documents(name))
+                documents = (batch.texts for batch in data.documents(name))
                 seen = torch.arange(self.languages[name].labels.seen)
                 texts = self.texts(name).take(seen)
                 embedding.learn_vectors(documents, texts, self.cache_dir)
@@ -249,16 +258,16 @@ class TextClassifier(Classifier):
                 )
         return vectors is not None
 
-    def _take_frequencies(self, name: str, data: TextDataModule) -> None:
+    def _take_frequencies(self, name: str, data: TrainingData) -> None:
         """Count, for the parts that ask for it, how many training documents have each word."""
         parts = [part for part in self.scorer(name).modules() if isinstance(part, Idf | Channel)]
         if parts:
             words = len(self.languages[name].text.vocabulary)
-            counts = document_frequencies(data.training_documents(name), words)
+            counts = document_frequencies(data.documents(name), words)
             for part in parts:
                 part.count_words(*counts)
 
-    def _take_weights(self, checkpoint: dict[str, Any], data: TextDataModule) -> None:
+    def _take_weights(self, checkpoint: dict[str, Any], data: TrainingData) -> None:
         stored = checkpoint[STATE]["languages"]
         weights = dict(checkpoint["state_dict"])
         for name, language in self.languages.items():
@@ -330,12 +339,7 @@ class TextClassifier(Classifier):
             )
         schedule: WarmupDecay | None = self.given["schedule"]
         if schedule is not None:
-            last = self.trainer.max_epochs or 0
-            if schedule.epochs is None and last < 0:
-                raise InputError(
-                    "model.schedule has no end: set --trainer.max_epochs, or model.schedule.epochs"
-                )
-            schedule.check(last)
+            schedule.check(self.trainer.max_epochs or 0)
         optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
         for group in optimizer.param_groups:
             group["initial_lr"] = group["lr"]

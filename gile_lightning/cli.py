@@ -17,6 +17,7 @@ from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from gile_lightning.base import STATE, Classifier
 from gile_lightning.callbacks import (
     FiniteLoss,
+    LanguageCheckpoint,
     LastCheckpoint,
     PlateauEarlyStopping,
     language_score,
@@ -169,19 +170,17 @@ class GileCLI(LightningCLI):
         if wanted in (None, True):
             logger = RunLogger(self.output, **self.config_init.wandb)
         stopping = self.config_init.early_stopping
-        monitors = {BEST.stem: stopping.monitor}
+        options: dict[str, Any] = {
+            "dirpath": self.output / BEST.parent,
+            "mode": stopping.mode,
+            "enable_version_counter": False,
+        }
+        best = [ModelCheckpoint(filename=BEST.stem, monitor=stopping.monitor, **options)]
         if len(names := self.datamodule.names) > 1:  # languages are best in different epochs
-            monitors |= {best_of(x).stem: language_score(stopping.monitor, x) for x in names}
-        best = [
-            ModelCheckpoint(
-                dirpath=self.output / BEST.parent,
-                filename=name,
-                monitor=monitor,
-                mode=stopping.mode,
-                enable_version_counter=False,
-            )
-            for name, monitor in monitors.items()
-        ]
+            for name in names:
+                monitor = language_score(stopping.monitor, name)
+                options |= {"filename": best_of(name).stem, "monitor": monitor}
+                best.append(LanguageCheckpoint(name, **options))
         self.history = History(self.output)
         self.trainer_defaults["callbacks"] = [
             PlateauEarlyStopping(**stopping),

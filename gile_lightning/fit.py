@@ -60,11 +60,11 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     output, data, model, trainer = cli.output, cli.datamodule, cli.model, cli.trainer
     if cli.resume is not None and "optimizer_states" not in read_checkpoint(cli.resume):
         raise InputError(
-            f"{cli.resume}: imported weights, not a run to go on with; train them further with "
+            f"{cli.resume}: weights alone, not a run to go on with; train them further with "
             f"--start_from {cli.resume} instead of --ckpt_path"
         )
     model.config = cli.resolved()
-    model.check(data.names, data.pretrained)
+    model.check(data.names, data.pretrained, trainer.max_epochs)
     check_parts(model.parts)  # now, not when the checkpoint is read
     if model.single_process and trainer.world_size > 1:
         raise InputError(
@@ -73,11 +73,11 @@ def fit(cli: GileCLI) -> dict[str, Any]:
         )
     announce(data)
     # on every process, one of which encodes: the others wait for its lock as long as it takes,
-    # where Lightning's own call has them wait for a message that times out
+    # where Lightning's own call has them wait for a message that times out; it finds all done
     data.prepare_data()
     data.setup("fit")
     say(data.summary())
-    model.attach(data, resumed=cli.resume is not None)
+    model.attach(data.training_data(), resumed=cli.resume is not None)
     # now, as weights of 64 bits are restored before Lightning makes the model's as long
     trainer.precision_plugin.convert_module(model)
     if trainer.is_global_zero:

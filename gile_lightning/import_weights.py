@@ -16,6 +16,7 @@ from gile_lightning.classifier import TextClassifier
 from gile_lightning.cli import CONFIG
 from gile_lightning.console import say
 from gile_lightning.data.corpus import read_labels
+from gile_lightning.data.descriptions import TextRecipe
 from gile_lightning.data.dw import LANGUAGES
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
@@ -178,7 +179,8 @@ def _language(
         wordless = [label for label in names if not text.words(label)]
         if wordless and label_count is None:
             raise InputError(f"{labels}: labels without a known word: {', '.join(wordless[:5])}")
-    return Language(text, LabelSet(names, names, [1] * len(names))), vectors
+    recipe = TextRecipe(by_name=True, language="language")
+    return Language(text, LabelSet(names, names, [1] * len(names)), recipe), vectors
 
 
 def _labels(files: ReleasedArticles, folder: Path, name: str) -> list[str]:

@@ -5,17 +5,20 @@ python -m gile_lightning.predict --checkpoint RUN --input texts.jsonl --labels l
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import Any, Literal, NamedTuple, TextIO
 
 import torch
 
+from gile_lightning.base import Classifier
+from gile_lightning.checkpoint import load_classifier, read_checkpoint
 from gile_lightning.errors import InputError, nearest, positive
 from gile_lightning.parser import command, parse
-from gile_lightning.predictor import Text, load
+from gile_lightning.predictor import Prediction, Predictor, Text, find_language
 
 _MAX_BROKEN = 100
 _PARTS = ("title", "teaser", "abstract", "abstractText")
@@ -50,7 +53,9 @@ def predict(
         top_k: labels per text; 5 unless a threshold is given.
         threshold: give only labels whose score, a probability, is above this; tuned for the
             threshold that was best on the validation documents.
-        language: of the texts, if the model has several.
+        language: of the texts that do not say their own, if the model has several. A record does
+            in its "language" (or the column that the corpus had): the name or ISO 639-1 code. A
+            model of one language refuses records of others if its corpus had such a column.
         format: of the input; auto looks at its first line.
         batch_size: texts scored at a time.
         device: cpu, cuda, or auto.
@@ -62,17 +67,33 @@ def predict(
         device = "cuda" if torch.cuda.is_available() else "cpu"
     with ExitStack() as stack:
         source = sys.stdin if input == "-" else stack.enter_context(_open(input))
-        predictor = load(checkpoint, device, language)
-        if labels is not None:
-            predictor.use_labels(labels)
+        classifier = load_classifier(read_checkpoint(checkpoint))
+
+        @cache
+        def predictor(language: str) -> Predictor:
+            made = Predictor(classifier, device, language)
+            if labels is not None:
+                made.use_labels(labels)
+            return made
+
+        default = language and find_language(classifier, language)
+        if len(classifier.languages) == 1:
+            (default,) = classifier.languages
+        if default is not None:
+            predictor(default)  # which refuses wrong settings before a text is read
         name = "standard input" if input == "-" else input
-        reader = _Reader(source, name, format, predictor.columns)
+        reader = _Reader(source, name, format, classifier, default)
         target = sys.stdout if output == "-" else stack.enter_context(_open(output, "w"))
         documents = iter(reader)
         while batch := list(islice(documents, batch_size)):
-            labelled = predictor.stream([text for _, text in batch], top_k, threshold, batch_size)
-            for (identity, _), found in zip(batch, labelled, strict=True):
-                line = json.dumps({"id": identity, "labels": found}, ensure_ascii=False)
+            found: dict[int, Prediction] = {}
+            for of in dict.fromkeys(document.language for document in batch):
+                places = [i for i, document in enumerate(batch) if document.language == of]
+                texts = [batch[i].text for i in places]
+                labelled = predictor(of).stream(texts, top_k, threshold, batch_size)
+                found |= zip(places, labelled, strict=True)
+            for i, document in enumerate(batch):
+                line = json.dumps({"id": document.id, "labels": found[i]}, ensure_ascii=False)
                 target.write(line + "\n")
             target.flush()
         reader.report()
@@ -86,17 +107,32 @@ def _open(path: str, mode: Literal["r", "w"] = "r") -> TextIO:
         raise InputError(f"{path}: {error.strerror} ({key})") from error
 
 
+class _Document(NamedTuple):
+    id: str | int
+    language: str
+    text: Text
+
+
 class _Reader:
-    """Reads (id, text) from lines of JSON or plain text, and counts what it leaves out."""
+    """Reads documents from lines of JSON or plain text, and counts what it leaves out."""
 
     def __init__(
-        self, lines: Iterable[str], name: str, kind: str, columns: Sequence[str] = ()
+        self,
+        lines: Iterable[str],
+        name: str,
+        kind: str,
+        classifier: Classifier,
+        language: str | None,
     ) -> None:
-        self.lines, self.name, self.kind, self.columns = lines, name, kind, columns
+        self.lines, self.name, self.kind = lines, name, kind
+        self.classifier, self.default = classifier, language
+        columns = (known.recipe.language for known in classifier.languages.values())
+        several = "language" if len(classifier.languages) > 1 else None
+        self.column = next(filter(None, columns), several)  # of a record's language
         self.broken = 0
         self.empty = 0
 
-    def __iter__(self) -> Iterator[tuple[str | int, Text]]:
+    def __iter__(self) -> Iterator[_Document]:
         for number, line in self._numbered():
             text = line.strip().lstrip("\ufeff")
             if not text:
@@ -105,7 +141,7 @@ class _Reader:
             if self.kind == "auto":
                 self.kind = "jsonl" if text.startswith("{") else "text"
             if self.kind == "text":
-                yield number, text
+                yield _Document(number, self._language(f"{self.name}:{number}", {}), text)
                 continue
             document = self._document(number, text)
             if document is not None:
@@ -121,7 +157,7 @@ class _Reader:
                 f"{self.name}: not UTF-8 text near line {number + 1:,} ({error.reason})"
             ) from error
 
-    def _document(self, number: int, line: str) -> tuple[str | int, Text] | None:
+    def _document(self, number: int, line: str) -> _Document | None:
         where = f"{self.name}:{number}"
         try:
             fields = json.loads(line)
@@ -138,17 +174,36 @@ class _Reader:
             return None
         identities = (fields.get(key) for key in ("id", "pmid"))
         identity = next((i for i in identities if i not in (None, "")), number)
-        pieces = [str(fields[name]) for name in self.columns if fields.get(name)]
-        if self.columns and fields.get(self.columns[-1]):
-            return identity, pieces
+        language = self._language(where, fields)
+        columns = self.classifier.languages[language].recipe.columns
+        if columns and fields.get(columns[-1]):
+            pieces = [str(fields[name]) for name in columns if fields.get(name)]
+            return _Document(identity, language, pieces)
         if not fields.keys() & {"text", *_PARTS}:
             raise InputError(
                 f"{where}: no 'text' (or 'title' and 'abstract'); the keys are "
                 f"{', '.join(fields) or 'none'}{nearest('text', fields)}"
             )
         if fields.get("text"):
-            return identity, str(fields["text"])
-        return identity, [str(fields[name]) for name in _PARTS if fields.get(name)]
+            return _Document(identity, language, str(fields["text"]))
+        pieces = [str(fields[name]) for name in _PARTS if fields.get(name)]
+        return _Document(identity, language, pieces)
+
+    def _language(self, where: str, fields: Mapping[str, Any]) -> str:
+        """Return the model's language that a record is in."""
+        given = None if self.column is None else fields.get(self.column)
+        if given is None or given == "":
+            if self.default is None:
+                raise InputError(
+                    f"{where}: the model has several languages "
+                    f"({', '.join(self.classifier.languages)}): choose one (--language), or name "
+                    f"it in each record ({self.column!r})"
+                )
+            return self.default
+        try:
+            return find_language(self.classifier, str(given))
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
 
     def report(self) -> None:
         if self.broken or self.empty:

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-import yaml
 from torch import Tensor
 
 from gile_lightning.base import SCORES, Classifier
 from gile_lightning.checkpoint import load_classifier, read_checkpoint
 from gile_lightning.data.corpus import read_labels
-from gile_lightning.data.descriptions import Described, described, label_text
+from gile_lightning.data.descriptions import Described, described
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts
 from gile_lightning.errors import InputError, nearest, positive
@@ -29,12 +28,28 @@ def load(path: Path | str, device: str = "cpu", language: str | None = None) -> 
     Args:
         path: a checkpoint file or a run folder.
         device: where to compute, such as ``cpu`` or ``cuda``.
-        language: which of the model's languages; needed if it has several.
+        language: which of the model's languages, its name or ISO 639-1 code; needed if it has
+            several.
 
     Raises:
         InputError: there is no checkpoint of ours at ``path``.
     """
     return Predictor(load_classifier(read_checkpoint(path)), device, language)
+
+
+def find_language(classifier: Classifier, given: str) -> str:
+    """Return the name of one of the model's languages, given it or the ISO 639-1 code.
+
+    Raises:
+        InputError: the model has no such language.
+    """
+    for name, language in classifier.languages.items():
+        if given.lower() in (name.lower(), language.text.sentences):
+            return name
+    names = list(classifier.languages)
+    raise InputError(
+        f"the model has no {given!r}; its languages are {', '.join(names)}{nearest(given, names)}"
+    )
 
 
 class Predictor:
@@ -46,7 +61,8 @@ class Predictor:
     Args:
         classifier: a trained model.
         device: where to compute.
-        language: which of the model's languages; needed if it has several.
+        language: which of the model's languages, its name or ISO 639-1 code; needed if it has
+            several.
     """
 
     def __init__(
@@ -58,12 +74,7 @@ class Predictor:
                 f"the model has several languages ({', '.join(names)}): choose one (--language, or "
                 "language=... from Python)"
             )
-        name = language or names[0]
-        if name not in names:
-            raise InputError(
-                f"the model has no {name!r}; its languages are {', '.join(names)}"
-                f"{nearest(name, names)}"
-            )
+        name = names[0] if language is None else find_language(classifier, language)
         try:
             self.classifier = classifier.to(device).eval()
         except (AssertionError, RuntimeError) as error:  # no such device, or none here
@@ -113,10 +124,10 @@ class Predictor:
             )
         given = {
             name: label._replace(synonyms=label.synonyms or self._synonyms(name))
-            for name, label in _described(labels, self._takes_names()).items()
+            for name, label in _described(labels, self.language.recipe.by_name).items()
         }
-        options = self._label_options()
-        texts = {name: label_text(label, given, **options) for name, label in given.items()}
+        recipe = self.language.recipe
+        texts = {name: recipe.label_text(label, given) for name, label in given.items()}
         flat = self.language.text.labels(texts.values())
         empty = [name for name, words in zip(texts, flat[1], strict=True) if not words]
         if empty:
@@ -183,38 +194,6 @@ class Predictor:
         iterator = iter(texts)
         while batch := list(islice(iterator, batch_size)):
             yield from self._label(batch, top_k, threshold)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that the text of a training document was put together from, in order."""
-        columns = self._data_options().get("columns") or {}
-        return (*columns.get("lead", ()), *columns.get("text", ()))
-
-    def _data_options(self) -> dict[str, Any]:
-        """The options of the data module that the model was trained with."""
-        data = (yaml.safe_load(self.classifier.config) or {}).get("data") or {}
-        options = data.get("init_args") or {}
-        of_language = (options.get("parts") or {}).get(self.name) or {}
-        return of_language.get("init_args") or options
-
-    def _label_options(self) -> dict[str, Any]:
-        """How the texts of the labels were put together in training."""
-        options = self._data_options()
-        return {
-            "kind": options.get("label_text") or "description",
-            "synonyms": bool(options.get("label_synonyms")),
-            "parents": int(options.get("label_parents") or 0),
-        }
-
-    def _takes_names(self) -> bool:
-        """Whether training labels without a description were described by their names."""
-        options = self._data_options()
-        return (
-            self.language.text.known_words_only
-            or options.get("undescribed_labels") == "name"
-            or options.get("label_text") == "name"
-            or options.get("labels", "") is None  # a corpus whose documents name the labels
-        )
 
     @property
     def tuned_threshold(self) -> float:

@@ -30,7 +30,11 @@ class WarmupDecay:
             self.check(self.epochs)
 
     def check(self, last: float) -> None:
-        """Refuse a warm-up that is longer than a training of so many epochs."""
+        """Refuse a training of so many epochs, below 0 without end, that this does not fit."""
+        if self.epochs is None and last < 0:
+            raise InputError(
+                "model.schedule has no end: set --trainer.max_epochs, or model.schedule.epochs"
+            )
         end = last if self.epochs is None else self.epochs
         if self.warmup > end:
             raise InputError(

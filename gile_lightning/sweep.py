@@ -90,7 +90,8 @@ class SweepCLI(GileCLI):
         try:
             config = self.parser.parse_args([*self.given, *arguments(values)])
             made = self.parser.instantiate(config)
-            made.model.check(made.data.names, made.data.pretrained)
+            epochs = config.trainer.max_epochs
+            made.model.check(made.data.names, made.data.pretrained, epochs)
         except (ArgumentError, InputError, ValueError) as error:
             raise InputError(self.parser.explain(_own_words(error))) from error
         return made.data

@@ -14,6 +14,8 @@ from torch import nn
 
 from gile_lightning import base
 from gile_lightning.classifier import STATE, TextClassifier
+from gile_lightning.data.base import TrainingData
+from gile_lightning.data.cache import default_cache
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch
@@ -94,6 +96,9 @@ class TwoLanguages(lightning.LightningDataModule):
 
     def vectors(self, name):
         return None
+
+    def training_data(self):
+        return TrainingData(self.languages, self.vectors, self.training_documents, default_cache())
 
     def training_documents(self, name):
         yield self.batches[0][name]
@@ -374,12 +379,12 @@ def test_sparse_gradients_need_an_optimizer_that_takes_them():
 
 def test_sparse_gradients_between_gpus(monkeypatch):
     model = TextClassifier(embedding=partial(WordEmbedding, sparse=True), optimizer=LazyAdam)
-    model.attach(TwoLanguages())
+    model.attach(TwoLanguages().training_data())
     model.configure_optimizers()
     monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
     monkeypatch.setattr(torch.distributed, "get_backend", lambda: "nccl")
     frozen = TextClassifier(embedding=partial(WordEmbedding, sparse=True, trainable=False))
-    frozen.attach(TwoLanguages())
+    frozen.attach(TwoLanguages().training_data())
     frozen.configure_optimizers()
     with pytest.raises(InputError, match=r"NCCL.*--model\.embedding\.sparse false"):
         model.configure_optimizers()

@@ -49,6 +49,21 @@ def test_best_epoch_of_each_language_is_kept(run):
         assert float(row["val/f1"]) == pytest.approx(mean)
 
 
+def test_the_best_epoch_of_a_language_is_a_model_of_it_alone(run, tmp_path):
+    best = torch.load(run.best, weights_only=True)
+    own = torch.load(run.output / "checkpoints/best-german.ckpt", weights_only=True)
+    names = {key for key in best["state_dict"] if key.startswith("scorers.german.")}
+    assert own["state_dict"].keys() == names
+    assert set(own["gile_lightning"]["languages"]) == {"german"}
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text(json.dumps(raw("german")[0] | {"language": "en"}))
+    arguments = ("--checkpoint", run.output / "checkpoints/best-german.ckpt", "--input", texts)
+    done = runs.call(predict.main, *arguments)
+    assert done.errors == f"error: {texts}:1: the model has no 'en'; its languages are german\n"
+    arguments = dw_runs.arguments(tmp_path / "run", "--ckpt_path", arguments[1])
+    assert "weights alone, not a run to go on with" in runs.call(fit.main, *arguments).errors
+
+
 def scores_of(checkpoint, language, threshold):
     """Score the raw test articles through `predict`, and count with scikit-learn."""
     model = gile_lightning.load(checkpoint, language=language)
@@ -138,6 +153,39 @@ def test_predict_needs_the_language(run, tmp_path):
     done = runs.call(predict.main, *arguments, "--language", "german", "--top_k", 2)
     assert done.status is None, done.errors
     assert len(json.loads(done.printed)["labels"]) == 2
+
+
+def test_predict_reads_the_language_of_each_record(run, tmp_path):
+    """In any order, by name or code, and by --language where a record says nothing."""
+    german, english = raw("german")[:3], raw("english")[:3]
+    for article in (*german, *english):
+        article.pop("language", None)
+    records = [
+        german[0] | {"language": "German"},
+        english[0] | {"language": "en"},
+        english[1],
+        german[1] | {"language": "de"},
+        english[2] | {"language": None},
+    ]
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text("".join(json.dumps(record) + "\n" for record in records))
+    arguments = ("--checkpoint", run.output, "--input", texts)
+    done = runs.call(predict.main, *arguments, "--language", "english", "--batch_size", 4)
+    assert done.status is None, done.errors
+    found = [json.loads(line) for line in done.printed.splitlines()]
+    assert [line["id"] for line in found] == [record["id"] for record in records]
+    for line, record in zip(found, records, strict=True):
+        language = "german" if record in (records[0], records[3]) else "english"
+        pieces = [record[key] for key in ("title", "teaser", "text") if record.get(key)]
+        (expected,) = gile_lightning.load(run.output, language=language).predict([pieces])
+        assert [x["name"] for x in line["labels"]] == [x["name"] for x in expected]
+        scores = [x["score"] for x in expected]
+        assert [x["score"] for x in line["labels"]] == pytest.approx(scores, rel=1e-5)
+    done = runs.call(predict.main, *arguments)
+    assert f"{texts}:3: the model has several languages (english, german)" in done.errors
+    texts.write_text(json.dumps(german[0] | {"language": "fr"}))
+    done = runs.call(predict.main, *arguments)
+    assert done.errors.startswith(f"error: {texts}:1: the model has no 'fr'; its languages are")
 
 
 def test_predict_takes_the_columns_of_training(run, tmp_path):

@@ -6,6 +6,7 @@ import pytest
 
 import gile_lightning
 from gile_lightning import evaluate
+from gile_lightning.data import Corpus
 from gile_lightning.data.synthetic import write_bioasq
 from gile_testing import runs
 
@@ -80,14 +81,18 @@ def expected(run, folder, notes) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("form", ["run folder", "file", "with an equals sign"])
-def test_the_numbers_of_fit(run, form, monkeypatch, tmp_path):
+@pytest.mark.parametrize("form", ["run folder", "file", "with an equals sign", "encoded anew"])
+def test_the_numbers_of_fit(run, form, monkeypatch, tmp_path, tmp_path_factory):
     monkeypatch.chdir(tmp_path)
+    cache = tmp_path_factory.mktemp("cache")
     given = {
         "run folder": ["--checkpoint", run.output],
         "file": ["--checkpoint", run.best],
         "with an equals sign": [f"--checkpoint={run.output}"],
+        "encoded anew": ["--checkpoint", run.output, "--data.cache_dir", cache],
     }[form]
+    if form != "encoded anew":  # the shards of the training are there
+        monkeypatch.setattr(Corpus, "documents", None)
     metrics = runs.call(evaluate.main, *given).result
     course = {"epochs", "best_epoch", *runs.TIMED}
     course |= {key for key in run.metrics if key.startswith("val.")}

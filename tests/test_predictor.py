@@ -1,14 +1,15 @@
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import torch
-import yaml
 
 import gile_lightning
 from gile_lightning import predictor as predictor_module
 from gile_lightning import projected as projected_module
 from gile_lightning.classifier import TextClassifier
+from gile_lightning.data import Corpus
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import Texts
@@ -109,8 +110,8 @@ def trained_with(predictor, monkeypatch):
     """Lets the model have been trained with other options of the data."""
 
     def trained_with(options):
-        config = yaml.safe_dump({"data": {"init_args": options}})
-        monkeypatch.setattr(predictor.classifier, "config", config)
+        recipe = Corpus("", **{"labels": "labels.jsonl", **options}).recipe()
+        monkeypatch.setattr(predictor, "language", replace(predictor.language, recipe=recipe))
 
     return trained_with
 

@@ -5,6 +5,7 @@ from test_classifier import PARTS, TwoLanguages, languages
 
 from gile_lightning import fit
 from gile_lightning.classifier import TextClassifier
+from gile_lightning.data import BioASQ
 from gile_lightning.errors import InputError
 from gile_lightning.schedules import WarmupDecay
 from gile_testing import runs
@@ -44,15 +45,17 @@ def test_refused(wrong):
         WarmupDecay(**wrong)
 
 
-def test_a_warmup_longer_than_training_is_refused(tmp_path):
+def test_a_warmup_longer_than_training_is_refused(tmp_path, monkeypatch):
     schedule = ("--model.schedule", "gile_lightning.schedules.WarmupDecay")
     options = (*schedule, "--model.schedule.warmup", 1.5)
+    monkeypatch.setattr(BioASQ, "prepare_data", None)  # before the corpus is encoded
     done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options, epochs=1))
     assert done.status == 2
     assert "schedule: warmup is 1.5 epochs, more than the 1 of the training" in done.errors
 
 
-def test_training_without_an_end_is_refused(tmp_path):
+def test_training_without_an_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(BioASQ, "prepare_data", None)
     schedule = ("--model.schedule", "gile_lightning.schedules.WarmupDecay")
     done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *schedule, epochs=-1))
     assert done.status == 2

@@ -1,6 +1,6 @@
 """AiTextML and WSABIE+, the systems of Nam et al. (2016) that the paper compares with."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from gile_lightning.base import NEW, Classifier
 from gile_lightning.baselines.paragraph_vectors import ParagraphVectors, TextRows, random_vectors
-from gile_lightning.data.base import TextDataModule
+from gile_lightning.data.base import TrainingData
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import (
@@ -118,19 +118,19 @@ class AiTextML(Classifier):
         """Return the number of training documents of every language."""
         return {"documents": {name: len(self.of(name).documents) for name in self.vectors}}
 
-    def check(self, names: Iterable[str] = ("text",), pretrained: str | None = None) -> None:
+    def check(self, *args: Any, **kwargs: Any) -> None:
         """Make PV-DM once, without memory."""
-        super().check(names, pretrained)
+        super().check(*args, **kwargs)
         with torch.device("meta"):
             self._words(1)
 
-    def attach(self, data: TextDataModule, resumed: bool = False) -> None:
+    def attach(self, data: TrainingData, resumed: bool = False) -> None:
         """Make vectors for the training documents, and count their words."""
         documents, counts = {}, {}
         for name, language in data.languages.items():
             documents[name] = 0
             counts[name] = torch.zeros(len(language.text.vocabulary), dtype=torch.long)
-            for batch in data.training_documents(name):
+            for batch in data.documents(name):
                 documents[name] += len(batch.document_lengths)
                 counts[name] += torch.bincount(batch.words, minlength=len(counts[name]))
         self.build(data.languages, {"documents": documents})

@@ -1,7 +1,8 @@
 """What the commands and the model ask of every data module."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,23 @@ from torch import Tensor
 
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a model is built from, and what it may learn before its first step.
+
+    Attributes:
+        languages: vocabulary and labels by the language's name.
+        vectors: returns the word vectors [V, d] that the corpus brings for a language, if any.
+        documents: yields every training document of a language once, in order, in batches.
+        cache_dir: the folder in which what is computed of texts is kept.
+    """
+
+    languages: dict[str, Language]
+    vectors: Callable[[str], Tensor | None]
+    documents: Callable[[str], Iterator[RaggedBatch]]
+    cache_dir: Path
 
 
 class TextDataModule(lightning.LightningDataModule, ABC):
@@ -73,6 +91,10 @@ class TextDataModule(lightning.LightningDataModule, ABC):
     @abstractmethod
     def training_documents(self, name: str) -> Iterator[RaggedBatch]:
         """Yield every training document of a language once, in order, in batches."""
+
+    def training_data(self) -> TrainingData:
+        """Return what a model is built from, once the corpus is set up."""
+        return TrainingData(self.languages, self.vectors, self.training_documents, self.cache_dir)
 
     @abstractmethod
     def only(self, name: str) -> "TextDataModule":

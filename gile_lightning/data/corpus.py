@@ -10,7 +10,7 @@ from typing import Any, Literal
 import datasets
 
 from gile_lightning.data.cache import stamp
-from gile_lightning.data.descriptions import Described, Kind, described, label_text
+from gile_lightning.data.descriptions import Described, Kind, TextRecipe, described
 from gile_lightning.data.lines import Record, read_records
 from gile_lightning.data.module import DocumentDataModule
 from gile_lightning.data.report import Skipped
@@ -211,7 +211,7 @@ class Corpus(DocumentDataModule):
         texts: dict[str, str] = {}
         if self.known is not None:
             texts = dict(zip(self.known.labels.names, self.known.labels.texts, strict=True))
-        by_name = self.by_name
+        by_name, recipe = self.by_name, self.recipe()
         labels = self._named_by_documents() if by_name else self.descriptions(skipped)
         for label in labels:
             if label.name in found:
@@ -226,7 +226,7 @@ class Corpus(DocumentDataModule):
                 continue
             self._synonyms[name] = label.synonyms
             if name not in texts:
-                texts[name] = name if by_name else self._text(label, found)
+                texts[name] = name if by_name else recipe.label_text(label, found)
         if not texts and by_name:
             raise InputError(
                 f"{self.path}: no document has a label in {self.columns.labels!r}; set "
@@ -237,9 +237,16 @@ class Corpus(DocumentDataModule):
             raise InputError(f"{files}: no label has a description")
         return self._merged(texts) if by_name else texts
 
-    def _text(self, label: Described, labels: Mapping[str, Described]) -> str:
-        options = (self.label_text, self.label_synonyms, self.label_parents)
-        return label_text(label, labels, *options)
+    def recipe(self) -> TextRecipe:
+        """Return how the texts of documents and labels are put together."""
+        return TextRecipe(
+            self.label_text,
+            self.label_synonyms,
+            self.label_parents,
+            self.by_name or "name" in (self.undescribed_labels, self.label_text),
+            (*self.columns.lead, *self.columns.text),
+            self.columns.language,
+        )
 
     def synonyms(self) -> Mapping[str, Sequence[str]]:
         """Return the other names of the labels that `label_texts` has read."""

@@ -1,6 +1,7 @@
 """What a file says of a label, and the text that describes the label to a model."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 from gile_lightning.errors import InputError, nearest
@@ -107,6 +108,40 @@ def label_text(
     above = ancestors(label, labels, parents)
     more = [*(label.synonyms if synonyms else ()), *_texts(above)]
     return " ".join([begin, *more])
+
+
+@dataclass(frozen=True)
+class TextRecipe:
+    """How the texts of a corpus were put together, so that texts to come are made alike.
+
+    Attributes:
+        kind: what a label's text begins with; see `label_text`.
+        synonyms: whether the label's synonyms follow.
+        parents: levels of labels above it that follow.
+        by_name: whether a label without a description is described by its name.
+        columns: the columns of a record that make a document's text, in order.
+        language: the column that names a record's language; None where the corpus has none.
+    """
+
+    kind: Kind = "description"
+    synonyms: bool = False
+    parents: int = 0
+    by_name: bool = False
+    columns: tuple[str, ...] = ()
+    language: str | None = None
+
+    def label_text(self, label: Described, labels: Mapping[str, Described]) -> str:
+        """Put together the text of a label; its parents are among ``labels``."""
+        return label_text(label, labels, self.kind, self.synonyms, self.parents)
+
+    def state(self) -> dict[str, Any]:
+        """Return plain values, for JSON and checkpoints."""
+        return asdict(self) | {"columns": list(self.columns)}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> "TextRecipe":
+        """Rebuild what `state` returned."""
+        return cls(**{**state, "columns": tuple(state["columns"])})
 
 
 def _texts(labels: Iterable[Described]) -> Iterator[str]:

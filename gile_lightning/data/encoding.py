@@ -9,7 +9,7 @@ once, and only the shard at hand and the vocabulary are in memory.
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from gile_lightning.data.descriptions import TextRecipe
 from gile_lightning.data.drawing import TRAIN, UNLABELLED, count_labels, draw_splits, hold_out
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
@@ -106,6 +107,7 @@ def encode(
     num_proc: int = 1,
     synonyms: Mapping[str, Sequence[str]] | None = None,
     new_words: bool = False,
+    recipe: TextRecipe = TextRecipe(),  # noqa: B008 (frozen)
 ) -> dict[str, Any]:
     """Encode a corpus into ``directory``: ``<split>-<n>.arrow`` files and ``language.json``.
 
@@ -125,6 +127,7 @@ def encode(
         synonyms: other names of labels, by their names.
         new_words: words of labels that are new to the trained model have ids of their own
             (`Language.with_labels`).
+        recipe: how the texts were put together; a trained model keeps its own.
 
     Returns:
         The counts: documents per split, seen and unseen labels, words.
@@ -163,9 +166,13 @@ def encode(
         placed, held_out = hold_out(placed, len(names), share, seed)
         skipped.add("training documents with no label but held-out ones", "", held_out["documents"])
         skipped.add("training assignments of held-out labels", "", held_out["assignments"])
-    language = _count(placed, names, label_texts, settings, text, known, skipped, synonyms or {})
-    if known is not None and new_words:
-        language = known.with_labels(language.labels)
+    labels, text = _count(
+        placed, names, label_texts, settings, text, known, skipped, synonyms or {}
+    )
+    if known is None:
+        language = Language(text, labels, recipe)
+    else:
+        language = known.with_labels(labels) if new_words else replace(known, labels=labels)
     written_documents = _rewrite(placed, names, language, directory, written)
     language.save(directory / "language.json")
     unused = len(names) - sum(name in language.labels.ids for name in names)
@@ -255,7 +262,7 @@ def _count(
     known: Language | None,
     skipped: Skipped,
     synonyms: Mapping[str, Sequence[str]],
-) -> Language:
+) -> tuple[LabelSet, TextEncoder]:
     words: Counter[str] = Counter()
     documents_with = np.zeros((len(SPLITS), len(names)), dtype=np.int64)
     for shard in raw:
@@ -269,7 +276,7 @@ def _count(
     labels = dict(zip(SPLITS, documents_with, strict=True))
     if known is not None:
         tested = [name for name, n in zip(names, labels["test"], strict=True) if n]
-        return Language(known.text, known.labels.extended(tested, label_texts, synonyms))
+        return known.labels.extended(tested, label_texts, synonyms), known.text
     training = {n: int(c) for n, c in zip(names, labels["train"], strict=True) if c}
     others = [n for s in SPLITS[1:] for n, c in zip(names, labels[s], strict=True) if c]
     if text is None:
@@ -281,7 +288,7 @@ def _count(
         text = settings.text(_vocabulary(words, settings.min_count, skipped))
     documents = sum(int((shard.splits == SPLITS.index("train")).sum()) for shard in raw)
     label_set = LabelSet.from_counts(Counter(training), others, label_texts, documents, synonyms)
-    return Language(text, label_set)
+    return label_set, text
 
 
 def _vocabulary(words: Counter[str], min_count: int, skipped: Skipped) -> list[str]:

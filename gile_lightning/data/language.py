@@ -2,25 +2,28 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gile_lightning.data.descriptions import TextRecipe
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.text import TextEncoder
 
 
 @dataclass(frozen=True)
 class Language:
-    """A vocabulary with its text settings, and a label set.
+    """A vocabulary with its text settings, a label set, and how texts are put together.
 
     Attributes:
         text: encodes documents and label descriptions.
         labels: the labels, seen ones first.
+        recipe: of the texts of documents and labels.
     """
 
     text: TextEncoder
     labels: LabelSet
+    recipe: TextRecipe = TextRecipe()  # noqa: RUF009 (frozen)
 
     def with_labels(self, labels: LabelSet) -> "Language":
         """Return other labels, and a text encoder that tells their words from each other.
@@ -30,12 +33,12 @@ class Language:
         vectors that are given leave unknown words out, and these still do.
         """
         if self.text.known_words_only:
-            return Language(self.text, labels)
+            return replace(self, labels=labels)
         own = set(_described(self.labels))
         parts = (part for part in _described(labels) if part not in own)
         terms = (term for name, text, synonyms in parts for term in (name, text, *synonyms))
         words = (word for term in terms for word in self.text.words(term))
-        return Language(self.text.extended(words), labels)
+        return replace(self, text=self.text.extended(words), labels=labels)
 
     def state(self) -> dict[str, Any]:
         """Return plain values, for JSON and checkpoints."""
@@ -44,17 +47,19 @@ class Language:
             **self.text.settings(),
             **({"further": "\n".join(self.text.further)} if self.text.further else {}),
             "labels": self.labels.state(),
+            "recipe": self.recipe.state(),
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Language":
         """Rebuild what `state` returned."""
-        others = ("vocabulary", "further", "labels")
+        others = ("vocabulary", "further", "labels", "recipe")
         settings = {k: v for k, v in state.items() if k not in others}
         text = TextEncoder(state["vocabulary"].split("\n"), **settings)
         if "further" in state:
             text = text.extended(state["further"].split("\n"))
-        return cls(text, LabelSet(**state["labels"]))
+        recipe = TextRecipe.from_state(state["recipe"])
+        return cls(text, LabelSet(**state["labels"]), recipe)
 
     def save(self, path: Path) -> None:
         """Write the language as JSON."""

@@ -5,6 +5,7 @@ import json
 import shutil
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from torch import Tensor
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.blocks import INCOMPLETE, META, Blocks, move_to
 from gile_lightning.data.cache import local_cache, stamp
+from gile_lightning.data.descriptions import TextRecipe
 from gile_lightning.data.encoding import EncodingSettings, encode
 from gile_lightning.data.folder import Folder, check_protocol, is_url
 from gile_lightning.data.language import Language
@@ -32,7 +34,7 @@ from gile_lightning.errors import InputError, positive
 from gile_lightning.pretrained.model import identity
 from gile_lightning.pretrained.vectors import VectorStore
 
-FORMAT = 5  # of the encoded shards; raised when the same input would be encoded differently
+FORMAT = 6  # of the encoded shards; raised when the same input would be encoded differently
 VECTORS = "vectors.npy"  # the word vectors that came with a corpus, beside its shards
 
 
@@ -187,6 +189,10 @@ class DocumentDataModule(TextDataModule):
         """Return other names of labels, by their names; asked for after `label_texts`."""
         return {}
 
+    def recipe(self) -> TextRecipe:
+        """Return how the texts of documents and labels are put together."""
+        return TextRecipe()
+
     def total(self) -> int | None:
         """Return the number of raw documents where it is known before reading them."""
         return None
@@ -228,7 +234,10 @@ class DocumentDataModule(TextDataModule):
         return [self.language]
 
     def use(self, languages: dict[str, Language], new_words: bool = False) -> None:
-        """Encode for a trained model: its vocabulary, its labels, the test documents only."""
+        """Encode for a trained model: its vocabulary, its labels, the test documents only.
+
+        Where the cache has the corpus as the model was trained on it, that is taken instead.
+        """
         self.known = self._of(languages)
         self.new_words = new_words
 
@@ -288,7 +297,7 @@ class DocumentDataModule(TextDataModule):
             "text": self.text and {"words": self.text.vocabulary, **self.text.settings()},
             "vectors": file and stamp(file),
         }
-        if self.new_words:
+        if self.new_words and self.known is not None:
             state["new_words"] = True
         subwords = self._subword_text()
         if subwords.pretrained is not None:
@@ -298,6 +307,10 @@ class DocumentDataModule(TextDataModule):
 
     def prepare_data(self) -> None:
         """Encode the corpus unless the cache has it; on one process only."""
+        if self.meta:  # set up already
+            return
+        if self.known is not None:
+            self._find_training(self.known)
         store = self.store()
         if store.read(META) is not None:
             return
@@ -331,6 +344,7 @@ class DocumentDataModule(TextDataModule):
                 self.num_proc,
                 self.synonyms(),
                 self.new_words,
+                self.recipe(),
             )
             meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources()}
             if self.remote_cache is None:
@@ -339,6 +353,25 @@ class DocumentDataModule(TextDataModule):
                 partial.replace(directory)
             else:
                 move_to(store, partial, meta)
+
+    def _find_training(self, known: Language) -> None:
+        """Take the shards that a trained model's own run left in the cache, if they are there.
+
+        Their test documents are those that encoding for the model would draw, with the same words
+        and labels. A run that was to train on all its documents (``test_size: 0``) has none.
+        """
+        self.known, given = None, self.text
+        for text in (None, known.text):  # the second of a run that began with a checkpoint
+            self.text = text
+            with suppress(InputError):  # the files need not be all that training takes
+                store = self.store()
+                meta, language = store.read(META), store.read("language.json")
+                if meta is None or language is None:
+                    continue
+                tested = json.loads(meta)["counts"]["documents"].get("test")
+                if tested and Language.from_state(json.loads(language)) == known:
+                    return
+        self.known, self.text = known, given
 
     def setup(self, stage: str | None = None) -> None:
         """Map the encoded shards into memory, or find the blocks of remote ones."""

@@ -78,6 +78,8 @@ class Multilingual(TextDataModule):
 
     def setup(self, stage: str | None = None) -> None:
         """Map the encoded shards into memory."""
+        if self.meta:
+            return
         for name, part in self.parts.items():
             part.setup(stage)
             self.languages |= part.languages

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gile_lightning.data.cache import stamp
+from gile_lightning.data.descriptions import TextRecipe
 from gile_lightning.data.module import DocumentDataModule
 from gile_lightning.data.report import Skipped
 from gile_lightning.data.shards import Document
@@ -40,6 +41,10 @@ class ReleasedArticles(DocumentDataModule):
     def sources(self) -> dict[str, Any]:
         """Return the files with their sizes and times."""
         return {split: stamp(file) for split, file in self.files().items()}
+
+    def recipe(self) -> TextRecipe:
+        """Return that labels are their names; texts to come are read as other articles are."""
+        return TextRecipe(by_name=True, columns=("title", "teaser", "text"), language="language")
 
     def label_texts(self, skipped: Skipped) -> Mapping[str, str]:
         """Return the labels, named by their words."""

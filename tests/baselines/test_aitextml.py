@@ -12,6 +12,8 @@ from gile_lightning import evaluate, predict
 from gile_lightning.baselines import AiTextML
 from gile_lightning.baselines.paragraph_vectors import TextRows
 from gile_lightning.checkpoint import load_classifier, read_checkpoint
+from gile_lightning.data.base import TrainingData
+from gile_lightning.data.cache import default_cache
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch
@@ -68,6 +70,9 @@ class Topics(lightning.LightningDataModule):
             part = RaggedBatch(words, torch.tensor([10, 20] * 20), 2 * ones, labels, ones, ids)
             self.parts.append({"text": part})
 
+    def training_data(self):
+        return TrainingData(self.languages, None, self.training_documents, default_cache())
+
     def training_documents(self, name):
         yield self.train
 
@@ -96,7 +101,7 @@ def trainer(epochs=1, **settings):
 def built(**settings):
     torch.manual_seed(4)
     model = AiTextML(**{"dim": 8, "subsampling": 0.0} | settings)
-    model.attach(Topics())
+    model.attach(Topics().training_data())
     return model
 
 

@@ -530,6 +530,38 @@ def test_trained_model_needs_no_label_file(corpus):
     assert texts(data, "test")[0][2] == ["y", "new"]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"split_year": None},
+        {"split_year": None, "held_out_labels": 1, "validation_size": 8},
+        {"min_count": 1, "label_synonyms": True, "label_words": True},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("further", [False, True])
+def test_shards_of_the_training_are_those_for_the_trained_model(
+    corpus, tmp_path, monkeypatch, options, further
+):
+    """Its test documents, words and labels are what encoding them anew gives."""
+    trained = corpus(**options)
+    if further:  # trained on from another model's vocabulary
+        trained.continue_from({"english": LANGUAGE})
+    trained.prepare_data()
+    trained.setup()
+    found = []
+    for cache in (tmp_path / "other", trained.cache_dir):
+        data = corpus(cache_dir=cache, **options)
+        data.use(trained.languages, new_words=True)
+        if found:
+            monkeypatch.setattr(module.Corpus, "documents", None)  # not read again
+        data.prepare_data()
+        data.setup()
+        found.append((data.languages, data.split("test").to_list()))
+    assert found[0] == found[1]
+
+
 def test_trained_model_needs_test_documents_only(corpus):
     only_new = corpus(split_year=1995)
     only_new.use({"english": LANGUAGE})

@@ -1,5 +1,6 @@
 import json
 
+from gile_lightning.data.descriptions import TextRecipe
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.text import TextEncoder
@@ -7,6 +8,7 @@ from gile_lightning.data.text import TextEncoder
 LANGUAGE = Language(
     TextEncoder(["ärzte", "'s", "\u200b", "細胞", "UNK"], max_document_words=7, max_label_words=3),
     LabelSet(["Änderung", "b, c"], ["line\nbreak", '"quoted"'], [4, 0], 9, [["Wandel"], []]),
+    TextRecipe("name", True, 2, True, ("title", "text"), "lang"),
 )
 
 
