@@ -10,8 +10,8 @@ from lightning.pytorch.plugins import MixedPrecision
 from test_classifier import PARTS, TwoLanguages, ragged
 from torch.optim import SGD, Adam
 
-from gile_lightning.classifier import TextClassifier
 from gile_lightning.classifier import Adam as FusedAdam
+from gile_lightning.classifier import TextClassifier
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.text import TextEncoder
@@ -103,3 +103,88 @@ def test_clipping(precision, algorithm, parts):
             near(states[key]["exp_avg"].double(), 0.1 * gradient)
         elif precision != "bf16-true":  # where a weight hides a small change
             np.testing.assert_allclose(changes[key], -gradient, rtol=1e-3, atol=1e-6)
+
+
+# --- metrics ---
+
+WORDS, LABELS, TEXTS = 400, 20_000, 48
+
+
+class ManyLabels(TwoLanguages):
+    """Random documents and labels, with words from a small vocabulary; nothing is trained on."""
+
+    def __init__(self):
+        draw = np.random.default_rng(7)
+        words = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(WORDS)]
+        texts = [" ".join(words[i] for i in row) for row in draw.integers(WORDS, size=(LABELS, 4))]
+        names = [f"l{i}" for i in range(LABELS)]
+        labels = LabelSet(names, texts, [1] * (LABELS - 1000) + [0] * 1000)
+        super().__init__({"english": Language(TextEncoder([*words, "UNK"]), labels)})
+
+    def fill(self, model):
+        """Draw documents whose labels are some of those that the model ranks highest."""
+        draw = np.random.default_rng(8)
+        words = draw.integers(WORDS, size=(TEXTS, 12)).tolist()
+        self.batches = [{"english": ragged(words, [[] for _ in words])}]
+        name, labels = "english", self.languages["english"].labels
+        with torch.no_grad():
+            projected = model.project(name, labels)
+            ranked = model.score(name, self.batches[0][name].texts, projected).argsort(1).flip(1)
+        chosen = [draw.choice(60, 5, replace=False) for _ in words]
+        ids = [
+            row[torch.from_numpy(some)].tolist() for row, some in zip(ranked, chosen, strict=True)
+        ]
+        self.batches = [{"english": ragged(words, ids)}]
+
+
+def scored(precision, parts):
+    """Test a model with random weights; return its scores."""
+    torch.manual_seed(5)
+    parts = {"embedding": partial(WordEmbedding, dim=24), "encoder": Mean} | parts
+    model, data = TextClassifier(**PARTS | parts), ManyLabels()
+    model.attach(data)
+    scorer = model.scorer("english")
+    with torch.no_grad():
+        for p in [scorer.output.linear.bias] if isinstance(scorer.output, Linear) else []:
+            p.normal_(-6, 1)  # as after training: most labels are wrong
+        if isinstance(scorer.output, GILE):
+            scorer.output.unit.bias.fill_(-6)
+        if scorer.memory is not None:
+            scorer.memory.vectors.normal_(0, 0.3)
+            scorer.memory.biases.normal_(0, 0.3)
+    data.fill(model)
+    trainer(precision).test(model, data, verbose=False)
+    return model.results
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"output": partial(GILE, joint_dim=30)},
+        {"output": partial(GILE, joint_dim=30), "memory": LabelMemory},
+        {"output": partial(JointBilinear, joint_dim=30)},
+        {"output": Bilinear},
+        {"output": Linear},
+    ],
+    ids=["GILE", "GILE, memory", "JointBilinear", "Bilinear", "Linear"],
+)
+def test_metrics_are_those_of_other_precisions(parts):
+    """Rounded logits would tie."""
+    exact = scored("32-true", parts)["seen"]
+    for precision in ("bf16-mixed", "16-mixed"):
+        found = scored(precision, parts)["seen"]
+        for key in ("average_precision", "ranking_loss"):
+            assert found[key] == pytest.approx(exact[key], abs=5e-4), (precision, key)
+
+
+def test_half_precision_ranks_without_rounding():
+    """The weights are rounded, their products are not."""
+    data, kinds = ManyLabels(), set()
+    parts = {"output": partial(GILE, joint_dim=30), "memory": LabelMemory}
+    model = TextClassifier(**PARTS | parts)
+    model.attach(data)
+    data.fill(model)
+    model.observer = lambda name, logits, documents: kinds.add(logits.dtype)
+    trainer("bf16-true").test(model, data, verbose=False)
+    assert kinds == {torch.float32}
+    assert model.scorer("english").output.unit.weight.dtype == torch.bfloat16
