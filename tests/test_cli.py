@@ -182,6 +182,7 @@ def mac(monkeypatch):
     MPSAccelerator.is_available.cache_clear()
 
 
+@pytest.mark.filterwarnings("ignore:GPU available but not used")
 @pytest.mark.parametrize(("asked", "taken"), [("auto", "cpu"), ("null", "cpu"), ("mps", "mps")])
 def test_mps_is_taken_only_where_it_is_asked_for(mac, cli, capsys, tmp_path, asked, taken):
     made = cli("--trainer.accelerator", asked, output=tmp_path / "run")
@@ -189,6 +190,7 @@ def test_mps_is_taken_only_where_it_is_asked_for(mac, cli, capsys, tmp_path, ask
     assert ("computing on the CPU" in capsys.readouterr().out) == (asked != "mps")
 
 
+@pytest.mark.filterwarnings("ignore:GPU available but not used")
 def test_a_fit_on_a_mac(mac, tmp_path):
     options = ("--trainer.accelerator", "auto", "--data.builtin_documents", "150")
     done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options, epochs=1))
