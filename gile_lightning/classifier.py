@@ -25,7 +25,7 @@ from gile_lightning.errors import InputError
 from gile_lightning.label_texts import LabelTexts
 from gile_lightning.losses import Loss, binary_cross_entropy
 from gile_lightning.memory import NOT_SEEN, LabelMemory
-from gile_lightning.optimizers import clip_gradients, has_sparse, refusal
+from gile_lightning.optimizers import clip_gradients, refusal
 from gile_lightning.outputs import GILE, ChannelsOnly, OutputLayer
 from gile_lightning.pretrained import VectorStore
 from gile_lightning.projected import PreparedLabels, project_all
@@ -343,6 +343,8 @@ class TextClassifier(Classifier):
         optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
         for group in optimizer.param_groups:
             group["initial_lr"] = group["lr"]
+        # a gradient scaler unscales before gradients are clipped, where a fused step would do it
+        optimizer._step_supports_amp_scaling = False  # type: ignore[attr-defined]
         return optimizer
 
     def _optimizer(self, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
@@ -358,13 +360,11 @@ class TextClassifier(Classifier):
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """Clip gradients; Lightning calls it with the trainer's settings."""
-        parameters = [p for group in optimizer.param_groups for p in group["params"]]
-        if gradient_clip_val and has_sparse(parameters):
+        """Clip gradients, dense and sparse; Lightning calls it with the trainer's settings."""
+        if gradient_clip_val:
+            parameters = [p for group in optimizer.param_groups for p in group["params"]]
             by_value = gradient_clip_algorithm == "value"
             clip_gradients(parameters, gradient_clip_val, "value" if by_value else "norm")
-        else:
-            self.clip_gradients(optimizer, gradient_clip_val, gradient_clip_algorithm)
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         """Set the learning rate, and seed dropout, by the place in training."""

@@ -11,6 +11,7 @@ from typing import Any
 import lightning
 import yaml
 from lightning.fabric.utilities.exceptions import MisconfigurationException
+from lightning.pytorch.accelerators import MPSAccelerator
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
@@ -191,6 +192,10 @@ class GileCLI(LightningCLI):
             *best,
             LastCheckpoint(self.output, self.config.checkpoint_every),
         ]
+        chosen = self.config_init.trainer.get("accelerator")
+        if chosen in (None, "auto") and MPSAccelerator.is_available():
+            say("computing on the CPU: MPS lacks float64 (--trainer.accelerator mps tries it)")
+            kwargs["accelerator"] = "cpu"
         plugins = [*(self.config_init.trainer.get("plugins") or []), AtomicCheckpointIO()]
         trainer: lightning.Trainer = super().instantiate_trainer(
             logger=logger, plugins=plugins, **kwargs

@@ -71,6 +71,11 @@ def fit(cli: GileCLI) -> dict[str, Any]:
             f"{type(model).__name__} is trained by one process, not {trainer.world_size}: set "
             "trainer.devices and trainer.num_nodes to 1"
         )
+    if trainer.gradient_clip_val and not model.automatic_optimization:
+        raise InputError(
+            f"{type(model).__name__} follows no gradients that could be clipped: leave "
+            "trainer.gradient_clip_val out"
+        )
     announce(data)
     # on every process, one of which encodes: the others wait for its lock as long as it takes,
     # where Lightning's own call has them wait for a message that times out; it finds all done

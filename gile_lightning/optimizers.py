@@ -113,11 +113,6 @@ def _rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
     return gradient._indices()[0], gradient._values()
 
 
-def has_sparse(parameters: Iterable[Tensor]) -> bool:
-    """Return whether a gradient is sparse."""
-    return any(p.grad is not None and p.grad.is_sparse for p in parameters)
-
-
 def clip_gradients(
     parameters: Iterable[Tensor], limit: float, algorithm: Literal["norm", "value"] = "norm"
 ) -> None:

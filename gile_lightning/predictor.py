@@ -233,9 +233,9 @@ class Predictor:
             count = min(top_k or logits.shape[1], logits.shape[1])
             # of logits: probabilities near 1 are equal
             ids = logits.topk(count, sorted=True).indices
-            scores = self.classifier.log_odds(logits).gather(1, ids).sigmoid()
-            kept = scores.double() > limit
-            kept &= documents.document_lengths.gt(0).unsqueeze(1)
+            scores = self.classifier.log_odds(logits).gather(1, ids).sigmoid().cpu()
+            kept = scores.double() > limit  # on the CPU, as MPS has no float64
+            kept &= documents.document_lengths.cpu().gt(0).unsqueeze(1)
             counts = kept.sum(1).tolist()
             for count, row, labels in zip(counts, scores, ids, strict=True):
                 found = zip(row[:count].tolist(), labels[:count].tolist(), strict=True)

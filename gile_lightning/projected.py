@@ -1,5 +1,6 @@
 """Labels prepared for scoring any number of documents, in bounded memory."""
 
+import copy
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -73,7 +74,11 @@ class ProjectedLabels:
 
 @dataclass(frozen=True)
 class PreparedLabels:
-    """Labels that any number of documents are scored against."""
+    """Labels that any number of documents are scored against.
+
+    Encoders compute in the trainer's precision. What follows them is float32 at least: rounded
+    logits of many labels tie, and ties count against a model.
+    """
 
     scorer: Scorer
     projected: ProjectedLabels
@@ -87,11 +92,12 @@ class PreparedLabels:
         return self.projected.all()
 
     def score(self, documents: Texts) -> Tensor:
-        """Score documents: logits [B, K]."""
+        """Score documents: logits [B, K], float32 at least."""
         documents = self.scorer.with_vectors(documents)
-        encoded = self.scorer.encode_documents(documents)
-        logits = self.projected.score(encoded)
-        return self.scorer.extend(logits, documents, encoded, self.labels)
+        encoded = _widened(self.scorer.encode_documents(documents))
+        with torch.autocast(encoded.device.type, enabled=False):
+            logits = self.projected.score(encoded)
+            return self.scorer.extend(logits, documents, encoded, self.labels)
 
 
 @torch.no_grad()
@@ -102,8 +108,30 @@ def project_all(scorer: Scorer, labels: LabelTexts, seen: int) -> PreparedLabels
     others.
     """
     by_text = scorer.output.scores_unseen
-    ids = torch.arange(len(labels) if by_text else seen, device=labels.words.device)
+    device = labels.words.device
+    ids = torch.arange(len(labels) if by_text else seen, device=device)
     slabs = torch.split(ids, SLAB)
-    vectors = (scorer.encode_labels(labels.take(some)) for some in slabs) if by_text else slabs
-    projected = ProjectedLabels(scorer.output, vectors, len(ids))
-    return PreparedLabels(scorer, projected, labels.select(ids, texts=False))
+    read = (_widened(scorer.encode_labels(labels.take(some))) for some in slabs)
+    precise = _precise(scorer)
+    with torch.autocast(device.type, enabled=False):
+        projected = ProjectedLabels(precise.output, read if by_text else slabs, len(ids))
+    return PreparedLabels(precise, projected, labels.select(ids, texts=False))
+
+
+def _widened(vectors: Tensor) -> Tensor:
+    """Return vectors in float32, or in float64 if they are."""
+    return vectors.to(torch.promote_types(vectors.dtype, torch.float32))
+
+
+def _precise(scorer: Scorer) -> Scorer:
+    """Return the scorer; of one in half precision a copy, in float32 from the vectors on."""
+    if scorer.word_vectors.dtype not in (torch.bfloat16, torch.float16):
+        return scorer
+    kept = scorer.embedding, scorer.encoder, scorer.label_encoder
+    copied = copy.deepcopy(scorer, {id(part): part for part in kept})
+    for part in (copied.output, copied.channels, copied.memory):
+        if part is not None:
+            part.float()
+    if copied.prior is not None:
+        copied.prior.data = copied.prior.data.float()
+    return copied

@@ -1,10 +1,14 @@
 import os
+import platform
 import time
 
 import pytest
+import torch
 import yaml
+from lightning.fabric.accelerators import MPSAccelerator
 from lightning.pytorch.callbacks import ModelCheckpoint
 
+from gile_lightning import fit
 from gile_lightning.callbacks import LastCheckpoint, PlateauEarlyStopping
 from gile_lightning.checkpoint import AtomicCheckpointIO
 from gile_lightning.classifier import TextClassifier
@@ -166,3 +170,28 @@ def test_null_takes_a_column_away(cli):
     columns = cli("--data.columns.year", "null").datamodule.columns
     assert columns.year is None
     assert columns.id == "pmid"
+
+
+@pytest.fixture
+def mac(monkeypatch):
+    """Makes this machine one with MPS."""
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    monkeypatch.setattr(platform, "processor", lambda: "arm")
+    MPSAccelerator.is_available.cache_clear()
+    yield
+    MPSAccelerator.is_available.cache_clear()
+
+
+@pytest.mark.filterwarnings("ignore:GPU available but not used")
+@pytest.mark.parametrize(("asked", "taken"), [("auto", "cpu"), ("null", "cpu"), ("mps", "mps")])
+def test_mps_is_taken_only_where_it_is_asked_for(mac, cli, capsys, tmp_path, asked, taken):
+    made = cli("--trainer.accelerator", asked, output=tmp_path / "run")
+    assert made.trainer.strategy.root_device.type == taken
+    assert ("computing on the CPU" in capsys.readouterr().out) == (asked != "mps")
+
+
+@pytest.mark.filterwarnings("ignore:GPU available but not used")
+def test_a_fit_on_a_mac(mac, tmp_path):
+    options = ("--trainer.accelerator", "auto", "--data.builtin_documents", "150")
+    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options, epochs=1))
+    assert done.result["test.seen.documents"] > 0, done.errors

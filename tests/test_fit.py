@@ -167,14 +167,23 @@ def test_another_seed_is_another_run(run, tmp_path):
 
 
 @pytest.mark.parametrize("system", ["AiTextML", "OneVersusRest", "Popularity", "TfidfCosine"])
-def test_several_processes_are_refused_before_encoding(system, tmp_path):
-    options = ("--model", f"gile_lightning.baselines.{system}", "--trainer.devices", 2)
-    options += ("--trainer.strategy", "ddp", "--trainer.accelerator", "cpu")
-    options += ("--data.cache_dir", tmp_path / "cache")
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        (
+            ("--trainer.devices", 2, "--trainer.strategy", "ddp"),
+            "is trained by one process, not 2: set trainer.devices",
+        ),
+        (("--trainer.gradient_clip_val", 1), "follows no gradients that could be clipped"),
+    ],
+)
+def test_what_a_system_cannot_do_is_refused_before_encoding(system, more, error, tmp_path):
+    options = ("--model", f"gile_lightning.baselines.{system}", *more)
+    options += ("--trainer.accelerator", "cpu", "--data.cache_dir", tmp_path / "cache")
     config = ("--config", runs.CONFIG.parent / "bioasq.yaml")
     done = runs.call(fit.main, *config, *options, "--output", tmp_path / "run")
     assert done.status == 2
-    assert f"{system} is trained by one process, not 2: set trainer.devices" in done.errors
+    assert f"{system} {error}" in done.errors
     assert not list(tmp_path.iterdir())
 
 

@@ -337,6 +337,15 @@ def test_mistakes(call, options, error):
     assert done.errors.startswith(f"error: {error}")
 
 
+def test_mps_is_no_device_to_choose_by_itself(call, monkeypatch):
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    devices = []
+    load = predict.load
+    monkeypatch.setattr(predict, "load", lambda *args: devices.append(args[1]) or load(*args))
+    call(TEXTS)
+    assert devices == ["cuda" if torch.cuda.is_available() else "cpu"]
+
+
 def test_wrong_keys(call):
     _, done = call(['{"txt": "Liver", "year": 1999}'])
     assert done.status == 2

@@ -242,9 +242,10 @@ class AiTextML(Classifier):
         """Score documents, whose vectors are made from their texts: logits [B, K]."""
         scale = max(len(self.of(name).documents), 1) ** -0.5
         words, lengths = documents.words, _document_words(documents)
-        return (
-            F.normalize(self._infer(name, words, lengths, scale, self.document_rate)) @ projected.T
-        )
+        # rounded logits of many labels tie, and ties count against a model
+        with torch.autocast(self.device.type, enabled=False):
+            vectors = self._infer(name, words, lengths, scale, self.document_rate)
+            return F.normalize(vectors) @ projected.T
 
     def _by_text(self, name: str, texts: list[str]) -> Tensor:
         scale = self.languages[name].labels.seen ** -0.5

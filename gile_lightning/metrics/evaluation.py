@@ -3,6 +3,7 @@
 import math
 from typing import Literal
 
+from lightning.fabric.utilities import move_data_to_device
 from torch import Tensor, nn
 
 from gile_lightning.data.labels import LabelSet
@@ -100,8 +101,10 @@ class Evaluation(nn.Module):
             documents: B of them, with all their labels.
             log_odds: [B, K] whose sigmoids are the probabilities; by default the logits.
         """
-        label_ids, label_counts = documents.label_ids, documents.label_counts
         log_odds = logits if log_odds is None else log_odds
+        given = logits, documents, log_odds  # which are on MPS where the metrics are not
+        logits, documents, log_odds = move_data_to_device(given, self.micro.device)
+        label_ids, label_counts = documents.label_ids, documents.label_counts
         self.micro.update(log_odds, label_ids, label_counts)
         if self.macro:
             self.per_label.update(log_odds[:, : self.per_label.labels], label_ids, label_counts)

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 from torchmetrics import Metric
 
@@ -29,8 +30,10 @@ class SummedMetric(Metric):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], exclude_state: Sequence[str] = "") -> Any:
         # torchmetrics ignores .half() and its like, but not .to(dtype), which would leave sums
-        # that stop growing in bfloat16. So take only the device from the move.
+        # that stop growing in bfloat16. So take only the device from the move. MPS has no float64:
+        # from there sums stay on the CPU.
         def to_device(tensor: Tensor) -> Tensor:
-            return tensor.to(fn(tensor).device)
+            device = fn(tensor.new_empty(0, dtype=torch.float32)).device
+            return tensor.to("cpu" if device.type == "mps" else device)
 
         return super()._apply(to_device, exclude_state)

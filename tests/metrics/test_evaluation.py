@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -364,3 +365,17 @@ def test_two_processes_equal_one(tmp_path):
         assert list(found) == list(one)
         for key, scores in one.items():
             assert found[key] == pytest.approx(scores, abs=1e-12)
+
+
+def test_metrics_stay_on_the_cpu_where_the_model_is_on_mps():
+    """Which has no float64."""
+
+    def to_mps(tensor):
+        if tensor.dtype == torch.float64:
+            raise TypeError("MPS has no float64")
+        return SimpleNamespace(device=torch.device("mps"))
+
+    evaluation = Evaluation(LABELS, True)._apply(to_mps)
+    assert evaluation.micro.device.type == "cpu"
+    evaluation.update(LOGITS, batch((0, 1, 2)))
+    assert evaluation.compute()["all"]["average_precision"] == pytest.approx(5 / 9)
