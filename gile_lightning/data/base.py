@@ -11,9 +11,10 @@ from torch import Tensor
 
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch
+from gile_lightning.factories import Configured
 
 
-class TextDataModule(lightning.LightningDataModule, ABC):
+class TextDataModule(Configured, lightning.LightningDataModule, ABC):
     """Documents and labels in one language or several; batches are `{language: RaggedBatch}`.
 
     Attributes:
