@@ -26,8 +26,9 @@ from gile_lightning.outputs import GILE
 from gile_lightning.sampling import LabelSampler, UniformLabels
 from gile_lightning.schedules import Schedule
 
-LABELS = {f"label {i}": f"text{i} of{i} common" for i in range(6)}
-TEXTS = ["text0 of0 common", "of3 text5"]
+FRUIT = ("apple", "berry", "cherry", "damson", "elder", "fig")
+LABELS = {f"label {i}": f"{fruit} {fruit}tree common" for i, fruit in enumerate(FRUIT)}
+TEXTS = ["apple common", "damson figtree"]
 
 
 class Reader(DocumentDataModule):
@@ -165,6 +166,7 @@ def train(kind: str, factor: float, folder: Path) -> Path:
     data = Reader(3, min_count=1, batch_size=16, cache_dir=folder / "cache")
     trainer = lightning.Trainer(
         fast_dev_run=True,
+        logger=False,
         accelerator="cpu",
         enable_progress_bar=False,
         enable_model_summary=False,
