@@ -15,7 +15,7 @@ from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch, Texts
 from gile_lightning.data.text import UNKNOWN, TextEncoder
 from gile_lightning.errors import DivergedError, InputError
-from gile_lightning.factories import describe
+from gile_lightning.factories import Configured, describe
 from gile_lightning.metrics import SELECTION_THRESHOLD, paper_threshold
 from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, REFERENCES, Evaluation
 from gile_lightning.metrics.summary import Scores, average
@@ -43,12 +43,15 @@ POPULARITY = ("average_precision", "one_error")  # of the ranking by training fr
 VALIDATED = CANDIDATES[:3]  # which of them are ranked in validation
 
 
-class Classifier(lightning.LightningModule, ABC):
+class Classifier(Configured, lightning.LightningModule, ABC):
     """A system that scores texts against labels, in one or many languages.
 
     A system is built when a data module is attached or a checkpoint is read, as its sizes come
     from the data. It says how labels are prepared (`project`) and documents scored against them
     (`score`); metrics, checkpoints and the commands need no more.
+
+    ``hparams``, which Lightning saves in a checkpoint, are the arguments that a system was made
+    with, as plain values: those of its outermost ``__init__``, whatever they are.
 
     Attributes:
         single_process: whether training on several processes is refused.
@@ -77,12 +80,11 @@ class Classifier(lightning.LightningModule, ABC):
         super().__init__()
         if threshold is not None and not 0 < threshold < 1:
             raise InputError(f"model.threshold is {threshold:g}; a probability between 0 and 1")
+        self.hparams.update(describe(self.arguments))
         self.threshold = threshold
         self.without_positive = without_positive
         self.nam16 = nam16
         self.seed = seed
-        self.given: dict[str, Any] = {}
-        self.parts: dict[str, Any] = {}
         self.config = ""
         self.languages: dict[str, Language] = {}
         self.by_language: dict[str, Scores] = {}
@@ -91,12 +93,6 @@ class Classifier(lightning.LightningModule, ABC):
         self._evaluations = nn.ModuleDict()
         self._projected: dict[str, Any] = {}
         self._popularity = dict.fromkeys(POPULARITY, float("nan"))
-
-    def keep(self, arguments: Mapping[str, Any]) -> None:
-        """Keep the arguments of `__init__`, its `locals()`, as ``given`` and as plain ``parts``."""
-        given = {k: v for k, v in arguments.items() if k not in ("self", "__class__", "kwargs")}
-        self.given = given | arguments.get("kwargs", {})
-        self.parts = describe(self.given)
 
     # --- what a system defines ---
 
@@ -238,7 +234,6 @@ class Classifier(lightning.LightningModule, ABC):
         kind = type(self)
         checkpoint[STATE] = {
             "class_path": f"{kind.__module__}.{kind.__qualname__}",
-            "parts": self.parts,
             "languages": {name: language.state() for name, language in self.languages.items()},
             "config": self.config,
             "thresholds": self.thresholds,

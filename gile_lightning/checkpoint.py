@@ -1,9 +1,7 @@
 """Checkpoints: written whole or not at all, read on any machine."""
 
 import os
-import re
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,15 +14,10 @@ from gile_lightning.base import STATE, Classifier
 from gile_lightning.classifier import TextClassifier
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.language import Language
-from gile_lightning.encoders import CorpusVectors
 from gile_lightning.errors import InputError
-from gile_lightning.factories import instantiate
-from gile_lightning.losses import Loss
-from gile_lightning.sampling import LabelSampler
-from gile_lightning.schedules import WarmupDecay
+from gile_lightning.factories import check_parts, import_part, instantiate
 
-_PARTS = (torch.nn.Module, torch.optim.Optimizer, LabelSampler, Loss, CorpusVectors, WarmupDecay)
-_PATH = re.compile(r"[A-Za-z_]\w*(\.\w+)+")
+HPARAMS = Classifier.CHECKPOINT_HYPER_PARAMS_KEY  # of the model
 
 _DESCRIBED = ("epoch", "global_step", "pytorch-lightning_version")  # what Lightning asks for
 
@@ -118,15 +111,22 @@ def _read(file: Path, map_location: Any) -> dict[str, Any]:
 
 
 def load_classifier(checkpoint: dict[str, Any]) -> Classifier:
-    """Rebuild the model of a checkpoint that `read_checkpoint` returned."""
+    """Rebuild the model of a checkpoint that `read_checkpoint` returned.
+
+    What it is made of is checked first: see `gile_lightning.factories.Part`.
+
+    Raises:
+        InputError: the checkpoint names a part that is none, or is not to be had here.
+    """
     if None in checkpoint[STATE].get("languages", {}).values():
         raise InputError(
             "the checkpoint holds imported weights without words: import them with --word_vectors "
             "(and --labels), or train them further (fit --start_from)"
         )
+    hparams = checkpoint.get(HPARAMS, {})
+    check_parts(hparams)
     try:
-        check_parts(checkpoint[STATE]["parts"])
-        classifier: Classifier = instantiate(_system(checkpoint), checkpoint[STATE]["parts"])
+        classifier: Classifier = instantiate(_system(checkpoint), hparams, check_parts)
     except (ArgumentError, ImportError, AttributeError, ValueError) as error:
         raise InputError(
             f"the checkpoint names a part that is not to be had here: {error}"
@@ -137,43 +137,10 @@ def load_classifier(checkpoint: dict[str, Any]) -> Classifier:
 
 def _system(checkpoint: dict[str, Any]) -> type[Classifier]:
     path = checkpoint[STATE].get("class_path")
-    kind = TextClassifier if path is None else _import(path)
-    if not (isinstance(kind, type) and issubclass(kind, Classifier)):
+    kind = TextClassifier if path is None else import_part(path)
+    if not issubclass(kind, Classifier):
         raise InputError(f"the checkpoint names {path!r} as its model, which is none of ours")
     return kind
-
-
-def _import(path: str) -> Any:
-    module, _, name = path.rpartition(".")
-    return getattr(import_module(module), name)
-
-
-def _estimators() -> tuple[type, ...]:
-    """Return scikit-learn's base class, which takes a second to import."""
-    from sklearn.base import BaseEstimator
-
-    return (BaseEstimator,)
-
-
-def check_parts(part: Any, key: str = "") -> None:
-    """Refuse what building the model would call, unless it is a model's part.
-
-    A checkpoint of unknown origin may name any function or class by its import path.
-    """
-    if isinstance(part, list):
-        for value in part:
-            check_parts(value, key)
-    elif isinstance(part, dict) and "class_path" in part:
-        kind = _import(part["class_path"])
-        kinds = (*_PARTS, *_estimators()) if key == "estimator" else _PARTS
-        if not (isinstance(kind, type) and issubclass(kind, kinds)):
-            raise InputError(f"the checkpoint names {part['class_path']!r}, no part of a model")
-        check_parts(part.get("init_args"), key)
-    elif isinstance(part, dict):
-        for name, value in part.items():
-            check_parts(value, name)
-    elif isinstance(part, str) and key not in ("loss", "vectors") and _PATH.fullmatch(part):
-        raise InputError(f"the checkpoint names the function {part!r} as a part of the model")
 
 
 def restore(classifier: Classifier, checkpoint: dict[str, Any]) -> None:
@@ -183,7 +150,6 @@ def restore(classifier: Classifier, checkpoint: dict[str, Any]) -> None:
         InputError: the model's parts are not those of the checkpoint.
     """
     state = checkpoint[STATE]
-    check_parts(classifier.parts)  # evaluate makes them from the stored configuration
     classifier.config = state["config"]
     classifier.build(languages_of(checkpoint), state)
     classifier.thresholds = state.get("thresholds", {})
@@ -198,7 +164,6 @@ def start_from(classifier: Classifier, data: TextDataModule, checkpoint: dict[st
     Raises:
         InputError: the data have a language that the checkpoint does not know.
     """
-    check_parts(classifier.parts)
     classifier.start_from(checkpoint)
     languages = languages_of(checkpoint)
     if len(languages) == len(checkpoint[STATE]["languages"]):

@@ -1,6 +1,6 @@
 """The neural systems: any encoder with any output layer."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Literal
@@ -23,15 +23,15 @@ from gile_lightning.encoders import WAN, Encoder, Idf, Mean, WordEmbedding
 from gile_lightning.encoders.encoder import Sharing
 from gile_lightning.errors import InputError
 from gile_lightning.label_texts import LabelTexts
-from gile_lightning.losses import Loss, binary_cross_entropy
+from gile_lightning.losses import BinaryCrossEntropy, Loss
 from gile_lightning.memory import NOT_SEEN, LabelMemory
 from gile_lightning.optimizers import clip_gradients, refusal
 from gile_lightning.outputs import GILE, ChannelsOnly, OutputLayer
 from gile_lightning.pretrained import VectorStore
 from gile_lightning.projected import PreparedLabels, project_all
 from gile_lightning.sampling import LabelSampler, UniformLabels
-from gile_lightning.schedules import WarmupDecay
-from gile_lightning.scorer import Scorer, build_scorers
+from gile_lightning.schedules import Schedule
+from gile_lightning.scorer import Factories, Scorer, build_scorers
 
 LayerNorm = partial(nn.LayerNorm, elementwise_affine=False)
 Adam = partial(torch.optim.Adam, lr=1e-3, fused=True)
@@ -62,8 +62,7 @@ class TextClassifier(Classifier):
         memory: makes a memory of single labels from the size of the document vectors, the labels'
             training frequencies and the number of channels: `LabelMemory`; by default there is
             none.
-        loss: of logits, targets and weights, [B, K] each; a `Loss` says what the probabilities are,
-            which otherwise are the sigmoids of logits.
+        loss: of logits, targets and weights, [B, K] each; says what the probabilities are.
         optimizer: makes the optimizer (paper: Adam).
         schedule: changes the learning rate in training; by default it stays as it is (paper).
         dropout: the share of the numbers of a document's vector that a training step sets to zero.
@@ -79,7 +78,7 @@ class TextClassifier(Classifier):
 
     def __init__(
         self,
-        embedding: Callable[[list[str]], WordEmbedding] = WordEmbedding,
+        embedding: Callable[[Sequence[str]], WordEmbedding] = WordEmbedding,
         encoder: Callable[[int], Encoder] = WAN,
         label_encoder: Callable[[int], Encoder] = Mean,
         output: Callable[[int, int, int, int], OutputLayer] = GILE,
@@ -87,9 +86,9 @@ class TextClassifier(Classifier):
         sampler: LabelSampler = UniformLabels(),  # noqa: B008 (frozen)
         channels: list[Callable[[TextEncoder], Channel]] | None = None,
         memory: Callable[[int, list[int], int], LabelMemory] | None = None,
-        loss: Loss | Callable[[Tensor, Tensor, Tensor], Tensor] = binary_cross_entropy,
+        loss: Loss = BinaryCrossEntropy(),  # noqa: B008 (frozen)
         optimizer: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = Adam,
-        schedule: WarmupDecay | None = None,
+        schedule: Schedule | None = None,
         dropout: float = 0.0,
         label_dropout: float = 0.0,
         sharing: Sharing = "none",
@@ -97,10 +96,26 @@ class TextClassifier(Classifier):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.keep(locals())
         for key, share in (("dropout", dropout), ("label_dropout", label_dropout)):
             if not 0 <= share < 1:
                 raise InputError(f"model.{key} is {share:g}: a share from 0 to below 1")
+        self.make = Factories(
+            embedding,
+            encoder,
+            label_encoder,
+            output,
+            norm,
+            channels or (),
+            memory,
+            dropout,
+            label_dropout,
+        )
+        self.sampler = sampler
+        self.loss = loss
+        self.make_optimizer = optimizer
+        self.schedule = schedule
+        self.sharing = sharing
+        self.language_loss = language_loss
         self.scorers = nn.ModuleDict()
         self.label_texts = nn.ModuleDict()
         self.cache_dir = default_cache()
@@ -117,7 +132,7 @@ class TextClassifier(Classifier):
             InputError: the pretrained model is not the one of the training.
         """
         known = state.get("matched_dim")
-        scorers = build_scorers(self.given, languages, self.given["sharing"], known)
+        scorers = build_scorers(self.make, languages, self.sharing, known)
         self.scorers.update(scorers)
         self._matched_dim = next(iter(scorers.values())).matched_dim
         self.use(languages)
@@ -143,12 +158,11 @@ class TextClassifier(Classifier):
             InputError: a part refuses its settings.
         """
         super().check(names, pretrained, epochs)
-        schedule: WarmupDecay | None = self.given["schedule"]
-        if schedule is not None and epochs is not None:
-            schedule.check(epochs)
+        if self.schedule is not None and epochs is not None:
+            self.schedule.check(epochs)
         with torch.device("meta"):
             languages = dict.fromkeys(names, nothing(pretrained))
-            scorers = build_scorers(self.given, languages, self.given["sharing"])
+            scorers = build_scorers(self.make, languages, self.sharing)
         scorer = next(iter(scorers.values()))
         if isinstance(scorer.embedding, WordEmbedding):
             scorer.embedding.check_file()
@@ -157,7 +171,7 @@ class TextClassifier(Classifier):
                 "outputs.ChannelsOnly scores nothing itself: set model.channels or model.memory"
             )
         self._optimizer([nn.Parameter(torch.zeros(1))])
-        if scorer.sparse and (reason := refusal(self.given["optimizer"])):
+        if scorer.sparse and (reason := refusal(self.make_optimizer)):
             raise InputError(
                 f"model.optimizer cannot take the sparse gradient of the embedding ({reason}): set "
                 "--model.optimizer gile_lightning.optimizers.LazyAdam, or --model.embedding.sparse "
@@ -337,9 +351,8 @@ class TextClassifier(Classifier):
                 "--model.embedding.sparse false, or the strategy "
                 "lightning.pytorch.strategies.DDPStrategy with process_group_backend: gloo"
             )
-        schedule: WarmupDecay | None = self.given["schedule"]
-        if schedule is not None:
-            schedule.check(self.trainer.max_epochs or 0)
+        if self.schedule is not None:
+            self.schedule.check(self.trainer.max_epochs or 0)
         optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
         for group in optimizer.param_groups:
             group["initial_lr"] = group["lr"]
@@ -349,10 +362,9 @@ class TextClassifier(Classifier):
 
     def _optimizer(self, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
         try:
-            optimizer: torch.optim.Optimizer = self.given["optimizer"](parameters)
+            return self.make_optimizer(parameters)
         except ValueError as error:  # such as a learning rate below 0
             raise InputError(f"model.optimizer: {error}") from error
-        return optimizer
 
     def configure_gradient_clipping(
         self,
@@ -368,13 +380,12 @@ class TextClassifier(Classifier):
 
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         """Set the learning rate, and seed dropout, by the place in training."""
-        schedule: WarmupDecay | None = self.given["schedule"]
-        if schedule is not None:
+        if self.schedule is not None:
             done = self.current_epoch + (batch_idx + 1) / self.trainer.num_training_batches
             last = self.trainer.max_epochs or 0
             for optimizer in self.trainer.optimizers:
                 for group in optimizer.param_groups:
-                    group["lr"] = group["initial_lr"] * schedule(done, last)
+                    group["lr"] = group["initial_lr"] * self.schedule(done, last)
         if any(isinstance(part, nn.Dropout) and part.p for part in self.modules()):
             torch.manual_seed(self.generator(next(iter(self.languages)), batch_idx).initial_seed())
 
@@ -383,21 +394,21 @@ class TextClassifier(Classifier):
         losses = []
         for name, documents in batch.items():
             scorer, texts = self.scorer(name), self.texts(name)
-            sampler, generator = self.given["sampler"], self.generator(name, batch_idx)
+            generator = self.generator(name, batch_idx)
             positives = documents.label_ids, documents.label_counts
-            sample = sampler(*positives, texts.frequencies, generator)
+            sample = self.sampler(*positives, texts.frequencies, generator)
             labels = texts.select(sample.labels, scorer.output.scores_unseen)
             if scorer.memory is not None:
                 hidden = scorer.memory.hide(labels.memory_ids, generator)
                 labels = labels._replace(memory_ids=hidden)
             logits = scorer(documents.texts, labels)
-            sample = sampler.refine(sample, logits.detach(), generator)
+            sample = self.sampler.refine(sample, logits.detach(), generator)
             if sample.offsets is not None:
                 logits = logits - sample.offsets
-            loss = self.given["loss"](logits, sample.targets, sample.weights)
+            loss = self.loss(logits, sample.targets, sample.weights)
             losses.append(loss * documents.share)
         together = torch.stack(losses)
-        loss = together.sum() if self.given["language_loss"] == "sum" else together.mean()
+        loss = together.sum() if self.language_loss == "sum" else together.mean()
         size = sum(len(documents.label_counts) for documents in batch.values())
         self.log(LOSS, loss, prog_bar=True, batch_size=size)
         return loss
@@ -412,7 +423,7 @@ class TextClassifier(Classifier):
     @property
     def reads_new_words(self) -> bool:
         """Whether there are channels, which compare words or look for names."""
-        return bool(self.given["channels"])
+        return bool(self.make.channels)
 
     def scores_unseen(self, name: str) -> bool:
         """Whether the output layer scores labels by their texts."""
@@ -420,8 +431,7 @@ class TextClassifier(Classifier):
 
     def log_odds(self, logits: Tensor) -> Tensor:
         """Return numbers whose sigmoids are the labels' probabilities [B, K], as the loss says."""
-        loss = self.given["loss"]
-        return loss.log_odds(logits) if isinstance(loss, Loss) else logits
+        return self.loss.log_odds(logits)
 
     def layer(self, name: str) -> str:
         """Name the output layer."""

@@ -27,12 +27,23 @@ from gile_lightning.checkpoint import BEST, LAST, AtomicCheckpointIO
 from gile_lightning.console import ProgressBar, Sizes, quiet, say
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.errors import InputError, positive
+from gile_lightning.factories import check_parts
 from gile_lightning.guard import end_with_parent
 from gile_lightning.parser import Parser
 from gile_lightning.tracking.history import History
 from gile_lightning.tracking.wandb_logger import RunLogger
 
 CONFIG = "config.yaml"
+# what is taken from the configuration in a checkpoint
+_STORED = (
+    "seed_everything",
+    "model",
+    "data",
+    "early_stopping",
+    "wandb",
+    "checkpoint_every",
+    "test",
+)
 _RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID")  # 0 in the first process
 _STARTER = "GILE_LIGHTNING_STARTER"  # the process that starts the others of its node
 
@@ -118,8 +129,9 @@ class GileCLI(LightningCLI):
         )
 
     def before_instantiate_classes(self) -> None:
-        """Settle on the run folder before anything is made."""
+        """Settle on the run folder, and check what is named, before anything is made."""
         positive(checkpoint_every=self.config.checkpoint_every)
+        check_parts([self.config.model, self.config.data])
         self.output, self.resume = self._run_folder()
 
     def instantiate_classes(self) -> None:
@@ -222,10 +234,18 @@ def best_of(language: str) -> Path:
 
 @contextmanager
 def stored_configuration(checkpoint: dict[str, Any]) -> Iterator[str]:
-    """Write the configuration in a checkpoint to a file, but for the machine that trained."""
+    """Write the configuration in a checkpoint to a file, but for the machine that trained.
+
+    What it names is checked first: see `gile_lightning.factories.Part`.
+
+    Raises:
+        InputError: it names something else, or there is none.
+    """
     stored = yaml.safe_load(checkpoint[STATE]["config"])
-    for key in ("trainer", "start_from"):
-        stored.pop(key, None)
+    if not isinstance(stored, dict):
+        raise InputError("the checkpoint holds no configuration: gile_lightning.fit stores it")
+    stored = {key: value for key, value in stored.items() if key in _STORED}
+    check_parts(stored)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "checkpoint.yaml"
         file.write_text(yaml.safe_dump(stored), encoding="utf-8")

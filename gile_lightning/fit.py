@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from gile_lightning.checkpoint import BEST, check_parts, read_checkpoint, start_from
+from gile_lightning.checkpoint import BEST, read_checkpoint, start_from
 from gile_lightning.cli import CONFIG, GileCLI, best_of, option, stored_configuration
 from gile_lightning.console import count_parameters, say
 from gile_lightning.errors import InputError
@@ -65,7 +65,6 @@ def fit(cli: GileCLI) -> dict[str, Any]:
         )
     model.config = cli.resolved()
     model.check(data.names, data.pretrained, trainer.max_epochs)
-    check_parts(model.parts)  # now, not when the checkpoint is read
     if model.single_process and trainer.world_size > 1:
         raise InputError(
             f"{type(model).__name__} is trained by one process, not {trainer.world_size}: set "

@@ -11,7 +11,7 @@ import torch
 import yaml
 
 from gile_lightning.base import STATE
-from gile_lightning.checkpoint import BEST, AtomicCheckpointIO
+from gile_lightning.checkpoint import BEST, HPARAMS, AtomicCheckpointIO
 from gile_lightning.classifier import TextClassifier
 from gile_lightning.cli import CONFIG
 from gile_lightning.console import say
@@ -83,8 +83,8 @@ def import_weights(
     config = _configuration(classifier, list(names.values()), word_vectors)
     checkpoint = {
         "state_dict": states,
+        HPARAMS: dict(classifier.hparams),
         STATE: {
-            "parts": classifier.parts,
             "languages": known,
             "config": config,
             "matched_dim": model.joint_dim,
@@ -138,7 +138,7 @@ def _classifier(model: ReleasedModel) -> TextClassifier:
 def _configuration(
     classifier: TextClassifier, languages: list[str], word_vectors: Path | None
 ) -> str:
-    parts = {key: value for key, value in classifier.parts.items() if key != "seed"}
+    parts = {key: value for key, value in classifier.hparams.items() if key != "seed"}
     data = {
         "class_path": "gile_lightning.data.DW",
         "init_args": {

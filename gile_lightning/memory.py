@@ -7,11 +7,12 @@ import torch
 from torch import Tensor, nn
 
 from gile_lightning.errors import InputError
+from gile_lightning.factories import Part
 
 NOT_SEEN = -1  # the id of a label of which nothing is remembered
 
 
-class LabelMemory(nn.Module):
+class LabelMemory(Part, nn.Module):
     """A residual for every label seen in training, on top of what its texts tell.
 
     For a document vector h, of d_h numbers with a mean square of about 1, and the scores s_c of

@@ -1,15 +1,38 @@
 """How the learning rate changes while a model is trained."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from gile_lightning.errors import InputError, positive
+from gile_lightning.factories import Configured
+
+
+class Schedule(Configured, ABC):
+    """A factor of the learning rate.
+
+    It depends on the place in training alone, so a resumed run goes on as it would have.
+    """
+
+    @abstractmethod
+    def __call__(self, epoch: float, last: float) -> float:
+        """Return the factor at a place in training.
+
+        Args:
+            epoch: epochs that are done, with the part of the current one.
+            last: epochs of the whole training; below 0 if it has no end.
+        """
+
+    def check(self, last: float) -> None:
+        """Refuse a training of so many epochs, below 0 for no end, that this does not fit.
+
+        Raises:
+            InputError: it does not.
+        """
 
 
 @dataclass(frozen=True)
-class WarmupDecay:
+class WarmupDecay(Schedule):
     """A factor of the learning rate that rises linearly from 0 to 1, then falls to ``end``.
-
-    It depends on the place in training alone, so a resumed run goes on as it would have.
 
     Args:
         warmup: epochs, or a part of one, in which it rises.
@@ -30,7 +53,7 @@ class WarmupDecay:
             self.check(self.epochs)
 
     def check(self, last: float) -> None:
-        """Refuse a training of so many epochs, below 0 without end, that this does not fit."""
+        """Refuse a warm-up that is longer than the training, and a fall that has no end."""
         if self.epochs is None and last < 0:
             raise InputError(
                 "model.schedule has no end: set --trainer.max_epochs, or model.schedule.epochs"
@@ -42,12 +65,7 @@ class WarmupDecay:
             )
 
     def __call__(self, epoch: float, last: float) -> float:
-        """Return the factor at a place in training.
-
-        Args:
-            epoch: epochs that are done, with the part of the current one.
-            last: epochs of the whole training.
-        """
+        """Return the factor at a place in training; see `Schedule`."""
         if epoch < self.warmup:
             return epoch / self.warmup
         end = last if self.epochs is None else self.epochs

@@ -1,8 +1,9 @@
 """A model without its training: documents and label texts in, logits out."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,6 +13,8 @@ from gile_lightning.channels import Channel
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import Texts, distinct
+from gile_lightning.data.text import TextEncoder
+from gile_lightning.encoders.embedding import WordEmbedding
 from gile_lightning.encoders.encoder import Encoder, Sharing
 from gile_lightning.encoders.idf import Idf
 from gile_lightning.encoders.pretrained import Pretrained
@@ -172,8 +175,23 @@ class Scorer(nn.Module):
         return table, [part._replace(words=p, ids=part.words) for part, p in pairs]
 
 
+@dataclass(frozen=True)
+class Factories:
+    """What makes the parts of a `Scorer`; see `TextClassifier` for each."""
+
+    embedding: Callable[[Sequence[str]], WordEmbedding]
+    encoder: Callable[[int], Encoder]
+    label_encoder: Callable[[int], Encoder]
+    output: Callable[[int, int, int, int], OutputLayer]
+    norm: Callable[[int], nn.Module]
+    channels: Sequence[Callable[[TextEncoder], Channel]] = ()
+    memory: Callable[[int, list[int], int], LabelMemory] | None = None
+    dropout: float = 0.0
+    label_dropout: float = 0.0
+
+
 def build_scorers(
-    make: Mapping[str, Any],
+    make: Factories,
     languages: Mapping[str, Language],
     sharing: Sharing,
     joint_dim: int | None = None,
@@ -181,7 +199,7 @@ def build_scorers(
     """Make the scorers of the languages, which share parts of their encoders.
 
     Args:
-        make: the factories, as `TextClassifier` takes them.
+        make: what makes the parts.
         languages: vocabularies and labels.
         sharing: which parts the languages have in common.
         joint_dim: the matched size of the joint space, where it is known from training.
@@ -189,20 +207,20 @@ def build_scorers(
     scorers: dict[str, Scorer] = {}
     labels = sum(language.labels.seen for language in languages.values())
     for name, language in languages.items():
-        embedding = make["embedding"](language.text.vocabulary)
-        encoder = make["encoder"](embedding.embedding_dim)
-        label_encoder = make["label_encoder"](embedding.embedding_dim)
+        embedding = make.embedding(language.text.vocabulary)
+        encoder = make.encoder(embedding.embedding_dim)
+        label_encoder = make.label_encoder(embedding.embedding_dim)
         for part in (encoder, label_encoder):
             part.attach(language.text)
         sizes = encoder.output_dim, label_encoder.output_dim
         matched = joint_dim or matched_dim(encoder.hidden_dim, sizes[1], labels)
-        output = make["output"](*sizes, language.labels.seen, matched)
-        document_norm, label_norm = (make["norm"](size) for size in sizes)
-        channels = [channel(language.text) for channel in make.get("channels") or ()]
+        output = make.output(*sizes, language.labels.seen, matched)
+        document_norm, label_norm = (make.norm(size) for size in sizes)
+        channels = [channel(language.text) for channel in make.channels]
         memory = None
-        if (remember := make.get("memory")) is not None:
+        if make.memory is not None:
             frequencies = language.labels.frequencies[: language.labels.seen]
-            memory = remember(sizes[0], frequencies, len(channels))
+            memory = make.memory(sizes[0], frequencies, len(channels))
         scorer = Scorer(
             embedding,
             encoder,
@@ -213,8 +231,8 @@ def build_scorers(
             matched,
             channels,
             memory,
-            make.get("dropout", 0.0),
-            make.get("label_dropout", 0.0),
+            make.dropout,
+            make.label_dropout,
             log_odds(language.labels),
         )
         reads = encoder.reads | (label_encoder.reads if output.scores_unseen else set())

@@ -1,4 +1,3 @@
-import json
 import resource
 
 import pytest
@@ -6,12 +5,12 @@ import torch
 
 from gile_lightning import evaluate, fit, predict
 from gile_lightning.checkpoint import (
+    HPARAMS,
     AtomicCheckpointIO,
     find_checkpoint,
     load_classifier,
     read_checkpoint,
 )
-from gile_lightning.classifier import STATE
 from gile_lightning.data.synthetic import write_bioasq
 from gile_lightning.errors import InputError
 from gile_testing import runs
@@ -24,7 +23,7 @@ def run():
 
 def test_no_code_is_needed_to_read_it(run):
     checkpoint = torch.load(run.best, weights_only=True)
-    expected = {"class_path", "parts", "languages", "config", "thresholds"}
+    expected = {"class_path", "languages", "config", "thresholds"}
     expected |= {"matched_dim", "probes"}  # of a neural system
     assert expected == set(checkpoint["gile_lightning"])
 
@@ -35,7 +34,7 @@ def test_the_model_comes_back(run):
     weights = model.state_dict()
     assert weights.keys() == checkpoint["state_dict"].keys()
     assert all(torch.equal(weights[key], w) for key, w in checkpoint["state_dict"].items())
-    assert model.parts == checkpoint["gile_lightning"]["parts"]
+    assert model.hparams == checkpoint[HPARAMS]
 
 
 # --- where it is ---
@@ -189,21 +188,6 @@ def test_what_cannot_be_saved_is_no_full_disk(tmp_path):
 
 def test_parts_that_are_not_to_be_had(run):
     checkpoint = read_checkpoint(run.best)
-    parts = json.loads(json.dumps(checkpoint["gile_lightning"]["parts"]))
-    parts["encoder"]["class_path"] = "somebody.elses.Encoder"
-    checkpoint["gile_lightning"]["parts"] = parts
-    with pytest.raises(InputError, match="names a part that is not to be had here"):
+    checkpoint[HPARAMS]["encoder"]["class_path"] = "somebody.elses.Encoder"
+    with pytest.raises(InputError, match=r"somebody\.elses\.Encoder is not to be had here"):
         load_classifier(checkpoint)
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"embedding": "subprocess.call"},
-        {"embedding": {"class_path": "subprocess.Popen", "init_args": {}}},
-        {"norm": {"class_path": "torch.nn.LayerNorm", "init_args": {"eps": ["os.getcwd"]}}},
-    ],
-)
-def test_parts_that_are_no_parts_of_a_model(parts):
-    with pytest.raises(InputError, match="the checkpoint names"):
-        load_classifier({STATE: {"parts": parts}})

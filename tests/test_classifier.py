@@ -537,7 +537,7 @@ def test_vectors_learned_from_documents_and_label_texts(capsys):
     assert 0 < vectors[4].abs().max() <= 0.05  # UNK keeps its random one
     assert "word vectors (english): 4 of 5 words have one of PPMI" in capsys.readouterr().out
 
-    further = TextClassifier(**model.given)  # whose vectors are those of the checkpoint
+    further = TextClassifier(**model.arguments)  # whose vectors are those of the checkpoint
     checkpoint = checkpoint_of(model)
     checkpoint["state_dict"]["scorers.english.embedding.weight"].fill_(0.25)
     further.start_from(checkpoint)

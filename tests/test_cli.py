@@ -47,8 +47,8 @@ def finished(folder, seconds_ago=0):
 def test_what_a_configuration_makes(cli, tmp_path):
     made = cli("--seed_everything", "7", output=tmp_path / "run")
     assert isinstance(made.model, TextClassifier)
-    assert made.model.parts["output"]["class_path"] == f"{GILE.__module__}.GILE"
-    assert made.model.parts["seed"] == 7
+    assert made.model.hparams["output"]["class_path"] == f"{GILE.__module__}.GILE"
+    assert made.model.hparams["seed"] == 7
     assert isinstance(made.datamodule, BioASQ)
     assert made.datamodule.seed == 7
     assert made.datamodule.batch_size == 32
@@ -158,7 +158,7 @@ def test_nothing_to_go_on_with(cli, tmp_path, output):
 
 def test_null_takes_a_part_of_a_part_away(cli):
     def start(*options):
-        return cli(*options).model.parts["embedding"]["init_args"]["start"]
+        return cli(*options).model.hparams["embedding"]["init_args"]["start"]
 
     given = ("--model.embedding.start", "gile_lightning.encoders.LSA")
     assert start(*given)["class_path"].endswith(".LSA")

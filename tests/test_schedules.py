@@ -88,7 +88,7 @@ def test_the_rate_follows_the_place_in_training():
         use_distributed_sampler=False,
     )
     trainer.fit(model, TwoLanguages({"english": languages()["english"]}))
-    lr = model.given["optimizer"]([torch.nn.Parameter(torch.zeros(1))]).param_groups[0]["lr"]
+    lr = model.make_optimizer([torch.nn.Parameter(torch.zeros(1))]).param_groups[0]["lr"]
     batches = len(rates.rates) // 3
     expected = [lr * schedule((step + 1) / batches, last=0) for step in range(3 * batches)]
     assert rates.rates == pytest.approx(expected)

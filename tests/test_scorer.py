@@ -13,7 +13,7 @@ from gile_lightning.encoders import WAN, BiGRU, Mean, WordEmbedding
 from gile_lightning.label_texts import LabelTexts
 from gile_lightning.outputs import GILE, Linear
 from gile_lightning.projected import project_all
-from gile_lightning.scorer import Scorer, build_scorers
+from gile_lightning.scorer import Factories, Scorer, build_scorers
 
 LABELS = [[1, 2], [3], [], [4, 5, 5], [0]]  # the third has no word
 DOCUMENTS = [[5, 1, 3], [2], [], [0, 4]]
@@ -202,7 +202,7 @@ def languages():
 
 
 def test_sizes_come_from_the_parts_and_the_data():
-    scorers = build_scorers(MAKE, languages(), "none")
+    scorers = build_scorers(Factories(**MAKE), languages(), "none")
     assert list(scorers) == list(SEEN_LABELS)
     for name, scorer in scorers.items():
         assert scorer.embedding.weight.shape == (len(name) + 1, 4)
@@ -212,12 +212,12 @@ def test_sizes_come_from_the_parts_and_the_data():
         assert scorer.matched_dim == 9
         assert scorer.output.document_projection.weight.shape == (9, 12)
         assert scorer.output.label_projection.weight.shape == (9, 4)
-    scorers = build_scorers(MAKE | {"output": Linear}, languages(), "none")
+    scorers = build_scorers(Factories(**MAKE | {"output": Linear}), languages(), "none")
     assert [scorer.output.linear.out_features for scorer in scorers.values()] == [8, 3, 4]
 
 
 def test_matched_size_that_is_known():
-    scorers = build_scorers(MAKE, languages(), "none", joint_dim=11)
+    scorers = build_scorers(Factories(**MAKE), languages(), "none", joint_dim=11)
     assert {scorer.matched_dim for scorer in scorers.values()} == {11}
     assert {scorer.output.unit.in_features for scorer in scorers.values()} == {11}
 
@@ -233,7 +233,9 @@ def test_matched_size_that_is_known():
 )
 @pytest.mark.parametrize("label_encoder", [Mean, WAN])
 def test_all_share_with_the_first(sharing, shared, label_encoder):
-    scorers = build_scorers(MAKE | {"label_encoder": label_encoder}, languages(), sharing).values()
+    scorers = build_scorers(
+        Factories(**MAKE | {"label_encoder": label_encoder}), languages(), sharing
+    ).values()
 
     def copies(path):
         return len({id(scorer.get_submodule(path)) for scorer in scorers})
@@ -247,13 +249,13 @@ def test_all_share_with_the_first(sharing, shared, label_encoder):
 
 
 def test_linear_layers_are_never_shared():
-    scorers = build_scorers(MAKE | {"output": Linear}, languages(), "both").values()
+    scorers = build_scorers(Factories(**MAKE | {"output": Linear}), languages(), "both").values()
     assert len({id(scorer.output.linear) for scorer in scorers}) == 3
 
 
 def test_gradients_of_all_languages_reach_what_they_share():
     torch.manual_seed(2)
-    scorers = build_scorers(MAKE, languages(), "both")
+    scorers = build_scorers(Factories(**MAKE), languages(), "both")
     shared = scorers["english"].output.document_projection.weight
     for name, scorer in scorers.items():
         logits = scorer(texts([[0, 1], [2]]), labels_of([[1], [0]]))

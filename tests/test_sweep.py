@@ -29,8 +29,8 @@ class Note(Callback):
     """Writes down what a process trains, for the test to compare."""
 
     def on_fit_start(self, trainer, module) -> None:
-        rate = module.parts["sampler"]["init_args"]["rate"]
-        note = json.dumps([module.parts["output"]["init_args"]["joint_dim"], rate])
+        rate = module.hparams["sampler"]["init_args"]["rate"]
+        note = json.dumps([module.hparams["output"]["init_args"]["joint_dim"], rate])
         (Path(trainer.default_root_dir) / f"rank-{trainer.global_rank}").open("a").write(
             f"{note}\n"
         )
@@ -40,7 +40,7 @@ class Greedy(Callback):
     """Takes more memory than there is, with large joint spaces."""
 
     def on_train_start(self, trainer, module) -> None:
-        if module.parts["output"]["init_args"]["joint_dim"] > 30:
+        if module.hparams["output"]["init_args"]["joint_dim"] > 30:
             torch.empty(2**60)
 
 

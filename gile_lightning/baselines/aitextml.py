@@ -79,7 +79,6 @@ class AiTextML(Classifier):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.keep(locals())
         limits = {"max_norm": max_norm, "inference_iterations": inference_iterations}
         positive(
             dim=dim,
@@ -95,11 +94,16 @@ class AiTextML(Classifier):
         self.warp_rate, self.document_rate, self.label_rate = (
             lr * weight for weight in (warp_weight, document_weight, label_weight)
         )
+        self.lr = lr
         self.margin = margin
+        self.negatives = negatives
+        self.window = window
         self.max_norm = max_norm
+        self.subsampling = subsampling
         self.weight_decay = weight_decay
         self.unseen = unseen
         self.inference_iterations = inference_iterations
+        self.positions_at_once = positions_at_once
         self.automatic_optimization = False
         self.vectors = nn.ModuleDict()
         self.register_buffer("epochs", torch.zeros((), dtype=torch.long))  # that are finished
@@ -150,14 +154,21 @@ class AiTextML(Classifier):
         return vectors
 
     def _words(self, count: int) -> ParagraphVectors:
-        given = ("negatives", "window", "subsampling", "max_norm", "positions_at_once")
-        return ParagraphVectors(count, self.dim, **{key: self.given[key] for key in given})
+        return ParagraphVectors(
+            count,
+            self.dim,
+            self.negatives,
+            self.window,
+            self.subsampling,
+            self.max_norm,
+            self.positions_at_once,
+        )
 
     # --- training ---
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Make an optimizer that has no gradients to follow: it counts the steps."""
-        return torch.optim.SGD(self.parameters(), lr=self.given["lr"])
+        return torch.optim.SGD(self.parameters(), lr=self.lr)
 
     @torch.no_grad()
     def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:

@@ -37,7 +37,6 @@ class TfidfCosine(OnePass):
         self.sublinear_tf = sublinear_tf
         self.name_weight = name_weight
         self.weightings = nn.ModuleDict()
-        self.keep(locals())
 
     def build(self, languages: dict[str, Language], state: Mapping[str, Any] = NEW) -> None:
         """Make the weighting of each language's words."""

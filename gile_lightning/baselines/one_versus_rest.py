@@ -63,11 +63,11 @@ class OneVersusRest(OnePass):
         if prune < 0:
             raise InputError(f"model.prune is {prune:g}; 0, which keeps all, or more")
         self.weighting = weighting
+        self.make_estimator = estimator or Logistic
         self.top = top
         self.prune = prune
         self.n_jobs = n_jobs
         self.tables = nn.ModuleDict()
-        self.keep(locals())
 
     def build(self, languages: dict[str, Language], state: Mapping[str, Any] = NEW) -> None:
         """Make a table of coefficients per language, as many as the checkpoint has."""
@@ -113,7 +113,7 @@ class OneVersusRest(OnePass):
 
     def estimator(self) -> Any:
         """Make the classifier of a label; one that draws is seeded."""
-        estimator = (self.given["estimator"] or Logistic)()
+        estimator = self.make_estimator()
         if estimator.get_params().get("random_state", 0) is None:
             estimator.set_params(random_state=self.seed)
         return estimator

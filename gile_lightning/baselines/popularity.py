@@ -28,7 +28,6 @@ class Popularity(OnePass):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.keep(locals())
 
     def build(self, languages: dict[str, Language], state: Mapping[str, Any] = NEW) -> None:
         """Take the label sets, which have the frequencies."""

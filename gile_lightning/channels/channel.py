@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts
 from gile_lightning.data.text import TextEncoder
+from gile_lightning.factories import Part
 
 UNIT = 10.0
 """What a learned scale of a channel is 1 of: logits go up to 10 or so, and an optimizer that moves
@@ -31,7 +32,7 @@ class LabelIndex(nn.Module, ABC):
         """Return what belongs to the distinct labels ``ids`` [K], in their order."""
 
 
-class Channel(nn.Module, ABC):
+class Channel(Part, nn.Module, ABC):
     """One more score of a document and a label, beside that of the joint space.
 
     The logit of a pair is the sum of the output layer's and those of the channels, each of which

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from gile_lightning.data.language import Language
 from gile_lightning.data.ragged import RaggedBatch
+from gile_lightning.factories import Configured
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class TrainingData:
     cache_dir: Path
 
 
-class TextDataModule(lightning.LightningDataModule, ABC):
+class TextDataModule(Configured, lightning.LightningDataModule, ABC):
     """Documents and labels in one language or several; batches are `{language: RaggedBatch}`.
 
     Attributes:

@@ -1,6 +1,7 @@
 """The base of all data modules: encode once, cache, shard, resume."""
 
 import hashlib
+import inspect
 import json
 import shutil
 from abc import abstractmethod
@@ -299,11 +300,24 @@ class DocumentDataModule(TextDataModule):
         }
         if self.new_words and self.known is not None:
             state["new_words"] = True
+        if own := self._own_arguments():
+            state["arguments"] = own
         subwords = self._subword_text()
         if subwords.pretrained is not None:
             state["pretrained"] = identity(subwords.pretrained, subwords.max_subwords)
         text = json.dumps(state, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    def _own_arguments(self) -> dict[str, Any]:
+        """Return the arguments that only a class outside the package has: texts may need them."""
+        package = __name__.partition(".")[0]
+        known = {
+            name
+            for kind in type(self).__mro__
+            if kind.__module__.partition(".")[0] == package
+            for name in inspect.signature(kind.__init__).parameters
+        }
+        return {key: value for key, value in self.arguments.items() if key not in known}
 
     def prepare_data(self) -> None:
         """Encode the corpus unless the cache has it; on one process only."""

@@ -16,12 +16,13 @@ from torch import Tensor
 
 from gile_lightning.data.ragged import Texts, join, take_texts
 from gile_lightning.errors import InputError, positive
+from gile_lightning.factories import Configured
 
 ITERATIONS = 4  # of the power method; with 2, the 300th singular value is 7 % too small
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorpusVectors(ABC):
+class CorpusVectors(Configured, ABC):
     """Vectors of words from a matrix M [V, n] of what is counted of them: the rows of U S^power.
 
     U and S are of M's truncated singular value decomposition M ≈ U S Vᵀ (randomised: Halko,

@@ -11,9 +11,10 @@ from gile_lightning.data.ragged import Texts
 from gile_lightning.data.vector_files import find_vectors, vector_size
 from gile_lightning.encoders.corpus_vectors import CorpusVectors
 from gile_lightning.errors import InputError, positive
+from gile_lightning.factories import Part
 
 
-class WordEmbedding(nn.Embedding):
+class WordEmbedding(Part, nn.Embedding):
     """A vector per word of the vocabulary, shared by documents and label descriptions.
 
     The vectors start uniform in ±0.05 (as in the authors' code) unless a file gives them, they are

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from gile_lightning.data.ragged import Texts, distinct
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.errors import InputError
+from gile_lightning.factories import Part
 
 Sharing = Literal["none", "encoders", "attention", "both"]
 """What the encoders of several languages have in common (paper, section 4.2)."""
@@ -22,7 +23,7 @@ _LACKING = {  # what an encoder that cannot share has not, and which one has
 }
 
 
-class Encoder(nn.Module, ABC):
+class Encoder(Part, nn.Module, ABC):
     """Turns ragged texts into one vector each.
 
     A label description is a ragged text too, so every encoder can encode labels.

@@ -12,9 +12,10 @@ from torch.nn.utils.rnn import PackedSequence
 from gile_lightning.data.ragged import segment_ids, segment_starts
 from gile_lightning.encoders.recurrence import Recurrence
 from gile_lightning.errors import positive
+from gile_lightning.factories import Part
 
 
-class Dense(nn.Module):
+class Dense(Part, nn.Module):
     """A fully connected layer, word by word: h = ReLU(x W + b) (paper, Eq. 1, "Dense").
 
     Args:
@@ -36,7 +37,7 @@ class Dense(nn.Module):
         return states
 
 
-class GRU(nn.Module):
+class GRU(Part, nn.Module):
     """A gated recurrent layer over every segment by itself (paper, Eq. 1, "GRU").
 
     r = σ(x W_r + h U_r + b_r), z = σ(x W_z + h U_z + b_z), c = tanh(x W_c + b_c + r (h U_c)) and

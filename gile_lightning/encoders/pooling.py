@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from gile_lightning.data.ragged import segment_ids, segment_starts, sum_by_id
+from gile_lightning.factories import Part
 
 
 def segment_softmax(scores: Tensor, lengths: Tensor, ids: Tensor | None = None) -> Tensor:
@@ -128,7 +129,7 @@ class Attend(torch.autograd.Function):
         return of_states, summed, None, None
 
 
-class AttentionPooling(nn.Module):
+class AttentionPooling(Part, nn.Module):
     """The weighted mean of the states, with learned weights (paper, Eq. 2).
 
     a_t = softmax_t(v_t u + c) with v_t = ReLU(h_t W + b); the result is the sum of a_t h_t. The
@@ -177,7 +178,7 @@ class SumPooling(AttentionPooling):
         return segment_sum(states, lengths, ids=ids)
 
 
-class AveragePooling(nn.Module):
+class AveragePooling(Part, nn.Module):
     """The mean of the states; zeros for an empty segment. It has no parameters.
 
     Args:

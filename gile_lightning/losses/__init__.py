@@ -1,7 +1,7 @@
 """Losses over all or sampled labels."""
 
-from gile_lightning.losses.binary_cross_entropy import binary_cross_entropy
+from gile_lightning.losses.binary_cross_entropy import BinaryCrossEntropy
 from gile_lightning.losses.loss import Loss
 from gile_lightning.losses.softmax_cross_entropy import SoftmaxCrossEntropy
 
-__all__ = ["Loss", "SoftmaxCrossEntropy", "binary_cross_entropy"]
+__all__ = ["BinaryCrossEntropy", "Loss", "SoftmaxCrossEntropy"]

@@ -1,14 +1,16 @@
-"""Losses that say how logits become probabilities."""
+"""The contract of losses."""
 
 from abc import ABC, abstractmethod
 
 from torch import Tensor
 
+from gile_lightning.factories import Configured
 
-class Loss(ABC):
-    """A loss whose probabilities are not the sigmoids of logits.
 
-    Of other losses, which may be plain functions, they are.
+class Loss(Configured, ABC):
+    """What a training step makes less, and how logits become probabilities by it.
+
+    It is a mean over documents, so that several processes compute what one does.
     """
 
     @abstractmethod
@@ -21,9 +23,9 @@ class Loss(ABC):
             weights: how often a pair counts [B, K]; 0: it is not scored.
         """
 
-    @abstractmethod
     def log_odds(self, logits: Tensor) -> Tensor:
         """Return numbers whose sigmoids are the probabilities of all candidate labels [B, K].
 
-        They rank the labels of a document as the logits do.
+        They rank the labels of a document as the logits do, which they are by default.
         """
+        return logits

@@ -4,8 +4,10 @@ from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
+from gile_lightning.factories import Part
 
-class OutputLayer(nn.Module, ABC):
+
+class OutputLayer(Part, nn.Module, ABC):
     """Scores labels for documents.
 
     Made from (document_dim, label_dim, label_count, matched_dim): the sizes of the document and

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from gile_lightning.errors import positive
+from gile_lightning.factories import Part
 
 
-class ReleasedDense(nn.Module):
+class ReleasedDense(Part, nn.Module):
     """A fully connected layer at every position: h = ReLU(x W + b) (paper, Eq. 1, "Dense").
 
     Args:
@@ -35,7 +36,7 @@ class ReleasedDense(nn.Module):
         return states
 
 
-class ReleasedGRU(nn.Module):
+class ReleasedGRU(Part, nn.Module):
     """A gated recurrent layer as Keras 1 and 2.0 have it, over all T positions.
 
     z = σ(x W_z + h U_z + b_z), r = σ(x W_r + h U_r + b_r), c = tanh(x W_c + (r ⊙ h) U_c + b_c) and
@@ -89,7 +90,7 @@ class ReleasedGRU(nn.Module):
         return torch.stack(states, dim=1)
 
 
-class ReleasedBiGRU(nn.Module):
+class ReleasedBiGRU(Part, nn.Module):
     """A `ReleasedGRU` from the first position on and one from the last one on, side by side.
 
     The backward states stay in the order in which they were made: beside the forward state after

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.data.ragged import segment_ids
+from gile_lightning.factories import Configured
 
 
 class LabelSample(NamedTuple):
@@ -23,7 +24,7 @@ class LabelSample(NamedTuple):
     offsets: Tensor | None = None
 
 
-class LabelSampler(ABC):
+class LabelSampler(Configured, ABC):
     """Chooses the labels that a training step scores, among those seen in training."""
 
     @abstractmethod

@@ -19,7 +19,7 @@ from workload import NAME, Workload
 
 from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.encoders import WordEmbedding
-from gile_lightning.losses import binary_cross_entropy
+from gile_lightning.losses import BinaryCrossEntropy
 from gile_lightning.optimizers import LazyAdam
 from gile_lightning.sampling import LabelSample, SharedUniformLabels
 from gile_lightning.sampling.sampler import scatter_pairs
@@ -133,7 +133,7 @@ def check(workload: Workload, batch: RaggedBatch) -> None:
         scatter_pairs(rows, places.flatten(), *shape),
     )
     logits = scorer(batch.texts, model.texts(NAME).select(sample.labels))
-    loss = binary_cross_entropy(logits, sample.targets, sample.weights)
+    loss = BinaryCrossEntropy()(logits, sample.targets, sample.weights)
     torch.testing.assert_close(loss, naive_loss, rtol=1e-6, atol=1e-6)
     for optimizer, value in zip(optimizers, (naive_loss, loss), strict=True):
         value.backward()

@@ -13,7 +13,7 @@ from gile_lightning.data.ragged import Texts
 from gile_lightning.data.text import TextEncoder
 from gile_lightning.encoders import Concatenation, Mean, Pretrained
 from gile_lightning.errors import InputError
-from gile_lightning.factories import describe, instantiate
+from gile_lightning.factories import instantiate
 from gile_lightning.pretrained import transformer
 from gile_testing.minilm import DIM, NAME, SENTENCES, oracle
 
@@ -154,7 +154,7 @@ def test_concatenation():
 
 def test_a_list_of_encoders_travels_with_a_checkpoint():
     both = partial(Concatenation, encoders=[Mean, TUNED])
-    parts = TextClassifier(encoder=both).parts
+    parts = TextClassifier(encoder=both).hparams
     assert parts["encoder"]["init_args"]["encoders"] == [
         {"class_path": "gile_lightning.encoders.mean.Mean", "init_args": {}},
         {
@@ -163,7 +163,7 @@ def test_a_list_of_encoders_travels_with_a_checkpoint():
         },
     ]
     again = instantiate(TextClassifier, parts)
-    assert describe(again.given)["encoder"] == parts["encoder"]
-    first, second = again.given["encoder"](7).parts
+    assert again.hparams["encoder"] == parts["encoder"]
+    first, second = again.make.encoder(7).parts
     assert isinstance(first, Mean)
     assert second.trainable

@@ -123,14 +123,14 @@ class Record(lightning.Callback):
         self.seeds: list[int] = []
 
     def on_fit_start(self, trainer, model) -> None:
-        sampler = model.given["sampler"]
+        sampler = model.sampler
 
         def recorded(*args):
             self.seeds.append(args[-1].initial_seed())
             return sampler(*args)
 
         recorded.refine = sampler.refine
-        model.given["sampler"] = recorded
+        model.sampler = recorded
 
     def on_train_batch_end(self, trainer, model, outputs, batch, number) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -198,10 +198,11 @@ class Break(lightning.Callback):
         self.rank, self.step = rank, step
 
     def on_fit_start(self, trainer, model) -> None:
-        loss = model.given["loss"]
+        loss = model.loss
 
         def broken(*args):
             late = trainer.global_step >= self.step - 1
             return loss(*args) * (torch.inf if late and trainer.global_rank == self.rank else 1)
 
-        model.given["loss"] = broken
+        broken.log_odds = loss.log_odds
+        model.loss = broken

@@ -6,7 +6,9 @@ import torch
 import torch.nn.functional as F
 from sklearn.metrics import log_loss
 
-from gile_lightning.losses import binary_cross_entropy
+from gile_lightning.losses import BinaryCrossEntropy
+
+binary_cross_entropy = BinaryCrossEntropy()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from gile_lightning.errors import InputError
-from gile_lightning.losses import SoftmaxCrossEntropy, binary_cross_entropy
+from gile_lightning.losses import BinaryCrossEntropy, SoftmaxCrossEntropy
 from gile_lightning.sampling import SharedLabels, SharedUniformLabels
 
 LABELS = 6
@@ -82,7 +82,7 @@ def test_importance_weights_of_a_uniform_draw_are_unbiased():
     for sample, probability in samples(EQUAL, documents, "importance"):
         assert sample.weights.sum(1).tolist() == pytest.approx([LABELS] * 3)
         some = logits[:, sample.labels]
-        loss = binary_cross_entropy(some, sample.targets.double(), sample.weights.double())
+        loss = BinaryCrossEntropy()(some, sample.targets.double(), sample.weights.double())
         expected = expected + probability * loss
     targets = torch.zeros_like(logits)
     targets[[0, 0, 2], [3, 0, 5]] = 1
