@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gile_lightning.base import SCORES, Classifier
 from gile_lightning.checkpoint import load_classifier, read_checkpoint
-from gile_lightning.data.corpus import read_labels
+from gile_lightning.data.corpus import names_of, read_labels
 from gile_lightning.data.descriptions import Described, described, label_text
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.ragged import Texts
@@ -188,7 +188,7 @@ class Predictor:
     def columns(self) -> tuple[str, ...]:
         """The columns that the text of a training document was put together from, in order."""
         columns = self._data_options().get("columns") or {}
-        return (*columns.get("lead", ()), *columns.get("text", ()))
+        return (*names_of(columns.get("lead", ())), *names_of(columns.get("text", ())))
 
     def _data_options(self) -> dict[str, Any]:
         """The options of the data module that the model was trained with."""
