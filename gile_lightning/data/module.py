@@ -17,7 +17,7 @@ from torch import Tensor
 
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.data.blocks import INCOMPLETE, META, Blocks, move_to
-from gile_lightning.data.cache import local_cache, stamp
+from gile_lightning.data.cache import code_of, local_cache, stamp
 from gile_lightning.data.encoding import EncodingSettings, encode
 from gile_lightning.data.folder import Folder, check_protocol, is_url
 from gile_lightning.data.language import Language
@@ -32,7 +32,7 @@ from gile_lightning.errors import InputError, positive
 from gile_lightning.pretrained.model import identity
 from gile_lightning.pretrained.vectors import VectorStore
 
-FORMAT = 5  # of the encoded shards; raised when the same input would be encoded differently
+FORMAT = 6  # of the encoded shards; raised when the same input would be encoded differently
 VECTORS = "vectors.npy"  # the word vectors that came with a corpus, beside its shards
 
 
@@ -41,8 +41,10 @@ class DocumentDataModule(TextDataModule):
 
     A subclass says where the documents and label texts come from (`documents`, `label_texts`) and
     what identifies them (`sources`); everything else is here. The cache is keyed by a fingerprint
-    of the sources and the settings, so a second run starts at once and a changed file or setting
-    is encoded anew. Encoding that was interrupted starts afresh.
+    of the sources, the settings and the subclass' own code (`code_of`), so a second run starts at
+    once and a changed file, setting or reader is encoded anew. A subclass can declare a ``version``
+    and raise it when code elsewhere changes what it yields. Encoding that was interrupted starts
+    afresh.
 
     The cache may be on a remote file system. Documents are then encoded in the local one and moved
     there; training and scoring stream them from there in blocks (`Blocks`).
@@ -277,11 +279,11 @@ class DocumentDataModule(TextDataModule):
         return WordVectors(self._vector_words, np.concatenate([vectors, last]))
 
     def fingerprint(self) -> str:
-        """Return the cache key: a hash of the sources, the settings and the known language."""
+        """Return the cache key: a hash of sources, settings, code and known language."""
         file = self.vectors_file()
         state = {
             "format": FORMAT,
-            "class": type(self).__name__,
+            "code": code_of(type(self)),
             "sources": self.sources(),
             "settings": self.settings.state(),
             "known": self.known and self.known.state(),
