@@ -15,7 +15,7 @@ from gile_lightning.checkpoint import BEST, HPARAMS, AtomicCheckpointIO
 from gile_lightning.classifier import TextClassifier
 from gile_lightning.cli import CONFIG
 from gile_lightning.console import say
-from gile_lightning.data.corpus import read_labels
+from gile_lightning.data.corpus import names_of, read_labels
 from gile_lightning.data.descriptions import TextRecipe
 from gile_lightning.data.dw import LANGUAGES
 from gile_lightning.data.labels import LabelSet
@@ -41,7 +41,7 @@ def import_weights(
     output: Path | None = None,
     word_vectors: Path | None = None,
     labels: Path | None = None,
-    languages: list[str] | None = None,
+    languages: list[str] | str | None = None,
 ) -> Path:
     """Turn the authors' released Keras weights into a checkpoint.
 
@@ -102,9 +102,9 @@ def import_weights(
     return folder
 
 
-def _names(model: ReleasedModel, languages: list[str] | None) -> dict[str, str]:
+def _names(model: ReleasedModel, languages: list[str] | str | None) -> dict[str, str]:
     """Return the languages' names in the checkpoint by those in the model."""
-    names = languages or model.languages
+    names = list(names_of(languages or model.languages))
     if not len(set(names)) == len(names) == len(model.languages):
         raise InputError(
             f"--languages: {names} for a model of {len(model.languages)} languages; name each once"

@@ -21,7 +21,8 @@ from gile_lightning.parser import command, parse
 from gile_lightning.predictor import Prediction, Predictor, Text, find_language
 
 _MAX_BROKEN = 100
-_PARTS = ("title", "teaser", "abstract", "abstractText")
+_HEADINGS = ("title", "teaser")
+_PARTS = (*_HEADINGS, "abstract", "abstractText")
 
 
 def predict(
@@ -43,9 +44,9 @@ def predict(
 
     Args:
         checkpoint: a checkpoint file, or a run folder for its best one.
-        input: texts, one per line: JSON with the columns that the model was trained with, or with
-            "text" (or "title" and "abstract"), and perhaps an "id"; or plain text; - is standard
-            input. The id is the line number where none is given.
+        input: texts, one per line: JSON with the columns that the model was trained with, of which
+            some may be empty, or with "text" (or "title" and "abstract"), and perhaps an "id"; or
+            plain text; - is standard input. The id is the line number where none is given.
         output: where the lines go; - is standard output.
         labels: JSON lines with "name" and "description", and perhaps "synonyms" and "parents"
             (lists of names), to label with in place of the model's. Their texts are put together
@@ -176,17 +177,22 @@ class _Reader:
         identity = next((i for i in identities if i not in (None, "")), number)
         language = self._language(where, fields)
         columns = self.classifier.languages[language].recipe.columns
-        if columns and fields.get(columns[-1]):
-            pieces = [str(fields[name]) for name in columns if fields.get(name)]
-            return _Document(identity, language, pieces)
-        if not fields.keys() & {"text", *_PARTS}:
+        filled = {name: str(value) for name, value in fields.items() if value}
+        own = [name for name in columns if name in filled]
+        others = filled.keys() & {"text", *_PARTS} - {*columns}
+        # a title that the model knows may stand beside an abstract by a name that it does not know
+        if others and len(own) < len(columns) and {*_HEADINGS}.issuperset(own):
+            own = []
+        if own:
+            return _Document(identity, language, [filled[name] for name in own])
+        if not fields.keys() & {"text", *_PARTS, *columns}:
             raise InputError(
                 f"{where}: no 'text' (or 'title' and 'abstract'); the keys are "
                 f"{', '.join(fields) or 'none'}{nearest('text', fields)}"
             )
-        if fields.get("text"):
-            return _Document(identity, language, str(fields["text"]))
-        pieces = [str(fields[name]) for name in _PARTS if fields.get(name)]
+        if "text" in filled:
+            return _Document(identity, language, filled["text"])
+        pieces = [filled[name] for name in _PARTS if name in filled]
         return _Document(identity, language, pieces)
 
     def _language(self, where: str, fields: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ import torch
 import gile_lightning
 from gile_lightning import predict
 from gile_lightning.data.text import tokenize
+from gile_lightning.errors import InputError
 from gile_lightning.scorer import Scorer
 from gile_testing import runs
 
@@ -183,6 +184,40 @@ def test_json_lines(call):
     # the last digit depends on what else is in the batch
     scores = {label["name"]: label["score"] for label in written[0]["labels"]}
     assert {label["name"]: label["score"] for label in plain[0]["labels"]} == pytest.approx(scores)
+
+
+def test_records_with_some_of_the_columns(call):
+    """The model's columns are title and abstractText."""
+    first, second = TEXTS[:2]
+    lines = [
+        {"title": first},
+        {"title": first, "abstractText": ""},
+        {"abstractText": first},
+        {"title": second, "text": first},
+        {"title": second, "abstractText": first, "text": "other"},
+        {"title": second, "abstract": first},
+        {"title": "", "abstractText": None},
+    ]
+    written, done = call(map(json.dumps, lines))
+    assert done.status is None
+    alone, joined = (line["labels"] for line in call([first, f"{second} {first}"])[0])
+    for line, labels in zip(written, [alone] * 4 + [joined] * 2 + [[]], strict=True):
+        assert [label["name"] for label in line["labels"]] == [label["name"] for label in labels]
+
+
+def test_records_with_columns_of_other_names():
+    def read(*columns, **fields):
+        (document,) = predict._Reader([json.dumps(fields)], "in", "jsonl", columns)
+        return document[1]
+
+    assert read("body", "end", body="b", end="", title="t") == ["b"]
+    assert read("body", "end", body="b", title="t") == ["b"]
+    assert read("title", title="t", abstract="a") == ["t"]
+    assert read("title", "text", title="t", text="x", abstract="a") == ["t", "x"]
+    assert read("title", "text", title="t", abstract="a") == ["t", "a"]
+    assert read("body", body="") == []
+    with pytest.raises(InputError, match=r"no 'text'.*; the keys are bdy"):
+        read("body", bdy="b")
 
 
 def test_plain_text_that_looks_like_json(call):

@@ -37,6 +37,13 @@ def test_prediction(predictor):
         assert [label["score"] for label in found] == row[order].sigmoid().tolist()
 
 
+@pytest.mark.parametrize("text", ["body", "[body]"])
+def test_columns_of_the_training_documents(predictor, monkeypatch, text):
+    config = f"data: {{init_args: {{columns: {{lead: title, text: {text}}}}}}}"
+    monkeypatch.setattr(predictor.classifier, "config", config)
+    assert predictor.columns == ("title", "body")
+
+
 def names(predictions):
     return [[label["name"] for label in found] for found in predictions]
 

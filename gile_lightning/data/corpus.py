@@ -27,8 +27,10 @@ class Columns:
 
     Attributes:
         id: unique id of a document.
-        text: one column, or several that belong together (title, abstract).
-        lead: columns that come before the text where a document has them (title, teaser).
+        text: one column, or several that belong together (title, abstract); a document has a text
+            in one of them at least.
+        lead: one column, or several, that come before the text where a document has them (title,
+            teaser).
         labels: list of label names.
         language: name or ISO 639-1 code of the document's language, or null.
         year: year of publication, or null.
@@ -36,12 +38,23 @@ class Columns:
     """
 
     id: str = "id"
-    text: tuple[str, ...] = ("text",)
-    lead: tuple[str, ...] = ()
+    text: tuple[str, ...] | str = ("text",)
+    lead: tuple[str, ...] | str = ()
     labels: str = "labels"
     language: str | None = None
     year: str | None = None
     split: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("text", "lead"):
+            object.__setattr__(self, name, names_of(getattr(self, name)))
+        if not self.text:
+            raise InputError("data.columns.text is empty: name a column at least")
+
+
+def names_of(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the names of an option that takes one or several."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 class Corpus(DocumentDataModule):
@@ -125,7 +138,7 @@ class Corpus(DocumentDataModule):
         """Stream the documents; those that lack a column are counted by the column's name."""
         missing: dict[str, tuple[int, Record]] = {}
         read = 0
-        years: list[int] = []
+        head: list[Record] = []
         splits: set[str] = set()
         for record in self._records(skipped):
             read += 1
@@ -138,12 +151,13 @@ class Corpus(DocumentDataModule):
                 skipped.add(f"documents without {column}", record.where)
                 count, first = missing.get(column, (0, record))
                 missing[column] = count + 1, first
-            if self.columns.year and read <= _CHECK_AFTER:
-                years.append(_year(record.fields.get(self.columns.year)) or 0)
+            if read <= _CHECK_AFTER:
+                head.append(record)
             if read == _CHECK_AFTER:
-                self._check(missing, read)
-        self._check(missing, read)
+                self._check(missing, head, read)
+        self._check(missing, head, read)
         if self.columns.year and not self.columns.split and self.split_year is not None:
+            years = [_year(record.fields.get(self.columns.year)) for record in head]
             self._check_years(splits, [year for year in years if year])
 
     def _document(self, record: Record) -> Document | str:
@@ -152,16 +166,9 @@ class Corpus(DocumentDataModule):
         identity = fields.get(columns.id)
         if identity is None or identity == "":
             return columns.id
-        texts: list[str | list[str]] = []
-        for name in columns.lead:
-            lead = fields.get(name)
-            if isinstance(lead, str) and lead.strip():
-                texts.append(lead)
-        for name in columns.text:
-            text = fields.get(name)
-            if not isinstance(text, str) or not text.strip():
-                return name
-            texts.append(text)
+        lead, texts = _filled(fields, columns.lead), _filled(fields, columns.text)
+        if not texts:
+            return " and ".join(columns.text)
         labels = fields.get(columns.labels)
         if not labels:
             return columns.labels
@@ -183,16 +190,27 @@ class Corpus(DocumentDataModule):
             if year is None:
                 return columns.year
             split = "train" if year < self.split_year else "test"
-        return Document(record.where, str(identity), texts, labels, split)
+        return Document(record.where, str(identity), lead + texts, labels, split)
 
-    def _check(self, missing: Mapping[str, tuple[int, Record]], read: int) -> None:
-        """Stop early where most documents lack the same column: a wrong name, not bad luck."""
-        for column, (count, first) in missing.items():
+    def _check(
+        self, missing: Mapping[str, tuple[int, Record]], head: Sequence[Record], read: int
+    ) -> None:
+        """Stop early where a name is wrong: most documents lack a column, or all one of the texts.
+
+        Args:
+            missing: how many documents lack a column, and the first of them.
+            head: the first documents.
+            read: how many were read.
+        """
+        known = {name for record in head for name in record.fields}
+        absent = {name: (read, head[0]) for name in self.columns.text if name not in known}
+        for column, (count, first) in (absent | {**missing}).items():
             if count > read / 2:
                 raise InputError(
                     f"{first.where}: no {column!r} in this document and in {count:,} of the first "
                     f"{read:,}; the columns are {', '.join(first.fields)}"
-                    f"{nearest(column, first.fields.keys() - {column})} (set --data.columns)"
+                    f"{nearest(column, first.fields.keys() - {column, *self.columns.text})} (set "
+                    "--data.columns)"
                 )
 
     def _check_years(self, splits: set[str], years: list[int]) -> None:
@@ -244,7 +262,7 @@ class Corpus(DocumentDataModule):
             self.label_synonyms,
             self.label_parents,
             self.by_name or "name" in (self.undescribed_labels, self.label_text),
-            (*self.columns.lead, *self.columns.text),
+            (*names_of(self.columns.lead), *names_of(self.columns.text)),
             self.columns.language,
         )
 
@@ -376,6 +394,12 @@ def find_files(path: str) -> Sequence[Path]:
     if not files:
         raise InputError(f"{path}: no file matches")
     return files
+
+
+def _filled(fields: Mapping[str, Any], columns: Iterable[str]) -> list[str | list[str]]:
+    """Return the texts of the columns that have one."""
+    texts = (fields.get(name) for name in columns)
+    return [text for text in texts if isinstance(text, str) and text.strip()]
 
 
 def _year(value: Any) -> int | None:

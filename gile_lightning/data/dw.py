@@ -78,7 +78,8 @@ class DW(Multilingual):
         builtin_documents: documents per language of the invented corpus.
         builtin_paper_labels: give the invented corpus as many labels as the paper's.
         cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning. A URL
-            that fsspec knows (s3://bucket/folder) keeps them there and streams them from there.
+            that fsspec knows (s3://bucket/folder) keeps them there; each node copies what it
+            needs into that default folder, once.
         seed: of the order of the training documents.
         num_proc: processes that split texts into words when a corpus is encoded, beside the one
             that reads; 1 for none, 0 for one per core. The result is the same.

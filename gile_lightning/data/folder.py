@@ -1,15 +1,22 @@
-"""A folder here or on a remote file system: any that `fsspec` knows, such as ``s3://``."""
+"""Encoded corpora on a remote file system: any that `fsspec` knows, such as ``s3://``."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+import errno
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 import fsspec
 from fsspec.core import url_to_fs
 from fsspec.registry import known_implementations
+from tqdm import tqdm
 
 from gile_lightning.errors import InputError, nearest
+
+MANIFEST = "manifest.json"
 
 
 def is_url(path: Path | str | None) -> bool:
@@ -23,7 +30,7 @@ def check_protocol(url: str) -> None:
     Raises:
         InputError: nothing is known by that protocol, or its package is not installed.
     """
-    protocol = url.partition("://")[0] if is_url(url) else "file"
+    protocol = url.partition("://")[0]
     try:
         fsspec.get_filesystem_class(protocol)
     except ValueError as error:
@@ -38,10 +45,13 @@ def check_protocol(url: str) -> None:
 
 
 class Folder:
-    """A folder that need not exist yet.
+    """A remote folder with the files of a local one, copied whole in either direction.
+
+    A manifest has the size in bytes and the SHA-256 of every file. It is written last: a folder
+    without one is an upload that has not ended.
 
     Attributes:
-        url: of the folder; a path if it is here.
+        url: of the folder, which need not exist yet.
         files: the file system.
 
     Raises:
@@ -50,70 +60,91 @@ class Folder:
     """
 
     def __init__(self, url: str) -> None:
-        self.url = url if url.endswith("://") else url.rstrip("/")
+        self.url = url
         check_protocol(url)
         with self._explained():
-            self.files, path = url_to_fs(self.url)
+            self.files, path = url_to_fs(url)
         self._path: str = path
 
-    def path(self, name: str) -> str:
-        """Return the path of a file, as ``files`` knows it."""
-        return f"{self._path}/{name}"
-
-    def has(self, name: str) -> bool:
-        """Whether there is a file of that name."""
-        with self._explained():
-            return bool(self.files.isfile(self.path(name)))
-
-    def read(self, name: str) -> bytes | None:
-        """Return the content of a file; None if there is none."""
+    def manifest(self) -> dict[str, dict[str, Any]] | None:
+        """Return the size and checksum of every file; None if the folder is not complete."""
         with self._explained():
             try:
-                content: bytes = self.files.cat_file(self.path(name))
+                content = self.files.cat_file(f"{self._path}/{MANIFEST}")
             except FileNotFoundError:
                 return None
-        return content
+        try:
+            found: dict[str, dict[str, Any]] = json.loads(content)
+        except ValueError:  # it is being written
+            return None
+        return found
 
-    def read_ranges(self, ranges: Sequence[tuple[str, int, int]]) -> list[bytes]:
-        """Return parts of files (name, start, stop), all at once where the file system can."""
-        if not ranges:
-            return []
-        names, starts, stops = map(list, zip(*ranges, strict=True))
-        paths = [self.path(str(name)) for name in names]
-        with self._explained():
-            contents: list[bytes] = self.files.cat_ranges(paths, starts, stops, on_error="raise")
-        return contents
-
-    def write(self, name: str, content: bytes) -> None:
-        """Write a file."""
+    def start(self) -> None:
+        """Write an empty manifest: what may not be written fails before hours of work."""
         with self._explained():
             self.files.makedirs(self._path, exist_ok=True)
-            self.files.pipe_file(self.path(name), content)
+            self.files.pipe_file(f"{self._path}/{MANIFEST}", b"")
 
-    @contextmanager
-    def open(self, name: str) -> Iterator[BinaryIO]:
-        """Open a file for reading."""
-        with self._explained():
-            opened = self.files.open(self.path(name), "rb")
-        with opened as file:
-            yield file
+    def upload(self, folder: Path) -> None:
+        """Copy all files of a local folder; the manifest comes last."""
+        local = sorted(file for file in folder.iterdir() if file.is_file())
+        manifest = {file.name: _checksum(file) for file in local}
+        self.start()
+        with self._explained(), _progress(f"copying to {self.url}", manifest) as shown:
+            for file in local:
+                self.files.put_file(str(file), f"{self._path}/{file.name}")
+                shown.update(manifest[file.name]["bytes"])
+            self.files.pipe_file(f"{self._path}/{MANIFEST}", json.dumps(manifest).encode())
 
-    def copy(self, file: Path) -> None:
-        """Copy a local file into the folder."""
-        with self._explained():
-            self.files.put_file(str(file), self.path(file.name))
+    def download(self, manifest: dict[str, dict[str, Any]], folder: Path) -> None:
+        """Copy all files into a local folder, which is there once all of them are.
 
-    def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-        with self._explained(), suppress(FileNotFoundError):
-            self.files.rm_file(self.path(name))
+        A copy that was interrupted goes on: files that are right already are kept.
+
+        Raises:
+            InputError: a file is not what it was when it was uploaded; it is copied anew next time.
+        """
+        partial = folder.with_suffix(".copy")
+        partial.mkdir(parents=True, exist_ok=True)
+        for file in partial.iterdir():
+            if file.name not in manifest:  # of another upload
+                file.unlink()
+        with _progress(f"copying {self.url}", manifest) as shown:
+            for name, checksum in manifest.items():
+                file = partial / name
+                if not file.is_file() or _checksum(file) != checksum:
+                    with self._explained():
+                        self.files.get_file(f"{self._path}/{name}", str(file))
+                    found = _checksum(file)
+                    if found != checksum:
+                        raise InputError(
+                            f"{self.url}/{name}: damaged ({found['bytes']:,} bytes, which differ "
+                            f"from the {checksum['bytes']:,} uploaded); start again to copy it "
+                            "anew, or delete that folder to encode the corpus anew"
+                        )
+                shown.update(checksum["bytes"])
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.replace(folder)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
         except Exception as error:  # of many kinds: network, credentials, the name of a bucket
+            if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+                raise  # which says enough
             raise InputError(
                 f"{self.url}: {type(error).__name__}: {error}; is data.cache_dir right, and are "
                 "there credentials for it?"
             ) from error
+
+
+def _checksum(file: Path) -> dict[str, Any]:
+    with file.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    return {"bytes": file.stat().st_size, "sha256": digest}
+
+
+def _progress(what: str, manifest: dict[str, dict[str, Any]]) -> "tqdm[Any]":
+    total = sum(checksum["bytes"] for checksum in manifest.values())
+    return tqdm(total=total, desc=what, unit="B", unit_scale=True, delay=1)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.data.ragged import RaggedBatch
-from gile_lightning.data.rows import MappedRows, Rows
+from gile_lightning.data.rows import MappedRows
 from gile_lightning.errors import InputError, positive
 
 
@@ -51,7 +51,7 @@ class RaggedLoader:
     or ``repeat`` documents from as many passes as that takes, each in an order of its own.
 
     Args:
-        documents: encoded documents: a dataset, or `Rows` that lie elsewhere.
+        documents: encoded documents.
         language: the key of the batches, `{language: RaggedBatch}`.
         batch_size: documents per batch and process; the last ones may have one less.
         shuffle: permute the documents, anew in each epoch.
@@ -67,7 +67,7 @@ class RaggedLoader:
 
     def __init__(
         self,
-        documents: Dataset | Rows,
+        documents: Dataset,
         language: str,
         batch_size: int,
         *,
@@ -80,7 +80,7 @@ class RaggedLoader:
         text_vectors: Callable[[RaggedBatch], Tensor] | None = None,
     ) -> None:
         positive(batch_size=batch_size)
-        self.rows = documents if isinstance(documents, Rows) else MappedRows(documents)
+        self.rows = MappedRows(documents)
         self.language = language
         self.batch_size = batch_size
         self.shuffle = shuffle
@@ -135,9 +135,9 @@ class RaggedLoader:
             return np.arange(len(self.rows))
         generator = np.random.default_rng((self.seed, self.epoch))
         if self.samples:
-            return self.rows.draws(generator, self.samples)
+            return generator.integers(len(self.rows), size=self.samples)
         passes = -(-self.documents // len(self.rows))
-        orders = [self.rows.permutation(generator) for _ in range(passes)]
+        orders = [generator.permutation(len(self.rows)) for _ in range(passes)]
         return np.concatenate(orders)[: self.documents]
 
     def __iter__(self) -> Iterator[dict[str, RaggedBatch]]:

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.data.base import TextDataModule
-from gile_lightning.data.blocks import INCOMPLETE, META, Blocks, move_to
-from gile_lightning.data.cache import local_cache, stamp
+from gile_lightning.data.cache import code_of, local_cache, stamp
 from gile_lightning.data.descriptions import TextRecipe
 from gile_lightning.data.encoding import EncodingSettings, encode
 from gile_lightning.data.folder import Folder, check_protocol, is_url
@@ -36,6 +35,7 @@ from gile_lightning.pretrained.model import identity
 from gile_lightning.pretrained.vectors import VectorStore
 
 FORMAT = 6  # of the encoded shards; raised when the same input would be encoded differently
+META = "meta.json"  # written last: without it the shards are not complete
 VECTORS = "vectors.npy"  # the word vectors that came with a corpus, beside its shards
 
 
@@ -44,11 +44,14 @@ class DocumentDataModule(TextDataModule):
 
     A subclass says where the documents and label texts come from (`documents`, `label_texts`) and
     what identifies them (`sources`); everything else is here. The cache is keyed by a fingerprint
-    of the sources and the settings, so a second run starts at once and a changed file or setting
-    is encoded anew. Encoding that was interrupted starts afresh.
+    of the sources, the settings and the subclass' own code (`code_of`), so a second run starts at
+    once and a changed file, setting or reader is encoded anew. A subclass can declare a ``version``
+    and raise it when code elsewhere changes what it yields. Encoding that was interrupted starts
+    afresh.
 
-    The cache may be on a remote file system. Documents are then encoded in the local one and moved
-    there; training and scoring stream them from there in blocks (`Blocks`).
+    The cache may be on a remote file system (`Folder`). Each node copies the encoded corpus from
+    there into its default local cache once, and what is lacking there is encoded and sent there.
+    Training and scoring read the local copy.
 
     Args:
         batch_size: documents per training step and process (paper: 64).
@@ -71,7 +74,8 @@ class DocumentDataModule(TextDataModule):
             as large as the corpus takes all, and 0 all of another corpus.
         split_seed: seeds these draws, and that of ``held_out_labels``.
         cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning. A URL
-            that fsspec knows (s3://bucket/folder) keeps them there and streams them from there.
+            that fsspec knows (s3://bucket/folder) keeps them there; each node copies what it
+            needs into that default folder, once.
         language: the name of the corpus' language.
         samples_per_epoch: training documents drawn with replacement in an epoch (paper, DW:
             25,000); null for a pass over the data.
@@ -171,7 +175,7 @@ class DocumentDataModule(TextDataModule):
         self.encoder: TextEncoder | None = None  # whose vocabulary is known before encoding
         self.languages: dict[str, Language] = {}
         self.meta: dict[str, Any] = {}
-        self._splits: dict[str, datasets.Dataset | Blocks] = {}
+        self._splits: dict[str, datasets.Dataset] = {}
         self._text_vectors: VectorStore | None = None
 
     @abstractmethod
@@ -287,11 +291,11 @@ class DocumentDataModule(TextDataModule):
         return WordVectors(self._vector_words, np.concatenate([vectors, last]))
 
     def fingerprint(self) -> str:
-        """Return the cache key: a hash of the sources, the settings and the known language."""
+        """Return the cache key: a hash of sources, settings, code and known language."""
         file = self.vectors_file()
         state = {
             "format": FORMAT,
-            "class": type(self).__name__,
+            "code": code_of(type(self)),
             "sources": self.sources(),
             "settings": self.settings.state(),
             "known": self.known and self.known.state(),
@@ -315,58 +319,67 @@ class DocumentDataModule(TextDataModule):
             name
             for kind in type(self).__mro__
             if kind.__module__.partition(".")[0] == package
-            for name in inspect.signature(kind.__init__).parameters
+            for name in inspect.signature(kind.__init__).parameters  # type: ignore[misc]
         }
         return {key: value for key, value in self.arguments.items() if key not in known}
 
     def prepare_data(self) -> None:
-        """Encode the corpus unless the cache has it; on one process only."""
+        """Encode the corpus, or copy it from a remote cache, unless the local cache has it.
+
+        Of several processes on a node one does, while the others wait. A remote cache that lacks
+        the corpus is given it.
+        """
         if self.meta:  # set up already
             return
         if self.known is not None:
             self._find_training(self.known)
-        store = self.store()
-        if store.read(META) is not None:
+        directory, remote = self.directory_of_shards(), self.remote()
+        if remote is None and (directory / META).is_file():
             return
-        directory = self.directory_of_shards()
         directory.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(directory.with_suffix(".lock")):
-            if store.read(META) is not None:  # another process has just done it
-                return
-            if self.remote_cache is not None:  # fails now rather than when all is encoded
-                store.write(INCOMPLETE, b"")
-            partial = directory.with_suffix(".partial")
-            shutil.rmtree(partial, ignore_errors=True)
-            partial.mkdir()
-            skipped = Skipped()
-            text = self.text
-            if self.word_vectors is not None and self.known is None and text is None:
-                words, vectors = self.read_vectors()
-                text = self.settings.text(words, known_words_only=True)
-                np.save(partial / VECTORS, vectors)
-            self.encoder = self.known.text if self.known is not None else text
-            texts = self.label_texts(skipped)
-            counts = encode(
-                self.documents(skipped),
-                texts,
-                partial,
-                self.settings,
-                skipped,
-                self.known,
-                self.total(),
-                text,
-                self.num_proc,
-                self.synonyms(),
-                self.new_words,
-                self.recipe(),
-            )
-            meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources()}
-            if self.remote_cache is None:
-                (partial / META).write_text(json.dumps(meta, indent=1, default=str))
-                shutil.rmtree(directory, ignore_errors=True)
-                partial.replace(directory)
-            else:
-                move_to(store, partial, meta)
+            manifest = None if remote is None else remote.manifest()
+            if not (directory / META).is_file():  # else another process has just done it
+                if remote is not None and manifest is not None:
+                    remote.download(manifest, directory)
+                else:
+                    if remote is not None:
+                        remote.start()
+                    self._encode(directory)
+            if remote is not None and manifest is None and remote.manifest() is None:
+                remote.upload(directory)
+
+    def _encode(self, directory: Path) -> None:
+        """Encode the corpus into a folder that is there once all is done."""
+        partial = directory.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        skipped = Skipped()
+        text = self.text
+        if self.word_vectors is not None and self.known is None and text is None:
+            words, vectors = self.read_vectors()
+            text = self.settings.text(words, known_words_only=True)
+            np.save(partial / VECTORS, vectors)
+        self.encoder = self.known.text if self.known is not None else text
+        texts = self.label_texts(skipped)
+        counts = encode(
+            self.documents(skipped),
+            texts,
+            partial,
+            self.settings,
+            skipped,
+            self.known,
+            self.total(),
+            text,
+            self.num_proc,
+            self.synonyms(),
+            self.new_words,
+            self.recipe(),
+        )
+        meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources()}
+        (partial / META).write_text(json.dumps(meta, indent=1, default=str))
+        shutil.rmtree(directory, ignore_errors=True)
+        partial.replace(directory)
 
     def _find_training(self, known: Language) -> None:
         """Take the shards that a trained model's own run left in the cache, if they are there.
@@ -378,32 +391,26 @@ class DocumentDataModule(TextDataModule):
         for text in (None, known.text):  # the second of a run that began with a checkpoint
             self.text = text
             with suppress(InputError):  # the files need not be all that training takes
-                store = self.store()
-                meta, language = store.read(META), store.read("language.json")
-                if meta is None or language is None:
+                directory = self.directory_of_shards()
+                if not (directory / META).is_file():
                     continue
-                tested = json.loads(meta)["counts"]["documents"].get("test")
-                if tested and Language.from_state(json.loads(language)) == known:
+                tested = json.loads((directory / META).read_text())["counts"]["documents"]
+                if tested.get("test") and Language.load(directory / "language.json") == known:
                     return
         self.known, self.text = known, given
 
     def setup(self, stage: str | None = None) -> None:
-        """Map the encoded shards into memory, or find the blocks of remote ones."""
+        """Map the encoded shards into memory."""
         if self.meta:
             return
-        store = self.store()
-        meta = store.read(META)
-        language = store.read("language.json")
-        if meta is None or language is None:
-            raise FileNotFoundError(f"{store.url}: not encoded; call prepare_data first")
-        self.meta = json.loads(meta)
-        self.languages = {self.language: Language.from_state(json.loads(language))}
-        blocks = self.meta.pop("blocks", {})
+        directory = self.directory_of_shards()
+        if not (directory / META).is_file():
+            raise FileNotFoundError(f"{directory}: not encoded; call prepare_data first")
+        self.meta = json.loads((directory / META).read_text())
+        self.languages = {self.language: Language.load(directory / "language.json")}
         for split in SPLITS:
-            files = sorted(self.directory_of_shards().glob(f"{split}-*.arrow"))
-            if split in blocks:
-                self._splits[split] = Blocks(store, **blocks[split])
-            elif files and self.remote_cache is None:
+            files = sorted(directory.glob(f"{split}-*.arrow"))
+            if files:
                 shards = [datasets.Dataset.from_file(str(file)) for file in files]
                 self._splits[split] = datasets.concatenate_datasets(shards)
         if self.train_share < 1 and "train" in self._splits:
@@ -415,11 +422,8 @@ class DocumentDataModule(TextDataModule):
 
     def vectors(self, name: str) -> Tensor | None:
         """Return the word vectors that the corpus brings: [V, d], in the vocabulary's order."""
-        store = self.store()
-        if not store.has(VECTORS):
-            return None
-        with store.open(VECTORS) as file:
-            return torch.from_numpy(np.load(file))
+        file = self.directory_of_shards() / VECTORS
+        return torch.from_numpy(np.load(file)) if file.is_file() else None
 
     def training_documents(self, name: str) -> Iterator[RaggedBatch]:
         """Yield every training document once, in order, in batches."""
@@ -434,11 +438,11 @@ class DocumentDataModule(TextDataModule):
         """Describe the encoded corpus: sizes, labels, what was left out."""
         return describe(self.meta)
 
-    def shards(self) -> Iterator[Any]:
-        """Yield the folder in the cache that holds the encoded corpus: a path or URL."""
-        yield self.directory_of_shards() if self.remote_cache is None else self.store().url
+    def shards(self) -> Iterator[Path]:
+        """Yield the folder in the local cache that holds the encoded corpus."""
+        yield self.directory_of_shards()
 
-    def split(self, name: str) -> datasets.Dataset | Blocks:
+    def split(self, name: str) -> datasets.Dataset:
         """Return the encoded documents of train, validation or test."""
         return self._splits[name]
 
@@ -474,14 +478,12 @@ class DocumentDataModule(TextDataModule):
         """Return the folder in the local cache that holds the encoded corpus."""
         return self.cache_dir / self.fingerprint()
 
-    def store(self) -> Folder:
-        """Return the folder that holds the encoded corpus, wherever the cache is."""
+    def remote(self) -> Folder | None:
+        """Return the folder of the encoded corpus in the remote cache, if the cache is remote."""
         if self.remote_cache is None:
-            return Folder(str(self.directory_of_shards()))
-        # the shards are others than local ones, to which a URL may lead too
-        url = self.remote_cache
-        url = url if url.endswith("://") else f"{url.rstrip('/')}/"
-        return Folder(f"{url}{self.fingerprint()}-blocks")
+            return None
+        end = "" if self.remote_cache.endswith("/") else "/"
+        return Folder(f"{self.remote_cache}{end}{self.fingerprint()}-shards")
 
 
 def _subwords(batch: RaggedBatch) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

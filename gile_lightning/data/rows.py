@@ -1,6 +1,5 @@
-"""Where a loader's documents lie: in which random order they are visited, and how they are read."""
+"""How a loader reads documents that lie in memory-mapped shards."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable
 
 import numpy as np
@@ -15,55 +14,22 @@ from gile_lightning.data.ragged import SUBWORDS, RaggedBatch, batch_from_arrow
 COLUMNS = ["words", "sentence_lengths", "labels"]
 
 
-def columns_of(names: Iterable[str]) -> list[str]:
-    """Return the columns of encoded documents that are read, given those there are."""
-    return [*COLUMNS, *({SUBWORDS} & set(names))]
-
-
-class Rows(ABC):
-    """Encoded documents of a split, numbered from 0."""
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """How many documents there are."""
-
-    @abstractmethod
-    def permutation(self, generator: np.random.Generator) -> NDArray[np.int64]:
-        """Return every document once, in random order."""
-
-    @abstractmethod
-    def draws(self, generator: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Return ``size`` documents drawn with replacement."""
-
-    @abstractmethod
-    def batches(self, numbers: Iterable[NDArray[np.int64]]) -> Generator[RaggedBatch, None, None]:
-        """Read one batch after the other, each of the documents of these numbers."""
-
-
-class MappedRows(Rows):
-    """Documents in memory-mapped shards, any of which is near at hand.
+class MappedRows:
+    """Encoded documents of a split in memory-mapped shards, numbered from 0.
 
     Args:
         dataset: encoded documents.
     """
 
     def __init__(self, dataset: Dataset) -> None:
-        self.columns = columns_of(dataset.column_names)
+        self.columns = [*COLUMNS, *({SUBWORDS} & set(dataset.column_names))]
         self.dataset = dataset.select_columns(self.columns).with_format("arrow")
 
     def __len__(self) -> int:
         return len(self.dataset)
 
-    def permutation(self, generator: np.random.Generator) -> NDArray[np.int64]:
-        """Return every document once, in random order."""
-        return generator.permutation(len(self))
-
-    def draws(self, generator: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Return ``size`` documents drawn with replacement."""
-        return generator.integers(len(self), size=size)
-
     def batches(self, numbers: Iterable[NDArray[np.int64]]) -> Generator[RaggedBatch, None, None]:
-        """Gather one batch after the other."""
+        """Gather one batch after the other, each of the documents of these numbers."""
         if self.dataset._indices is not None:  # a selection: documents lie anywhere
             yield from (batch_from_arrow(self.dataset[rows]) for rows in numbers)
             return

@@ -1,4 +1,4 @@
-"""What feeds a model: batches, encoding, a slow remote cache, the wait for data in a fit.
+"""What feeds a model: batches, encoding, the wait for data in a fit.
 
 python tests/benchmarks/report.py --only feeding
 """
@@ -10,16 +10,11 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
-from unittest.mock import patch
 
 import datasets
-import fsspec
 import pyarrow
 import torch
-from fsspec.implementations.memory import MemoryFileSystem
 from measuring import peak_memory
 
 from gile_lightning import fit
@@ -28,44 +23,7 @@ from gile_lightning.data.loader import RaggedLoader
 from gile_lightning.data.rows import COLUMNS
 
 BATCH = 64
-LATENCY = 0.02  # seconds of a read from the slow file system
-STEP = 0.015  # seconds that the model of the slow file system's batches takes for each
-BLOCK = 100  # documents; smaller than usual, so that there are several windows
 CONFIG = Path(__file__).parents[2] / "sweeps/bioasq.yaml"
-
-
-class SlowMemory(MemoryFileSystem):
-    """Files in memory, behind a slow line."""
-
-    protocol = "slow"
-    store: ClassVar[dict[str, Any]] = {}
-    pseudo_dirs: ClassVar[list[str]] = [""]
-    latency = LATENCY
-
-    def cat_file(self, *args: Any, **kwargs: Any) -> bytes:
-        time.sleep(SlowMemory.latency)
-        return super().cat_file(*args, **kwargs)
-
-
-fsspec.register_implementation("slow", SlowMemory, clobber=True)
-
-
-class WhenAskedFor:
-    """In place of the thread that fetches ahead: fetches when the result is asked for."""
-
-    def __init__(self, *args: Any) -> None:
-        self.result: Callable[[], Any] = dict
-
-    def __enter__(self) -> "WhenAskedFor":
-        return self
-
-    def __exit__(self, *args: Any) -> None:
-        pass
-
-    def submit(self, function: Callable[..., Any], *args: Any) -> "WhenAskedFor":
-        later = WhenAskedFor()
-        later.result = lambda: function(*args)
-        return later
 
 
 def ragged(data: BioASQ) -> tuple[float, float]:
@@ -99,30 +57,6 @@ def encoding(cache: Path, documents: int, num_proc: int) -> float:
     return documents / (time.perf_counter() - start)
 
 
-def remote(documents: int) -> Callable[..., float]:
-    """Encode into the slow file system; return what measures documents per second from there."""
-    SlowMemory.latency = 0.0
-    data = BioASQ(builtin_documents=documents, cache_dir="slow://cache", batch_size=BATCH)
-    data.prepare_data()
-    data.setup()
-
-    def speed(latency: float, prefetch: bool) -> float:
-        SlowMemory.latency = latency
-        loader = data.train_dataloader()
-        thread = contextlib.nullcontext()
-        if not prefetch:
-            thread = patch("gile_lightning.data.blocks.ThreadPoolExecutor", WhenAskedFor)
-        read = 0
-        start = time.perf_counter()
-        with thread:
-            for batch in loader:
-                read += len(batch["english"].label_counts)
-                time.sleep(STEP)
-        return read / (time.perf_counter() - start)
-
-    return speed
-
-
 def data_wait(cache: Path, documents: int) -> float:
     """Share of a training step that waits for the batch, in a fit of GILE-WAN."""
     output = cache / "run"
@@ -138,21 +72,18 @@ def data_wait(cache: Path, documents: int) -> float:
     return float(rows[-1]["train/data_wait"])
 
 
-def measure(rounds: int, documents: int = 12_000, block: int = BLOCK) -> list[dict[str, object]]:
+def measure(rounds: int, documents: int = 12_000) -> list[dict[str, object]]:
     """Measure all of it on one core; medians of the rounds.
 
     Args:
         rounds: of each measurement but the fit, which is one.
         documents: of the built-in corpus.
-        block: documents that are read from the slow file system at a time.
 
     Returns:
         A row for each figure:
         ``batches`` and ``documents`` per second from local shards, ``torch_rows`` in documents per
         second and the ``ratio`` of the two; ``encoding_1`` and ``encoding_2`` (processes that
-        split texts) in documents per second; ``remote_prefetched``, ``remote_waiting`` and
-        ``remote_ideal`` (no latency) in documents per second; ``data_wait``, a share;
-        ``batches_peak_mib``.
+        split texts) in documents per second; ``data_wait``, a share; ``batches_peak_mib``.
     """
     torch.set_num_threads(1)
     pyarrow.set_cpu_count(1)
@@ -162,16 +93,11 @@ def measure(rounds: int, documents: int = 12_000, block: int = BLOCK) -> list[di
     def add(name: str, value: float) -> None:
         columns.setdefault(name, []).append(value)
 
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        patch.dict("os.environ", XDG_CACHE_HOME=folder),
-        patch("gile_lightning.data.blocks.BLOCK", block),
-    ):
-        cache = Path(folder) / "gile_lightning"  # also of what a remote cache keeps here
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Path(folder)
         data = BioASQ(builtin_documents=documents, cache_dir=cache)
         data.prepare_data()
         data.setup()
-        far = remote(documents)
         for _ in range(rounds):
             batches, of_shards = ragged(data)
             rows = torch_rows(data)
@@ -179,9 +105,6 @@ def measure(rounds: int, documents: int = 12_000, block: int = BLOCK) -> list[di
             add("documents", of_shards)
             add("torch_rows", rows)
             add("ratio", of_shards / rows)
-            add("remote_prefetched", far(LATENCY, prefetch=True))
-            add("remote_waiting", far(LATENCY, prefetch=False))
-            add("remote_ideal", far(0.0, prefetch=True))
             add("encoding_1", encoding(cache, documents, 1))
             add("encoding_2", encoding(cache, documents, 2))
         add("data_wait", data_wait(cache, min(documents, 4_000)))

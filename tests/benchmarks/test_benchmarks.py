@@ -16,7 +16,7 @@ SIZES = {
     "evaluation": {"vocabulary": 300, "labels": 300, "many": 600, "documents": 8},
     "thresholded": {"documents": 8, "labels": 100},
     "encoders": {"documents": 16, "batch_sizes": [4]},
-    "feeding": {"documents": 300, "block": 50},
+    "feeding": {"documents": 300},
     "scaling": {
         **{**SMALL, "labels": 300},
         **{"curves": {"labels": [200, 400], "joint_dim": [10]}, "counts": [2]},

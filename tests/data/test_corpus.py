@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import datasets
 import pytest
+from jsonargparse import ArgumentParser
 
 from gile_lightning.data import Columns
 from gile_lightning.data import corpus as module
@@ -55,6 +56,53 @@ def test_text_columns_are_the_pieces_of_a_text(corpus):
     data = corpus([row, row | {"year": 2010}], columns=columns)
     first = documents_of(data)[0][0]
     assert first[1:] == ("7", ["A title.", "a text", "the end"], ["y", "z"], "train")
+
+
+@pytest.mark.parametrize("given", ["{text: body, lead: title}", "{text: [body], lead: [title]}"])
+def test_one_name_is_a_list_of_one(given):
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_subclass_arguments(module.DocumentDataModule, "data")
+    path = f"{module.Corpus.__module__}.Corpus"
+    config = parser.parse_args([f"--data={path}", "--data.path=x", f"--data.columns={given}"])
+    columns = parser.instantiate_classes(config).data.columns
+    assert (columns.text, columns.lead) == (("body",), ("title",))
+    assert columns == Columns(text="body", lead="title")
+
+
+def test_no_text_column():
+    with pytest.raises(InputError, match=r"data\.columns\.text is empty"):
+        Columns(text=())
+
+
+def test_document_has_a_text_in_one_of_its_columns(corpus):
+    title, body = {"title": "A title."}, {"text": "a text"}
+    both = title | body
+    empty = [title | {"text": ""}, body | {"title": None}, title, body, {"title": " ", "text": 5}]
+    rows = [{"id": i, "labels": ["x"], "year": 2000} | row for i, row in enumerate([both, *empty])]
+    data = corpus(rows, columns=Columns(text=("title", "text")))
+    documents, skipped = documents_of(data)
+    pieces = [["A title.", "a text"], ["A title."], ["a text"], ["A title."], ["a text"]]
+    assert [document.pieces for document in documents] == pieces
+    assert skipped == {"documents without title and text": {"count": 1, "first": f"{data.path}:6"}}
+
+
+def test_lead_alone_is_no_document(corpus):
+    rows = [PLAIN | {"title": "A title."}, {**PLAIN, "title": "A title.", "text": ""}]
+    documents, skipped = documents_of(corpus(rows, columns=Columns(lead="title")))
+    assert [document.pieces for document in documents] == [["A title.", "a text"]]
+    assert skipped["documents without text"]["count"] == 1
+
+
+def test_wrong_name_of_one_of_the_text_columns(corpus):
+    columns = Columns(text=("text", "abstract"), year="year")
+    data = corpus([PLAIN | {"abstracts": "more"}] * 3, columns=columns)
+    with pytest.raises(InputError) as error:
+        documents_of(data)
+    message = str(error.value)
+    assert message.startswith(
+        f"{data.path}:1: no 'abstract' in this document and in 3 of the first 3"
+    )
+    assert "did you mean 'abstracts'?" in message
 
 
 def test_encoded_documents(prepared, rows):

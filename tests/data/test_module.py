@@ -1,5 +1,7 @@
+import importlib.util
 import json
 import os
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -11,6 +13,7 @@ import pytest
 
 from gile_lightning.data import Columns, Corpus, DocumentDataModule
 from gile_lightning.data.cache import default_cache
+from gile_lightning.data.folder import Folder
 from gile_lightning.data.labels import LabelSet
 from gile_lightning.data.language import Language
 from gile_lightning.data.shards import Document
@@ -106,6 +109,62 @@ def test_known_language_changes_the_fingerprint(corpus):
     data, other = corpus(), corpus()
     other.use({"english": LANGUAGE})
     assert data.fingerprint() != other.fingerprint()
+
+
+READER = """
+from gile_lightning.data import Corpus
+
+class Reader(Corpus):
+    def documents(self, skipped):
+        return (document._replace(pieces=["{word}"]) for document in super().documents(skipped))
+"""
+
+
+@pytest.fixture
+def reader(write, monkeypatch):
+    """Imports the class `Reader` of a user's module, as another process would."""
+
+    def reader(word, module="reader", header="", declared=None):
+        path = write(f"{module}-{word}.py", header + READER.format(word=word))
+        spec = importlib.util.spec_from_file_location(module, path)
+        monkeypatch.setitem(sys.modules, module, importlib.util.module_from_spec(spec))
+        spec.loader.exec_module(sys.modules[module])
+        if declared is not None:
+            sys.modules[module].Reader.version = declared
+        return sys.modules[module].Reader
+
+    return reader
+
+
+def test_edited_reader_is_encoded_anew(corpus, reader):
+    def key(*args, **options):
+        return read(reader(*args, **options)).fingerprint()
+
+    def read(kind):
+        given = corpus()
+        return kind(given.path, given.labels, cache_dir=given.cache_dir, columns=given.columns)
+
+    for word in ("one", "two"):
+        data = read(reader(word))
+        data.prepare_data()
+        data.setup()
+        assert data.languages["english"].text.vocabulary == [word, "UNK"]
+    first = key("one")
+    assert key("one", header="# code elsewhere in the file\n") == first
+    assert len({first, key("two"), key("one", "another"), key("one", declared=2)}) == 4
+    assert key("one", declared=2) == key("one", declared=2)
+    assert corpus().fingerprint() != first
+
+
+def test_reader_without_source_declares_a_version(corpus):
+    def read(declared):
+        space = {"__name__": "nowhere"}
+        exec(READER.format(word="x") + declared, space)
+        return space["Reader"](corpus().path).fingerprint()
+
+    with pytest.raises(InputError, match=r"nowhere.Reader: its source.*declare `version = 1`"):
+        read("")
+    assert read("    version = 1") == read("    version = 1") != read("    version = 2")
 
 
 def test_changed_file_is_encoded_anew(prepared, rows):
@@ -210,64 +269,46 @@ def remote(request, tmp_path, monkeypatch):
     return f"{request.param}://{tmp_path}/remote"
 
 
-def flat(batch):
-    fields = batch["english"]._asdict()
-    assert fields.pop("share") == 1.0
-    return {name: part.tolist() for name, part in fields.items() if part is not None}
-
-
-def by_document(data, loader):
-    """The words, sentence lengths and labels of every document that a loader reads."""
-    rows = []
-    for batch in loader:
-        one = {name: iter(values) for name, values in flat(batch).items()}
-        for sentences, labels in zip(one["document_lengths"], one["label_counts"], strict=True):
-            lengths = [next(one["sentence_lengths"]) for _ in range(sentences)]
-            words = [next(one["words"]) for _ in range(sum(lengths))]
-            rows.append((words, lengths, [next(one["label_ids"]) for _ in range(labels)]))
-    return rows
-
-
-def test_remote_cache_streams_what_a_local_one_maps(prepared, remote, tmp_path, monkeypatch):
-    monkeypatch.setattr("gile_lightning.data.blocks.BLOCK", 4)
-    monkeypatch.setattr("gile_lightning.data.encoding.SHARD", 7)
-    local = prepared(validation_size=3)
-    far = prepared(validation_size=3, cache_dir=remote, batch_size=3)
-    assert far.languages == local.languages
-    assert far.meta == local.meta
-    assert far.summary() == local.summary()
-    for name in ("val_dataloader", "test_dataloader"):
-        read, expected = ([flat(batch) for batch in getattr(d, name)()] for d in (far, local))
-        assert read == expected
-    read, expected = (by_document(d, d.train_dataloader()) for d in (far, local))
-    assert sorted(read) == sorted(expected)
-    assert [flat({"english": b}) for b in far.training_documents("english")] == [
-        flat({"english": b}) for b in local.training_documents("english")
-    ]
-    (url,) = far.shards()
-    assert url == f"{remote}/{local.fingerprint()}-blocks"
-    # nothing is left here but the lock
-    files = [file.name for file in (tmp_path / "local").rglob("*") if file.is_file()]
-    assert files == [f"{local.fingerprint()}.lock"]
-
-
-def test_second_preparation_of_a_remote_cache_reads_nothing(corpus, prepared, remote, monkeypatch):
+def test_remote_cache_is_copied_here_once(corpus, prepared, remote, tmp_path, monkeypatch):
+    """One node encodes; another, with an empty local cache, copies and reads nothing else."""
     first = prepared(cache_dir=remote)
+    assert first.directory_of_shards().parent == tmp_path / "local/gile_lightning"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "node"))
     monkeypatch.setattr(Corpus, "documents", stop)
-    again = prepared(cache_dir=remote)
-    assert again.languages == first.languages
+    calls = []
+
+    def counted(self, *args):
+        calls.append(args)
+        time.sleep(0.1)  # the others come to the lock
+        download(self, *args)
+
+    download = Folder.download
+    monkeypatch.setattr(Folder, "download", counted)
+    modules = [corpus(cache_dir=remote) for _ in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(Corpus.prepare_data, modules))
+    assert len(calls) == 1
+    modules[0].setup()
+    (directory,) = modules[0].shards()
+    assert directory.parent == tmp_path / "node/gile_lightning"
+    assert content(modules[0]) == content(first)
+    assert modules[0].languages == first.languages
+    assert modules[0].meta == first.meta
+    assert [file.suffix for file in directory.parent.iterdir() if file.is_file()] == [".lock"]
 
 
-def test_interrupted_upload_is_done_anew(corpus, prepared, remote, monkeypatch):
+def test_interrupted_upload_is_done_anew(corpus, prepared, remote, monkeypatch, tmp_path):
     data = corpus(cache_dir=remote)
     with monkeypatch.context() as patch:
-        patch.setattr("gile_lightning.data.folder.Folder.copy", stop)
-        with pytest.raises(AssertionError):
+        patch.setattr(type(data.remote().files), "put_file", stop)
+        with pytest.raises(InputError, match="the raw files were read"):
             data.prepare_data()
-    assert data.store().has("incomplete")
-    assert not data.store().has("meta.json")
-    assert documents_in(prepared(cache_dir=remote).test_dataloader()) == 10
-    assert not data.store().has("incomplete")
+    assert data.remote().manifest() is None
+    with monkeypatch.context() as patch:
+        patch.setattr(Corpus, "documents", stop)  # what was encoded is kept
+        prepared(cache_dir=remote)
+    names = {file.name for file in data.directory_of_shards().iterdir()}
+    assert data.remote().manifest().keys() == names
 
 
 def test_remote_cache_that_cannot_be_written_fails_before_encoding(corpus, remote, monkeypatch):
@@ -275,46 +316,17 @@ def test_remote_cache_that_cannot_be_written_fails_before_encoding(corpus, remot
         raise PermissionError("read-only")
 
     data = corpus(cache_dir=remote)
-    monkeypatch.setattr(type(data.store().files), "pipe_file", refuse)
+    monkeypatch.setattr(type(data.remote().files), "pipe_file", refuse)
     monkeypatch.setattr(Corpus, "documents", stop)
     with pytest.raises(InputError, match="PermissionError: read-only"):
         data.prepare_data()
 
 
-def test_remote_cache_keeps_word_vectors(prepared, vectors, remote):
-    data = prepared(cache_dir=remote, word_vectors=vectors, validation_size=2, min_count=1_000)
+def test_remote_cache_keeps_word_vectors(prepared, vectors, remote, tmp_path, monkeypatch):
+    prepared(cache_dir=remote, word_vectors=vectors)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "node"))
+    data = prepared(cache_dir=remote, word_vectors=vectors)
     np.testing.assert_array_equal(data.vectors("english")[:-1], VECTORS)
-    assert prepared(cache_dir=remote).vectors("english") is None
-
-
-def test_remote_cache_of_a_trained_model(corpus, remote):
-    data = corpus(cache_dir=remote)
-    data.use({"english": LANGUAGE})
-    data.prepare_data()
-    data.setup()
-    assert documents_in(data.test_dataloader()) == 10
-    assert list(data.meta["counts"]["documents"]) == ["test"]
-
-
-def test_share_of_remote_documents(prepared, remote):
-    whole = prepared(cache_dir=remote, validation_size=2)
-    part = prepared(cache_dir=remote, validation_size=2, train_share=0.5, batch_size=3)
-    assert len(whole.split("train")) == 8
-    assert len(part.split("train")) == part.meta["counts"]["training_documents_used"] == 4
-    local = prepared(validation_size=2, train_share=0.5)
-    read, expected = (by_document(d, d.train_dataloader()) for d in (part, local))
-    assert sorted(read) == sorted(expected)
-
-
-def test_builtin_corpus_of_a_remote_cache(remote, tmp_path):
-    from gile_lightning.data import BioASQ
-
-    data = BioASQ(builtin_documents=300, min_count=2, cache_dir=remote)
-    assert data.directory.is_relative_to(tmp_path / "local")
-    data.prepare_data()
-    data.setup()
-    sizes = data.meta["counts"]["documents"]
-    assert documents_in(data.train_dataloader()) == sizes["train"]
 
 
 def test_unknown_protocol_of_a_cache():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from gile_lightning.data import blocks, shards
+from gile_lightning.data import shards
 from gile_lightning.data.loader import RaggedLoader
 from gile_lightning.data.multilingual import Multilingual
 from gile_lightning.data.ragged import RaggedBatch, Texts
@@ -70,18 +70,6 @@ def test_a_share_of_the_documents(data):
     rows = [row.tolist() for row in expected(module, "train")]
     (batch,) = RaggedLoader(module.split("train"), "english", 50)
     assert rows_of(batch["english"]) == rows
-
-
-def test_remote_blocks(data, monkeypatch, tmp_path):
-    monkeypatch.setattr(blocks, "BLOCK", 3)
-    local = data(cache_dir=tmp_path / "local")
-    remote = data(cache_dir="memory://subwords")
-    for split in ("train", "test"):
-        for loaded in (remote.split(split), remote.split(split).select(np.arange(2))):
-            loader = RaggedLoader(loaded, "english", 2)
-            found = [row for batch in loader for row in rows_of(batch["english"])]
-            assert found == [row.tolist() for row in expected(local, split)][: len(found)]
-            assert len(found) == len(loaded)
 
 
 def test_batches_have_the_vectors_of_their_documents(data, monkeypatch):
