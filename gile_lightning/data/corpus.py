@@ -262,7 +262,7 @@ class Corpus(DocumentDataModule):
             self.label_synonyms,
             self.label_parents,
             self.by_name or "name" in (self.undescribed_labels, self.label_text),
-            (*names_of(self.columns.lead), *names_of(self.columns.text)),
+            (*self.columns.lead, *self.columns.text),
             self.columns.language,
         )
 
