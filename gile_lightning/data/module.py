@@ -6,9 +6,8 @@ import shutil
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import datasets
 import numpy as np
 import torch
 from filelock import FileLock
@@ -31,6 +30,9 @@ from gile_lightning.data.word_vectors import WordVectors, find_word_vectors, rea
 from gile_lightning.errors import InputError, positive
 from gile_lightning.pretrained.model import identity
 from gile_lightning.pretrained.vectors import VectorStore
+
+if TYPE_CHECKING:
+    from datasets import Dataset  # which takes a second to import
 
 FORMAT = 5  # of the encoded shards; raised when the same input would be encoded differently
 VECTORS = "vectors.npy"  # the word vectors that came with a corpus, beside its shards
@@ -168,7 +170,7 @@ class DocumentDataModule(TextDataModule):
         self.encoder: TextEncoder | None = None  # whose vocabulary is known before encoding
         self.languages: dict[str, Language] = {}
         self.meta: dict[str, Any] = {}
-        self._splits: dict[str, datasets.Dataset | Blocks] = {}
+        self._splits: dict[str, Dataset | Blocks] = {}
         self._text_vectors: VectorStore | None = None
 
     @abstractmethod
@@ -344,6 +346,8 @@ class DocumentDataModule(TextDataModule):
         """Map the encoded shards into memory, or find the blocks of remote ones."""
         if self.meta:
             return
+        import datasets  # which takes a second
+
         store = self.store()
         meta = store.read(META)
         language = store.read("language.json")
@@ -391,7 +395,7 @@ class DocumentDataModule(TextDataModule):
         """Yield the folder in the cache that holds the encoded corpus: a path or URL."""
         yield self.directory_of_shards() if self.remote_cache is None else self.store().url
 
-    def split(self, name: str) -> datasets.Dataset | Blocks:
+    def split(self, name: str) -> "Dataset | Blocks":
         """Return the encoded documents of train, validation or test."""
         return self._splits[name]
 

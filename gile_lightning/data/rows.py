@@ -2,15 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import torch
-from datasets import Dataset
 from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.data.ragged import SUBWORDS, RaggedBatch, batch_from_arrow
+
+if TYPE_CHECKING:
+    from datasets import Dataset  # which takes a second to import
 
 COLUMNS = ["words", "sentence_lengths", "labels"]
 
@@ -47,7 +50,7 @@ class MappedRows(Rows):
         dataset: encoded documents.
     """
 
-    def __init__(self, dataset: Dataset) -> None:
+    def __init__(self, dataset: "Dataset") -> None:
         self.columns = columns_of(dataset.column_names)
         self.dataset = dataset.select_columns(self.columns).with_format("arrow")
 

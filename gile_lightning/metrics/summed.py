@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor
-from torchmetrics import Metric
+from torchmetrics.metric import Metric
 
 
 class SummedMetric(Metric):

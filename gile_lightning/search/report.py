@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import optuna
-import wandb
 from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning.console import say
@@ -230,6 +229,8 @@ def _log(
     logger: Mapping[str, Any],
 ) -> None:
     """Log the plots, the trials and the best of them as a W&B run of the study's own."""
+    import wandb
+
     given = {**logger, "name": study.study_name, "group": study.study_name}
     run = RunLogger(folder, **given, job_type="study").experiment
     columns: list[str | int] = list(dict.fromkeys(key for found in rows for key in found))
