@@ -26,13 +26,19 @@ from gile_lightning.console import ProgressBar, Sizes, quiet, say
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.errors import InputError, positive
 from gile_lightning.guard import end_with_parent
-from gile_lightning.parser import Parser
+from gile_lightning.parser import ErrorFirst
 from gile_lightning.tracking.history import History
 from gile_lightning.tracking.wandb_logger import RunLogger
 
 CONFIG = "config.yaml"
 _RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID")  # 0 in the first process
 _STARTER = "GILE_LIGHTNING_STARTER"  # the process that starts the others of its node
+
+
+class Parser(ErrorFirst, LightningArgumentParser):
+    """The parser of the commands that take a whole configuration."""
+
+    more_help = "; --model.help TextClassifier and --data.help CLASS those of a part"
 
 
 class GileCLI(LightningCLI):
@@ -43,6 +49,8 @@ class GileCLI(LightningCLI):
         prog: the command, for messages.
         description: what the command does, for ``--help``.
     """
+
+    output_help = "Run folder; by default runs/NAME/TIME, NAME being that of the configuration."
 
     def __init__(self, args: list[str] | None, prog: str, description: str) -> None:
         quiet()
@@ -65,7 +73,12 @@ class GileCLI(LightningCLI):
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parse; the process' own arguments stay as they are, for DDP to start others with."""
+        if "." not in (option(list(args or ()), "--model") or "."):
+            import gile_lightning.baselines  # noqa: F401  so that their names are known
+
         self.config = parser.parse_args(args)
+        for name, keys in sorted(dropped(self.config)):
+            say(f"{name} does not take {', '.join(keys)} of the configuration: left out")
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Add the keys of a run: where it is kept, when it stops, what is tracked."""
@@ -73,7 +86,7 @@ class GileCLI(LightningCLI):
             "--output",
             type=Path | None,
             default=None,
-            help="Run folder; by default runs/NAME/TIME, NAME being that of the configuration.",
+            help=self.output_help,
         )
         parser.add_argument(
             "--ckpt_path",
@@ -226,6 +239,36 @@ def stored_configuration(checkpoint: dict[str, Any]) -> Iterator[str]:
         file = Path(folder) / "checkpoint.yaml"
         file.write_text(yaml.safe_dump(stored), encoding="utf-8")
         yield str(file)
+
+
+def dropped(config: Any) -> set[tuple[str, tuple[str, ...]]]:
+    """Find the keys in the files of a configuration that a class chosen later does not take.
+
+    The parser leaves them out when a class path takes the place of another.
+
+    Args:
+        config: what the parser has returned.
+
+    Returns:
+        The classes and the keys that each of them lacks.
+    """
+    found: set[tuple[str, tuple[str, ...]]] = set()
+
+    def compare(given: Any, final: Any) -> None:
+        if not (isinstance(given, dict) and isinstance(final, dict)):
+            return
+        if "class_path" in final:
+            name, final = final["class_path"], final.get("init_args") or {}
+            given = given.get("init_args") or {k: x for k, x in given.items() if k != "class_path"}
+            if lacking := tuple(key for key in given if key not in final):
+                found.add((name, lacking))
+        for key in given.keys() & final.keys():
+            compare(given[key], final[key])
+
+    final = config.as_dict()
+    for file in config.get("config") or ():
+        compare(yaml.safe_load(Path(str(file)).read_text(encoding="utf-8")), final)
+    return found
 
 
 def option(args: list[str], key: str) -> str | None:

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gile_lightning.cli import CONFIG, take_option
+from gile_lightning.cli import CONFIG, GileCLI, option, take_option
 from gile_lightning.console import say
+from gile_lightning.data import Multilingual
 from gile_lightning.errors import InputError, nearest
 from gile_lightning.metrics import paper_threshold
 from gile_lightning.parser import command
@@ -48,6 +49,7 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
         if level not in LEVELS:
             known = ", ".join(LEVELS)
             raise InputError(f"--levels: {level!r} is none of {known}{nearest(level, LEVELS)}")
+    _check_language(args, language)
     _same_runs(Path(output), {"language": language, "arguments": args})
     scores: dict[float, float] = {}
     for share in (share for level in levels for share in LEVELS[level]):
@@ -66,6 +68,23 @@ def average_per_level(scores: dict[float, float]) -> dict[str, float]:
     """Average the scores of the shares of each level that is complete."""
     complete = {k: shares for k, shares in LEVELS.items() if set(shares) <= scores.keys()}
     return {k: float(np.mean([scores[s] for s in shares])) for k, shares in complete.items()}
+
+
+def _check_language(args: list[str], language: str) -> None:
+    """Refuse a language that the corpus lacks, and a corpus of no other languages."""
+    if option(args, "--start_from") is not None:
+        return  # the configuration is in a checkpoint, of which `fit` says what is wrong
+    given = [*args, "--trainer.logger", "false"]
+    data = GileCLI(given, "python -m gile_lightning.low_resource", DESCRIPTION).datamodule
+    if not isinstance(data, Multilingual):
+        raise InputError(
+            f"{type(data).__name__} is a corpus of one language; choose one of several "
+            "(gile_lightning.data.DW or Multilingual) to train on part of one beside the others"
+        )
+    if language not in data.names:
+        known = ", ".join(data.names)
+        near = nearest(language, data.names)
+        raise InputError(f"--language: {language!r} is none of {known}{near}")
 
 
 def _same_runs(output: Path, given: dict[str, Any]) -> None:

@@ -6,10 +6,11 @@ import runs
 import yaml
 from lightning.pytorch.callbacks import ModelCheckpoint
 
+from gile_lightning.baselines import AiTextML
 from gile_lightning.callbacks import LastCheckpoint, PlateauEarlyStopping
 from gile_lightning.checkpoint import AtomicCheckpointIO
 from gile_lightning.classifier import TextClassifier
-from gile_lightning.cli import GileCLI
+from gile_lightning.cli import GileCLI, dropped
 from gile_lightning.data import BioASQ
 from gile_lightning.errors import InputError
 from gile_lightning.outputs import GILE
@@ -166,3 +167,34 @@ def test_null_takes_a_column_away(cli):
     columns = cli("--data.columns.year", "null").datamodule.columns
     assert columns.year is None
     assert columns.id == "pmid"
+
+
+# --- configurations and classes by their names ---
+
+
+def test_a_shipped_configuration_by_its_name(cli):
+    made = GileCLI(["--config", "bioasq", "--trainer.logger", "false"], "test", "A test.")
+    assert made.output.parts[:2] == ("runs", "bioasq")
+    assert isinstance(made.datamodule, BioASQ)
+
+
+def test_a_class_by_its_name_and_what_it_does_not_take(cli, capsys):
+    made = GileCLI(
+        ["--config", "bioasq", "--model", "AiTextML", "--trainer.logger", "false"],
+        "test",
+        "A test.",
+    )
+    assert isinstance(made.model, AiTextML)
+    (line,) = [x for x in capsys.readouterr().out.splitlines() if "left out" in x]
+    assert line.startswith("gile_lightning.baselines.AiTextML does not take ")
+    given = yaml.safe_load(runs.CONFIG.read_text())["model"]["init_args"]
+    lacking = set(given) - set(AiTextML.__init__.__code__.co_varnames)
+    assert set(line.partition(" take ")[2].partition(" of ")[0].split(", ")) == lacking
+    assert lacking >= {"encoder", "output"}
+
+
+def test_keys_of_a_part_that_the_next_one_does_not_take(cli, capsys):
+    assert dropped(cli().config) == set()
+    capsys.readouterr()
+    cli("--model.sampler", "gile_lightning.sampling.AllLabels")
+    assert "gile_lightning.sampling.AllLabels does not take rate " in capsys.readouterr().out
