@@ -9,13 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from gile_lightning.cli import CONFIG, GileCLI, option, take_option
-from gile_lightning.console import say
-from gile_lightning.data import Multilingual
 from gile_lightning.errors import InputError, nearest
-from gile_lightning.metrics import paper_threshold
 from gile_lightning.parser import command
 
 LEVELS = {
@@ -41,6 +35,10 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     if {"-h", "--help"} & set(args):
         print(DESCRIPTION)
         sys.exit(0)
+    # not before --help, which it would keep waiting
+    from gile_lightning.cli import take_option
+    from gile_lightning.console import say
+
     language, output = take_option(args, "--language"), take_option(args, "--output")
     levels = (take_option(args, "--levels") or ",".join(LEVELS)).split(",")
     if language is None or output is None:
@@ -66,12 +64,17 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
 
 def average_per_level(scores: dict[float, float]) -> dict[str, float]:
     """Average the scores of the shares of each level that is complete."""
+    import numpy as np
+
     complete = {k: shares for k, shares in LEVELS.items() if set(shares) <= scores.keys()}
     return {k: float(np.mean([scores[s] for s in shares])) for k, shares in complete.items()}
 
 
 def _check_language(args: list[str], language: str) -> None:
     """Refuse a language that the corpus lacks, and a corpus of no other languages."""
+    from gile_lightning.cli import GileCLI, option
+    from gile_lightning.data import Multilingual
+
     if option(args, "--start_from") is not None:
         return  # the configuration is in a checkpoint, of which `fit` says what is wrong
     given = [*args, "--trainer.logger", "false"]
@@ -99,6 +102,10 @@ def _same_runs(output: Path, given: dict[str, Any]) -> None:
 
 
 def _run(args: list[str], language: str, share: float, folder: Path) -> dict[str, Any]:
+    from gile_lightning.cli import CONFIG
+    from gile_lightning.console import say
+    from gile_lightning.metrics import paper_threshold
+
     done = folder / "metrics.json"
     if not done.is_file():
         say(f"\n--- {100 * share:g} % of {language}: {folder}")

@@ -94,7 +94,8 @@ class ErrorFirst(ArgumentParser):
         expected.pop("NoneType", None)
         if expected:
             value = problem.partition("value: ")[2].partition("\n")[0].partition(". Got value")[0]
-            reason = f"expected {' or '.join(expected)}, not {value!r}"
+            kinds = " or ".join(expected).replace("', '", "' or '")
+            reason = f"expected {kinds}, not {value!r}"
         elif match := _UNKNOWN_NAME.search(problem):
             known = _classes(problem)
             path = known.get(match[1])

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import Literal, TextIO
-
-import torch
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from gile_lightning.errors import InputError, nearest, positive
 from gile_lightning.parser import command, parse
-from gile_lightning.predictor import Text, load
+
+if TYPE_CHECKING:
+    from gile_lightning.predictor import Text
 
 _MAX_BROKEN = 100
 _PARTS = ("title", "teaser", "abstract", "abstractText")
@@ -55,6 +55,10 @@ def predict(
         batch_size: texts scored at a time.
         device: cpu, cuda, or auto.
     """
+    import torch  # not before --help, which it would keep waiting
+
+    from gile_lightning.predictor import load
+
     positive(batch_size=batch_size, **({} if top_k is None else {"top_k": top_k}))
     if top_k is None and threshold is None:
         top_k = 5
@@ -96,7 +100,7 @@ class _Reader:
         self.broken = 0
         self.empty = 0
 
-    def __iter__(self) -> Iterator[tuple[str | int, Text]]:
+    def __iter__(self) -> Iterator[tuple[str | int, "Text"]]:
         for number, line in self._numbered():
             text = line.strip().lstrip("\ufeff")
             if not text:
@@ -121,7 +125,7 @@ class _Reader:
                 f"{self.name}: not UTF-8 text near line {number + 1:,} ({error.reason})"
             ) from error
 
-    def _document(self, number: int, line: str) -> tuple[str | int, Text] | None:
+    def _document(self, number: int, line: str) -> "tuple[str | int, Text] | None":
         where = f"{self.name}:{number}"
         try:
             fields = json.loads(line)
