@@ -59,7 +59,8 @@ def test_every_configuration_is_in_it(site):
 
 def test_a_configuration_is_found_by_its_name(command):
     def joint_dim(text):
-        return yaml.safe_load(text)["model"]["init_args"]["output"]["init_args"]["joint_dim"]
+        model = yaml.safe_load(text)["model"]
+        return model.get("init_args", model)["output"]["init_args"]["joint_dim"]
 
     printed = command("fit", "--config", "bioasq", "--print_config")
     assert joint_dim(printed) == joint_dim((ROOT / "sweeps/bioasq.yaml").read_text())
