@@ -5,11 +5,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import lightning
 import yaml
+from jsonargparse import dict_to_namespace
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
@@ -25,6 +27,7 @@ from gile_lightning.checkpoint import BEST, LAST, AtomicCheckpointIO
 from gile_lightning.console import ProgressBar, Sizes, quiet, say
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.errors import InputError, positive
+from gile_lightning.factories import describe
 from gile_lightning.guard import end_with_parent
 from gile_lightning.parser import ErrorFirst
 from gile_lightning.tracking.history import History
@@ -217,8 +220,11 @@ class GileCLI(LightningCLI):
         Args:
             config: what the parser has returned; by default for this command.
         """
-        text = self.parser.dump(config or self.config, skip_none=False)
-        stored = yaml.safe_load(text)
+        plain = (config or self.config).clone()
+        for key, value in list(plain.items()):
+            if isinstance(value, partial):  # a default of ours, for which the parser has no words
+                plain[key] = dict_to_namespace(describe(value))
+        stored = yaml.safe_load(self.parser.dump(plain, skip_none=False))
         for key in ("config", "output", "ckpt_path", "sweep"):
             stored.pop(key, None)
         return yaml.safe_dump(stored, sort_keys=False)

@@ -90,6 +90,18 @@ def test_resolved_configuration_has_no_run_in_it(cli, tmp_path):
     assert "seed" not in config["model"]  # it follows seed_everything
 
 
+def test_resolved_configuration_of_what_nobody_set(tmp_path):
+    given = ["--data", "BioASQ", "--trainer.logger", "false"]
+    made = GileCLI(["--config", "fast", *given], "test", "A test.")
+    (tmp_path / "run.yaml").write_text(made.resolved())
+    again = GileCLI(["--config", str(tmp_path / "run.yaml")], "test", "A test.")
+    parts = [{**x.model.parts} for x in (made, again)]
+    before, after = (x.pop("norm") for x in parts)
+    assert parts[0] == parts[1]
+    assert before["class_path"] == after["class_path"]
+    assert before["init_args"].items() <= after["init_args"].items()  # which names defaults too
+
+
 # --- where a run is kept ---
 
 
