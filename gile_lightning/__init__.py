@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from gile_lightning import lean_lightning
 from gile_lightning.errors import InputError
 
 if TYPE_CHECKING:
@@ -9,6 +10,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["InputError", "load"]
+
+lean_lightning.install()
 
 
 def __getattr__(name: str) -> Any:

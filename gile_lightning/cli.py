@@ -5,11 +5,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import lightning
 import yaml
+from jsonargparse import dict_to_namespace
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.accelerators import MPSAccelerator
 from lightning.pytorch.callbacks import ModelCheckpoint
@@ -27,9 +29,9 @@ from gile_lightning.checkpoint import BEST, LAST, AtomicCheckpointIO
 from gile_lightning.console import ProgressBar, Sizes, quiet, say
 from gile_lightning.data.base import TextDataModule
 from gile_lightning.errors import InputError, positive
-from gile_lightning.factories import check_parts
+from gile_lightning.factories import check_parts, describe
 from gile_lightning.guard import end_with_parent
-from gile_lightning.parser import Parser
+from gile_lightning.parser import ErrorFirst
 from gile_lightning.tracking.history import History
 from gile_lightning.tracking.wandb_logger import RunLogger
 
@@ -48,6 +50,12 @@ _RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID")  # 0 
 _STARTER = "GILE_LIGHTNING_STARTER"  # the process that starts the others of its node
 
 
+class Parser(ErrorFirst, LightningArgumentParser):
+    """The parser of the commands that take a whole configuration."""
+
+    more_help = "; --model.help TextClassifier and --data.help CLASS those of a part"
+
+
 class GileCLI(LightningCLI):
     """One configuration: trainer, model, data, and where the run is kept.
 
@@ -56,6 +64,8 @@ class GileCLI(LightningCLI):
         prog: the command, for messages.
         description: what the command does, for ``--help``.
     """
+
+    output_help = "Run folder; by default runs/NAME/TIME, NAME being that of the configuration."
 
     def __init__(self, args: list[str] | None, prog: str, description: str) -> None:
         quiet()
@@ -78,7 +88,12 @@ class GileCLI(LightningCLI):
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parse; the process' own arguments stay as they are, for DDP to start others with."""
+        if "." not in (option(list(args or ()), "--model") or "."):
+            import gile_lightning.baselines  # noqa: F401  so that their names are known
+
         self.config = parser.parse_args(args)
+        for name, keys in sorted(dropped(self.config)):
+            say(f"{name} does not take {', '.join(keys)} of the configuration: left out")
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Add the keys of a run: where it is kept, when it stops, what is tracked."""
@@ -86,7 +101,7 @@ class GileCLI(LightningCLI):
             "--output",
             type=Path | None,
             default=None,
-            help="Run folder; by default runs/NAME/TIME, NAME being that of the configuration.",
+            help=self.output_help,
         )
         parser.add_argument(
             "--ckpt_path",
@@ -220,8 +235,11 @@ class GileCLI(LightningCLI):
         Args:
             config: what the parser has returned; by default for this command.
         """
-        text = self.parser.dump(config or self.config, skip_none=False)
-        stored = yaml.safe_load(text)
+        plain = (config or self.config).clone()
+        for key, value in list(plain.items()):
+            if isinstance(value, partial):  # a default of ours, for which the parser has no words
+                plain[key] = dict_to_namespace(describe(value))
+        stored = yaml.safe_load(self.parser.dump(plain, skip_none=False))
         for key in ("config", "output", "ckpt_path", "sweep"):
             stored.pop(key, None)
         return yaml.safe_dump(stored, sort_keys=False)
@@ -250,6 +268,36 @@ def stored_configuration(checkpoint: dict[str, Any]) -> Iterator[str]:
         file = Path(folder) / "checkpoint.yaml"
         file.write_text(yaml.safe_dump(stored), encoding="utf-8")
         yield str(file)
+
+
+def dropped(config: Any) -> set[tuple[str, tuple[str, ...]]]:
+    """Find the keys in the files of a configuration that a class chosen later does not take.
+
+    The parser leaves them out when a class path takes the place of another.
+
+    Args:
+        config: what the parser has returned.
+
+    Returns:
+        The classes and the keys that each of them lacks.
+    """
+    found: set[tuple[str, tuple[str, ...]]] = set()
+
+    def compare(given: Any, final: Any) -> None:
+        if not (isinstance(given, dict) and isinstance(final, dict)):
+            return
+        if "class_path" in final:
+            name, final = final["class_path"], final.get("init_args") or {}
+            given = given.get("init_args") or {k: x for k, x in given.items() if k != "class_path"}
+            if lacking := tuple(key for key in given if key not in final):
+                found.add((name, lacking))
+        for key in given.keys() & final.keys():
+            compare(given[key], final[key])
+
+    final = config.as_dict()
+    for file in config.get("config") or ():
+        compare(yaml.safe_load(Path(str(file)).read_text(encoding="utf-8")), final)
+    return found
 
 
 def option(args: list[str], key: str) -> str | None:

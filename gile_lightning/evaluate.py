@@ -7,8 +7,6 @@ import json
 import sys
 from typing import Any
 
-import wandb
-
 from gile_lightning.checkpoint import complete, read_checkpoint, restore, start_from
 from gile_lightning.cli import GileCLI, stored_configuration, take_option
 from gile_lightning.console import count_parameters, say
@@ -16,6 +14,7 @@ from gile_lightning.errors import InputError
 from gile_lightning.fit import announce
 from gile_lightning.parser import command
 from gile_lightning.tracking.tables import flatten, table
+from gile_lightning.tracking.wandb_logger import finish
 
 DESCRIPTION = (
     "Score a checkpoint (--checkpoint RUN, a file or a run folder) on seen, unseen and all labels "
@@ -47,7 +46,7 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     try:
         return evaluate(cli, checkpoint)
     finally:
-        wandb.finish()
+        finish()
 
 
 def evaluate(cli: GileCLI, checkpoint: dict[str, Any]) -> dict[str, Any]:

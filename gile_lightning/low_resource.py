@@ -44,6 +44,9 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     if {"-h", "--help"} & set(args):
         print(DESCRIPTION)
         sys.exit(0)
+    # not before --help, which it would keep waiting
+    from gile_lightning.console import say
+
     language, output = take_option(args, "--language"), take_option(args, "--output")
     levels = (take_option(args, "--levels") or ",".join(LEVELS)).split(",")
     if language is None or output is None:
@@ -52,6 +55,7 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
         if level not in LEVELS:
             known = ", ".join(LEVELS)
             raise InputError(f"--levels: {level!r} is none of {known}{nearest(level, LEVELS)}")
+    _check_language(args, language)
     _same_runs(Path(output), {"language": language, "arguments": args})
     folders = {x: Path(output, f"share-{x:g}") for level in levels for x in LEVELS[level]}
     launcher = Launcher(threads=processes.threads(1))
@@ -78,6 +82,26 @@ def average_per_level(scores: dict[float, float]) -> dict[str, float]:
     """Average the scores of the shares of each level that is complete."""
     complete = {k: shares for k, shares in LEVELS.items() if set(shares) <= scores.keys()}
     return {k: float(np.mean([scores[s] for s in shares])) for k, shares in complete.items()}
+
+
+def _check_language(args: list[str], language: str) -> None:
+    """Refuse a language that the corpus lacks, and a corpus of no other languages."""
+    from gile_lightning.cli import GileCLI, option
+    from gile_lightning.data import Multilingual
+
+    if option(args, "--start_from") is not None:
+        return  # the configuration is in a checkpoint, of which `fit` says what is wrong
+    given = [*args, "--trainer.logger", "false"]
+    data = GileCLI(given, "python -m gile_lightning.low_resource", DESCRIPTION).datamodule
+    if not isinstance(data, Multilingual):
+        raise InputError(
+            f"{type(data).__name__} is a corpus of one language; choose one of several "
+            "(gile_lightning.data.DW or Multilingual) to train on part of one beside the others"
+        )
+    if language not in data.names:
+        known = ", ".join(data.names)
+        near = nearest(language, data.names)
+        raise InputError(f"--language: {language!r} is none of {known}{near}")
 
 
 def _same_runs(output: Path, given: dict[str, Any]) -> None:

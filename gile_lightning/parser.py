@@ -7,35 +7,28 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
 import jsonargparse
 from jsonargparse import ArgumentParser
-from lightning.pytorch.cli import LightningArgumentParser
 
 from gile_lightning.errors import InputError, nearest
+from gile_lightning.shipped import find_configuration
 
-_UNKNOWN_FLAG = re.compile(r"[Uu]nrecognized arguments: --([\w.-]+)")
-_UNKNOWN_OPTION = re.compile(r"[Oo]ption '([\w.-]+)' is not accepted")
-_UNKNOWN_IN_GROUP = re.compile(r"Group '([\w.]+)' does not accept option '([\w.-]+)'")
-_CLASS = re.compile(r"class_path[ =]'([\w.]+)'")
-_NO_CLASS = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
-_NO_FILE = re.compile(r"Parser key \"config\": (?:File does not exist|Path is not a file): '(.*)'")
-_NO_YAML = re.compile(r"Problems parsing config: (.*)", re.DOTALL)
-_NO_KEYS = re.compile(r"Unexpected config: ")
-_REQUIRED = re.compile(r"the following arguments are required: (.*)")
+# what jsonargparse says
 _KEY = re.compile(r'Parser key "([\w.-]+)":')
-_EXPECTED = re.compile(r"Expected a (?:<class '([\w.]+)'>|typing\.Literal\[(.*?)\])")
+_CLASS = re.compile(r"class_path[ =]'([\w.]+)'")
+_UNKNOWN_KEY = re.compile(r"(?:Group '([\w.]+)'.*)?(?:ption '|nrecognized arguments: --)([\w.-]+)")
+_UNKNOWN_NAME = re.compile(
+    r"(?:import path string: |has no attribute '|No module named ')([\w.]*\w)"
+)
+_EXPECTED = re.compile(r"Expected a (?:<class '|typing\.Literal\[)(.*?)(?:'>|\])")
+
+_CONFIG = ("--config", "-c")
 # the library would take the last part of the list
 _OF_A_LIST = re.compile(
     r"--(model\.(?:init_args\.)?(?:channels|(?:label_)?encoder\.(?:init_args\.)?encoders))\."
-)
-_VALUE = re.compile(r"G(?:ot|iven) value: (.*?)(?:\. Got value: .*)?$", re.MULTILINE)
-_NO_PATH = re.compile(r"Expected a dot import path string: (\S*\w)")
-_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
-_NO_SUBCLASS = re.compile(
-    r"Expected '([\w.]+)' to be a subclass of <class '(\w+)'>"
-    r"|Import path ([\w.]+) does not correspond to a subclass of (\w+)"
 )
 
 
@@ -56,113 +49,90 @@ class ErrorFirst(ArgumentParser):
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, *more: Any, **kwargs: Any
     ) -> Any:
-        """Parse arguments; ``null`` stays null for keys of parts within parts.
-
-        The library passes the value of such a key on as text, after reading it: as ``None``.
-        """
-        if args is not None:
-            for arg in args:
-                if match := _OF_A_LIST.match(arg):
-                    key = match.group(1)
-                    self.error(
-                        f"{arg.partition('=')[0][2:]}: {key} is a list; give the whole of it in a "
-                        f"file, or as --{key} '[{{class_path: ..., init_args: {{...}}}}, ...]'"
-                    )
-            args = [re.sub(r"^(--[\w.-]+)=None$", r"\1=null", arg) for arg in args]
-        return super().parse_args(args, *more, **kwargs)
+        """Parse arguments; ``--config`` takes the name of a shipped configuration, too."""
+        given = list(sys.argv[1:] if args is None else args)
+        for i, arg in enumerate(given):
+            key, equals, value = arg.partition("=")
+            if match := _OF_A_LIST.match(arg):
+                self.error(
+                    f"{key[2:]}: {match[1]} is a list; give the whole of it in a file, or as "
+                    f"--{match[1]} '[{{class_path: ..., init_args: {{...}}}}, ...]'"
+                )
+            if key in _CONFIG and equals:
+                given[i] = f"{key}={find_configuration(value)}"
+            elif key in _CONFIG and i + 1 < len(given):
+                given[i + 1] = find_configuration(given[i + 1])
+            elif value == "None" and key.startswith("--"):
+                # so the library passes on the null of a part within a part, after reading it
+                given[i] = f"{key}=null"
+        return super().parse_args(given, *more, **kwargs)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Print the error with its remedy, then the usage, and leave with status 2."""
         if not self.exit_on_error:
             super().error(message, ex)
         program = self.prog.replace(" [options]", "")
-        sys.stderr.write(f"error: {self._reading}{self.explain(message)}\n")
+        sys.stderr.write(f"error: {self._reading}{self.explain(message, ex)}\n")
         sys.stderr.write(f"usage: {program} {self.options}\n")
         sys.stderr.write(f"       {program} --help lists every key{self.more_help}\n")
         sys.exit(2)
 
-    def explain(self, message: str) -> str:
-        """Say in one line what a parser's message means, with the nearest known key."""
-        explained = self._unknown_key(message) or self._file(message) or _wrong_value(message)
-        if not explained and (match := _REQUIRED.search(message)):
-            names = match.group(1)
-            explained = f"missing: {names}; give it as --KEY VALUE or in a file (--config FILE)"
-        return explained or " ".join(message.split())
-
-    def _unknown_key(self, message: str) -> str:
-        flags = {action.dest for action in self._actions}
-        classes = _CLASS.findall(message)[::-1]  # of nested ones, the innermost first
-        if match := _UNKNOWN_IN_GROUP.search(message):
-            group, key = match.groups()
-            known = {flag[len(group) + 1 :] for flag in flags if flag.startswith(f"{group}.")}
-            return f"unknown key {key!r} in {group!r}{nearest(key, known)}"
-        if match := _UNKNOWN_OPTION.search(message) or _UNKNOWN_FLAG.search(message):
-            key = match.group(1)
-            if classes:
-                for path in classes:
-                    known = set(_parameters(path))
-                    if near := nearest(key, known) or nearest(key.partition(".")[0], known):
-                        return f"unknown key {key!r} of {path}{near}"
-                takes = ", ".join(sorted(_parameters(classes[0])))
-                return f"unknown key {key!r} of {classes[0]}; it takes {takes}"
-            top = nearest(key.partition(".")[0], {flag.partition(".")[0] for flag in flags})
-            return f"unknown key {key!r}{nearest(key, flags) or top}"
-        if match := _NO_CLASS.search(message):
-            module, name = match.groups()
-            found = vars(sys.modules[module]).items() if module in sys.modules else ()
-            known = {name for name, part in found if callable(part)}
-            return f"there is no {name!r} in {module}{nearest(name, known)}"
-        return ""
-
-    def _file(self, message: str) -> str:
-        if match := _NO_FILE.search(message):
-            return f"{match.group(1)}: no such file (--config)"
-        if match := _NO_YAML.search(message):
-            return f"not readable as YAML: {' '.join(match.group(1).split())}"
-        if _NO_KEYS.search(message):
+    def explain(self, message: str, cause: BaseException | None = None) -> str:
+        """Say in one line what a parser's message means, with the nearest known key or name."""
+        if "are required: " in message:
+            names = message.partition("are required: ")[2]
+            return f"missing: {names}; give it as --KEY VALUE or in a file (--config FILE)"
+        if "Unexpected config: " in message:
             return "expected keys with values (YAML), as --print_config shows them"
-        return ""
+        if match := _UNKNOWN_KEY.search(message):
+            return self._unknown_key(match[1], match[2], _CLASS.findall(message)[::-1])
+        keys = _KEY.findall(message)
+        if not keys:
+            return " ".join(message.split())
+        problem = message[message.rindex("Parser key ") :]
+        expected = dict.fromkeys(_EXPECTED.findall(problem))
+        expected.pop("NoneType", None)
+        if expected:
+            value = problem.partition("value: ")[2].partition("\n")[0].partition(". Got value")[0]
+            kinds = " or ".join(expected).replace("', '", "' or '")
+            reason = f"expected {kinds}, not {value!r}"
+        elif match := _UNKNOWN_NAME.search(problem):
+            known = _classes(problem)
+            path = known.get(match[1])
+            near = f"; its import path is {path}" if path else nearest(match[1], known)
+            reason = f"there is no {match[1]!r}{near or '; give an import path'}"
+        else:
+            while cause is not None and cause.__cause__ is not None:
+                cause = cause.__cause__
+            reason = " ".join(str(cause or problem).split())
+        return f"{'.'.join(keys)}: {reason}"
+
+    def _unknown_key(self, group: str | None, key: str, classes: list[str]) -> str:
+        """Name the nearest key of the classes, the innermost of which comes first, or of these."""
+        if group is not None:
+            key = f"{group}.{key}"
+        takers = {f" of {path}": _parameters(path) for path in classes}
+        takers = takers or {"": [action.dest for action in self._actions]}
+        for owner, known in takers.items():
+            # as a whole, or by its first part: ouput.joint_dim
+            if near := nearest(key, known) or nearest(key.partition(".")[0], known):
+                return f"unknown key {key!r}{owner}{near}"
+        owner, known = next(iter(takers.items()))
+        takes = f"; it takes {', '.join(sorted(known))}" if owner else ""
+        return f"unknown key {key!r}{owner}{takes}"
 
 
-def _wrong_value(message: str) -> str:
-    """Name the key, what it takes and what was given."""
-    keys = _KEY.findall(message)
-    if not keys:
-        return ""
-    key = ".".join(keys)
-    if match := _NO_MODULE.search(message):
-        return f"{key}: there is no module {match.group(1)!r}"
-    if match := _NO_SUBCLASS.search(message):
-        path, kind = [group for group in match.groups() if group]
-        return f"{key}: {path} is no {kind}"
-    problem = message[message.rindex("Parser key ") :]
-    expected = {
-        kind or " or ".join(values.split(", ")): None for kind, values in _EXPECTED.findall(problem)
+def _classes(message: str) -> dict[str, str]:
+    """Return the import paths of the package's classes, and those in modules a message names."""
+    import_module("gile_lightning.baselines")  # which no other module imports
+    named = message.split("'")
+    return {
+        name: f"{module}.{name}"
+        for module, kept in list(sys.modules.items())
+        if module.startswith("gile_lightning.") or module in named
+        for name, part in vars(kept).items()
+        if inspect.isclass(part)
     }
-    expected.pop("NoneType", None)
-    value = _VALUE.search(problem)
-    if expected and value:
-        return f"{key}: expected {' or '.join(expected)}, not {value.group(1)!r}"
-    if match := _NO_PATH.search(problem):
-        name = match.group(1)
-        remedy = nearest(name, _parts()) or "; give an import path"
-        if key == "model":
-            remedy = "; give an import path, such as gile_lightning.baselines.Popularity"
-        return f"{key}: there is no {name!r}{remedy}"
-    return ""
-
-
-def _parts() -> set[str]:
-    """Return the names of the package's classes, which can be given without their module."""
-    modules = [kept for name, kept in sys.modules.items() if name.startswith("gile_lightning.")]
-    parts = (item for module in modules for item in vars(module).items())
-    return {name for name, part in parts if inspect.isclass(part)}
-
-
-class Parser(ErrorFirst, LightningArgumentParser):
-    """The parser of the commands that take a whole configuration."""
-
-    more_help = "; --model.help TextClassifier and --data.help CLASS those of a part"
 
 
 def _parameters(class_path: str) -> list[str]:
@@ -170,11 +140,9 @@ def _parameters(class_path: str) -> list[str]:
     try:
         parser = ArgumentParser(exit_on_error=False)
         kind = jsonargparse.typing.import_object(class_path)  # type: ignore[attr-defined]
-    except Exception:
+        return [str(name) for name in parser.add_class_arguments(kind)]
+    except Exception:  # no class, or none that the parser can read
         return []
-    if not inspect.isclass(kind):
-        return []
-    return [str(name) for name in parser.add_class_arguments(kind)]
 
 
 def parse(

@@ -15,13 +15,13 @@ from lightning.pytorch.cli import LightningArgumentParser
 from lightning.pytorch.utilities import rank_zero_only
 
 from gile_lightning import processes
-from gile_lightning.cli import GileCLI
+from gile_lightning.cli import GileCLI, Parser
 from gile_lightning.console import say
 from gile_lightning.errors import InputError, positive
 from gile_lightning.factories import instantiate
 from gile_lightning.fit import announce
 from gile_lightning.launcher import Launcher
-from gile_lightning.parser import Parser, command
+from gile_lightning.parser import command
 from gile_lightning.search import study as studies
 from gile_lightning.search.attempt import Plan
 from gile_lightning.search.progress import Progress
@@ -53,6 +53,7 @@ class SweepCLI(GileCLI):
     """
 
     parser: Parser
+    output_help = "The study's folder; by default runs/sweeps/NAME, NAME being that of the study."
 
     def __init__(self, args: list[str]) -> None:
         self.given = args

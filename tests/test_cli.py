@@ -9,10 +9,11 @@ from lightning.fabric.accelerators import MPSAccelerator
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from gile_lightning import fit
+from gile_lightning.baselines import AiTextML
 from gile_lightning.callbacks import LastCheckpoint, PlateauEarlyStopping
 from gile_lightning.checkpoint import AtomicCheckpointIO
 from gile_lightning.classifier import TextClassifier
-from gile_lightning.cli import GileCLI
+from gile_lightning.cli import GileCLI, dropped
 from gile_lightning.data import BioASQ
 from gile_lightning.errors import InputError
 from gile_lightning.outputs import GILE
@@ -91,6 +92,18 @@ def test_resolved_configuration_has_no_run_in_it(cli, tmp_path):
     assert config["data"]["init_args"]["builtin_documents"] == runs.DOCUMENTS
     assert config["early_stopping"]["plateau"] == 30  # also what nobody set
     assert "seed" not in config["model"]  # it follows seed_everything
+
+
+def test_resolved_configuration_of_what_nobody_set(tmp_path):
+    given = ["--data", "BioASQ", "--trainer.logger", "false"]
+    made = GileCLI(["--config", "fast", *given], "test", "A test.")
+    (tmp_path / "run.yaml").write_text(made.resolved())
+    again = GileCLI(["--config", str(tmp_path / "run.yaml")], "test", "A test.")
+    parts = [{**x.model.parts} for x in (made, again)]
+    before, after = (x.pop("norm") for x in parts)
+    assert parts[0] == parts[1]
+    assert before["class_path"] == after["class_path"]
+    assert before["init_args"].items() <= after["init_args"].items()  # which names defaults too
 
 
 # --- where a run is kept ---
@@ -195,3 +208,35 @@ def test_a_fit_on_a_mac(mac, tmp_path):
     options = ("--trainer.accelerator", "auto", "--data.builtin_documents", "150")
     done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options, epochs=1))
     assert done.result["test.seen.documents"] > 0, done.errors
+
+
+# --- configurations and classes by their names ---
+
+
+def test_a_shipped_configuration_by_its_name(cli):
+    made = GileCLI(["--config", "bioasq", "--trainer.logger", "false"], "test", "A test.")
+    assert made.output.parts[:2] == ("runs", "bioasq")
+    assert isinstance(made.datamodule, BioASQ)
+
+
+def test_a_class_by_its_name_and_what_it_does_not_take(cli, capsys):
+    made = GileCLI(
+        ["--config", "bioasq", "--model", "AiTextML", "--trainer.logger", "false"],
+        "test",
+        "A test.",
+    )
+    assert isinstance(made.model, AiTextML)
+    (line,) = [x for x in capsys.readouterr().out.splitlines() if "left out" in x]
+    assert line.startswith("gile_lightning.baselines.AiTextML does not take ")
+    lacking = set(line.partition(" take ")[2].partition(" of ")[0].split(", "))
+    given = yaml.safe_load(runs.CONFIG.read_text())["model"].keys()
+    kept = yaml.safe_load(made.resolved())["model"]["init_args"].keys()
+    assert lacking == given - kept
+    assert lacking >= {"encoder", "output"}
+
+
+def test_keys_of_a_part_that_the_next_one_does_not_take(cli, capsys):
+    assert dropped(cli().config) == set()
+    capsys.readouterr()
+    cli("--model.sampler", "gile_lightning.sampling.AllLabels")
+    assert "gile_lightning.sampling.AllLabels does not take rate " in capsys.readouterr().out

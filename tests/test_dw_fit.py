@@ -303,6 +303,11 @@ def test_low_resource(tmp_path, monkeypatch):
     assert "no memory" in failed.printed
     refused = runs.call(low_resource.main, *arguments, "--levels", "smal")
     assert "did you mean 'small'" in refused.errors
+    refused = runs.call(low_resource.main, *arguments[:2], "--language", "germn", *arguments[4:])
+    assert "did you mean 'german'" in refused.errors
+    single = runs.call(low_resource.main, "--data", "BioASQ", *arguments[2:])
+    assert single.status == 2
+    assert single.errors.startswith("error: BioASQ is a corpus of one language; ")
     refused = runs.call(low_resource.main, *arguments, "--model.sharing", "both")
     assert "holds the runs of other arguments" in refused.errors
 

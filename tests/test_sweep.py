@@ -244,7 +244,7 @@ def refused(folder, *more, **section):
         ),
         ({"trials": 0}, "must be above 0: sweep.trials is 0"),
         ({"trials": None}, "give sweep.trials or sweep.hours"),
-        ({"trails": 3}, "unknown key 'trails' in 'sweep'; did you mean 'trials'?"),
+        ({"trails": 3}, "did you mean 'sweep.trials'?"),
         ({"study": "a/b"}, "sweep.study is 'a/b'"),
         ({"storage": "nosuch://x"}, "sweep.storage, nosuch://x"),
         ({"storage": "postgresql://me:secret@127.0.0.1:9/x"}, "postgresql://me:***@127.0.0.1:9/x"),

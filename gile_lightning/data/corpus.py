@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import datasets
-
 from gile_lightning.data.cache import stamp
 from gile_lightning.data.descriptions import Described, Kind, TextRecipe, described
 from gile_lightning.data.lines import Record, read_records
@@ -320,6 +318,8 @@ class Corpus(DocumentDataModule):
         return self._dataset_records()
 
     def _dataset_records(self) -> Iterator[Record]:
+        import datasets  # which takes a second
+
         path = str(self.path)
         if Path(path).is_dir():
             try:

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from tqdm import tqdm
 
@@ -302,6 +301,8 @@ def _vocabulary(words: Counter[str], min_count: int, skipped: Skipped) -> list[s
 
 
 def _values(table: pa.Table, name: str) -> NDArray[np.int32]:
+    import pyarrow.compute as pc  # which takes a tenth of a second
+
     values: NDArray[np.int32] = pc.list_flatten(table.column(name)).to_numpy()
     return values
 

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import datasets
-
 from gile_lightning.data.report import Skipped
 from gile_lightning.errors import InputError
 
@@ -44,6 +42,8 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
         codecs.lookup(encoding)
     except LookupError as error:
         raise InputError(f"{encoding!r} is no text encoding that Python knows") from error
+    import datasets  # which takes a second
+
     number = 0
     try:
         stream = datasets.load_dataset(

@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
-from datasets import Dataset
 from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.data.ragged import RaggedBatch
 from gile_lightning.data.rows import MappedRows
 from gile_lightning.errors import InputError, positive
+
+if TYPE_CHECKING:
+    from datasets import Dataset  # which takes a second to import
 
 
 class _Cut(NamedTuple):
@@ -67,7 +69,7 @@ class RaggedLoader:
 
     def __init__(
         self,
-        documents: Dataset,
+        documents: "Dataset",
         language: str,
         batch_size: int,
         *,

@@ -8,9 +8,8 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import datasets
 import numpy as np
 import torch
 from filelock import FileLock
@@ -33,6 +32,9 @@ from gile_lightning.data.word_vectors import WordVectors, find_word_vectors, rea
 from gile_lightning.errors import InputError, positive
 from gile_lightning.pretrained.model import identity
 from gile_lightning.pretrained.vectors import VectorStore
+
+if TYPE_CHECKING:
+    from datasets import Dataset  # which takes a second to import
 
 FORMAT = 6  # of the encoded shards; raised when the same input would be encoded differently
 META = "meta.json"  # written last: without it the shards are not complete
@@ -175,7 +177,7 @@ class DocumentDataModule(TextDataModule):
         self.encoder: TextEncoder | None = None  # whose vocabulary is known before encoding
         self.languages: dict[str, Language] = {}
         self.meta: dict[str, Any] = {}
-        self._splits: dict[str, datasets.Dataset] = {}
+        self._splits: dict[str, Dataset] = {}
         self._text_vectors: VectorStore | None = None
 
     @abstractmethod
@@ -403,6 +405,8 @@ class DocumentDataModule(TextDataModule):
         """Map the encoded shards into memory."""
         if self.meta:
             return
+        import datasets  # which takes a second
+
         directory = self.directory_of_shards()
         if not (directory / META).is_file():
             raise FileNotFoundError(f"{directory}: not encoded; call prepare_data first")
@@ -442,7 +446,7 @@ class DocumentDataModule(TextDataModule):
         """Yield the folder in the local cache that holds the encoded corpus."""
         yield self.directory_of_shards()
 
-    def split(self, name: str) -> datasets.Dataset:
+    def split(self, name: str) -> "Dataset":
         """Return the encoded documents of train, validation or test."""
         return self._splits[name]
 

@@ -1,15 +1,18 @@
 """How a loader reads documents that lie in memory-mapped shards."""
 
 from collections.abc import Generator, Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import torch
-from datasets import Dataset
 from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.data.ragged import SUBWORDS, RaggedBatch, batch_from_arrow
+
+if TYPE_CHECKING:
+    from datasets import Dataset  # which takes a second to import
 
 COLUMNS = ["words", "sentence_lengths", "labels"]
 
@@ -21,7 +24,7 @@ class MappedRows:
         dataset: encoded documents.
     """
 
-    def __init__(self, dataset: Dataset) -> None:
+    def __init__(self, dataset: "Dataset") -> None:
         self.columns = [*COLUMNS, *({SUBWORDS} & set(dataset.column_names))]
         self.dataset = dataset.select_columns(self.columns).with_format("arrow")
 

@@ -5,18 +5,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from filelock import FileLock
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from torch import Tensor
 
 from gile_lightning.data.ragged import Texts, join, take_texts
 from gile_lightning.errors import InputError, positive
 from gile_lightning.factories import Configured
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 ITERATIONS = 4  # of the power method; with 2, the 300th singular value is 7 % too small
 
@@ -51,7 +54,7 @@ class CorpusVectors(Configured, ABC):
             raise InputError(f"power is {self.power:g}: from 0 to 1")
 
     @abstractmethod
-    def matrix(self, texts: Texts, words: int) -> csr_array:
+    def matrix(self, texts: Texts, words: int) -> "csr_array":
         """Count a vocabulary of V words in texts: M [V, n], float32."""
 
     def learn(

@@ -1,13 +1,16 @@
 """Word vectors from latent semantic analysis."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from gile_lightning.data.frequencies import document_frequencies, inverse_frequencies, word_pairs
 from gile_lightning.data.ragged import Texts
 from gile_lightning.encoders.corpus_vectors import CorpusVectors
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +28,10 @@ class LSA(CorpusVectors):
 
     sublinear_tf: bool = True
 
-    def matrix(self, texts: Texts, words: int) -> csr_array:
+    def matrix(self, texts: Texts, words: int) -> "csr_array":
         """Return M [V, texts]."""
+        from scipy.sparse import csr_array
+
         rows, ids, counts = (part.numpy() for part in word_pairs(texts, words))
         idf = inverse_frequencies(*document_frequencies([texts], words)).numpy()
         tf = 1 + np.log(counts) if self.sublinear_tf else counts

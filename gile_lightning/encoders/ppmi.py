@@ -1,14 +1,17 @@
 """Word vectors from positive pointwise mutual information."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from gile_lightning.data.ragged import Texts, segment_ids
 from gile_lightning.encoders.corpus_vectors import CorpusVectors
 from gile_lightning.errors import InputError, positive
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 CHUNK = 2**20  # words whose neighbours are counted at a time
 
@@ -41,8 +44,10 @@ class PPMI(CorpusVectors):
         if self.shift < 1:
             raise InputError(f"shift is {self.shift:g}; 1, for none, or more")
 
-    def matrix(self, texts: Texts, words: int) -> csr_array:
+    def matrix(self, texts: Texts, words: int) -> "csr_array":
         """Return M [V, contexts], whose columns are the most frequent words."""
+        from scipy.sparse import csr_array
+
         ids = texts.words.numpy().astype(np.int64)
         sentences = segment_ids(texts.sentence_lengths).numpy()
         columns, count = self._columns(ids, words)
@@ -73,7 +78,7 @@ def count_neighbours(
     columns: NDArray[np.int64],
     shape: tuple[int, int],
     window: int,
-) -> csr_array:
+) -> "csr_array":
     """Count how often a word has another, or itself, near it in its sentence.
 
     Args:
@@ -86,6 +91,8 @@ def count_neighbours(
     Returns:
         The counts, float64.
     """
+    from scipy.sparse import csr_array
+
     total = csr_array(shape, dtype=np.float64)
     for start in range(0, len(ids), CHUNK):
         codes = []

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torchmetrics import Metric
+from torchmetrics.metric import Metric
 
 
 class SummedMetric(Metric):

@@ -9,15 +9,13 @@ import yaml
 
 from gile_lightning.errors import InputError, nearest
 from gile_lightning.reproduction.grid import Column, Grid, Row
+from gile_lightning.shipped import SHIPPED
 
 
 def grid_folder() -> Path:
-    """Return the folder of the grids: here, or in the repository of this package."""
-    folders = [Path("sweeps/tables"), Path(__file__).parents[2] / "sweeps/tables"]
-    for folder in folders:
-        if folder.is_dir():
-            return folder
-    raise InputError(f"{folders[0]}: no such folder; run this in a checkout of the repository")
+    """Return the folder of the grids: here, or that of the package."""
+    here = Path("sweeps/tables")
+    return here if here.is_dir() else SHIPPED / "tables"
 
 
 def read_grid(table: str, folder: Path | None = None) -> Grid:

@@ -11,7 +11,6 @@ from typing import Any
 import optuna
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
-from sqlalchemy.exc import SQLAlchemyError
 
 from gile_lightning.errors import InputError
 
@@ -37,6 +36,8 @@ def open_storage(url: str, heartbeat: int = 15) -> BaseStorage:
     Raises:
         InputError: it cannot be reached.
     """
+    from sqlalchemy.exc import SQLAlchemyError  # here and below: it takes half a second
+
     try:
         if url.startswith(_JOURNAL):
             path = Path(url.removeprefix(_JOURNAL))
@@ -62,6 +63,8 @@ def _database(url: str, heartbeat: int) -> RDBStorage:
         engine: dict[str, Any] = {"connect_args": {"timeout": _LOCKED}}
     else:
         engine = {"pool_pre_ping": True}  # a server may have closed an idle connection
+    from sqlalchemy.exc import SQLAlchemyError
+
     for attempt in range(_ATTEMPTS):
         try:
             return _Database(

@@ -3,13 +3,13 @@
 import netrc
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
-import wandb
 from lightning.fabric.loggers.logger import rank_zero_experiment
 from lightning.pytorch.loggers import WandbLogger
 from lightning.pytorch.utilities import rank_zero_warn
@@ -50,6 +50,8 @@ def has_key() -> bool:
 
 
 def _server() -> str:
+    import wandb
+
     # W&B's own default, whose host has changed
     return os.environ.get("WANDB_BASE_URL") or str(wandb.Settings().base_url)
 
@@ -87,6 +89,8 @@ class RunLogger(WandbLogger):
         tags: list[str] | None = None,
         job_type: str = "fit",
     ) -> None:
+        import wandb  # here and below: it takes a second
+
         # W&B would look for the repository in the run folder, which need not be in one, and warns
         # where that folder is not there yet
         code = repository()
@@ -118,6 +122,8 @@ class RunLogger(WandbLogger):
     @rank_zero_experiment
     def experiment(self) -> Any:
         """The W&B run."""
+        import wandb
+
         if self._experiment is None and self._wandb_init["mode"] == "online":
             try:
                 return super().experiment
@@ -130,6 +136,8 @@ class RunLogger(WandbLogger):
 
     def _clear(self) -> None:
         """Remove what an attempt to go online left: `wandb sync` would take it for a run."""
+        import wandb
+
         wandb.teardown()
         for folder in Path(self.save_dir or ".", "wandb").glob("run-*"):
             if folder.name not in self._known:
@@ -139,6 +147,8 @@ class RunLogger(WandbLogger):
         self, figures: dict[str, Any], columns: list[str], rows: list[list[str]]
     ) -> None:
         """Log final figures to the run's summary, and the table of results."""
+        import wandb
+
         run = self.experiment
         with _kept_beside(run):
             run.log({"results": wandb.Table(columns=[*columns], data=rows)})
@@ -146,6 +156,8 @@ class RunLogger(WandbLogger):
 
     def log_report(self, report: FitReport, figures: dict[str, Any]) -> None:
         """Log the tables of a fit, bars of one of them, and final figures to the summary."""
+        import wandb
+
         logged: dict[str, Any] = {
             name: wandb.Table(columns=[*columns], data=[list(map(_number, row)) for row in rows])
             for name, (columns, rows) in report.tables.items()
@@ -185,6 +197,10 @@ def _kept_beside(run: Any) -> Iterator[None]:
 
 def finish() -> None:
     """Close the W&B run, if there is one; what could not be uploaded is kept."""
+    if "wandb" not in sys.modules:
+        return
+    import wandb
+
     run = wandb.run
     try:
         wandb.finish()
