@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gile_lightning import lean_lightning
-from gile_lightning.errors import InputError
+from gile_lightning.common import lean_lightning
+from gile_lightning.common.errors import InputError
 
 if TYPE_CHECKING:
-    from gile_lightning.predictor import load
+    from gile_lightning.systems.predictor import load
 
 __version__ = "0.1.0"
 __all__ = ["InputError", "load"]
@@ -17,7 +17,7 @@ lean_lightning.install()
 def __getattr__(name: str) -> Any:
     # torch takes seconds to import; `python -m gile_lightning` and --help of others need none
     if name == "load":
-        from gile_lightning.predictor import load
+        from gile_lightning.systems.predictor import load
 
         return load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,12 +7,12 @@ import json
 import sys
 from typing import Any
 
-from gile_lightning.checkpoint import complete, read_checkpoint, restore, start_from
-from gile_lightning.cli import GileCLI, stored_configuration, take_option
-from gile_lightning.console import count_parameters, say
-from gile_lightning.errors import InputError
+from gile_lightning.training.checkpoint import complete, read_checkpoint, restore, start_from
+from gile_lightning.commands.cli import GileCLI, stored_configuration, take_option
+from gile_lightning.common.console import count_parameters, say
+from gile_lightning.common.errors import InputError
 from gile_lightning.fit import announce
-from gile_lightning.parser import command
+from gile_lightning.commands.parser import command
 from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.tracking.wandb_logger import finish
 

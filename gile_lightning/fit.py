@@ -12,11 +12,11 @@ from typing import Any
 
 import yaml
 
-from gile_lightning.checkpoint import BEST, read_checkpoint, start_from
-from gile_lightning.cli import CONFIG, GileCLI, best_of, option, stored_configuration
-from gile_lightning.console import count_parameters, say
-from gile_lightning.errors import InputError
-from gile_lightning.parser import command
+from gile_lightning.training.checkpoint import BEST, read_checkpoint, start_from
+from gile_lightning.commands.cli import CONFIG, GileCLI, best_of, option, stored_configuration
+from gile_lightning.common.console import count_parameters, say
+from gile_lightning.common.errors import InputError
+from gile_lightning.commands.parser import command
 from gile_lightning.tracking.examples import TestSample
 from gile_lightning.tracking.fit_page import fit_page
 from gile_lightning.tracking.fit_report import FitReport, facts

@@ -10,25 +10,25 @@ from typing import Any
 import torch
 import yaml
 
-from gile_lightning.base import STATE
-from gile_lightning.checkpoint import BEST, HPARAMS, AtomicCheckpointIO
-from gile_lightning.classifier import TextClassifier
-from gile_lightning.cli import CONFIG
-from gile_lightning.console import say
-from gile_lightning.data.corpus import names_of, read_labels
-from gile_lightning.data.descriptions import TextRecipe
-from gile_lightning.data.dw import LANGUAGES
-from gile_lightning.data.labels import LabelSet
-from gile_lightning.data.language import Language
-from gile_lightning.data.released_articles import ReleasedArticles
-from gile_lightning.data.text import TextEncoder
-from gile_lightning.encoders import Mean, WordEmbedding
-from gile_lightning.errors import InputError
-from gile_lightning.outputs import GILE, Linear
-from gile_lightning.parser import command, parse
+from gile_lightning.systems.system import STATE
+from gile_lightning.training.checkpoint import BEST, HPARAMS, AtomicCheckpointIO
+from gile_lightning.systems.neural import TextClassifier
+from gile_lightning.commands.cli import CONFIG
+from gile_lightning.common.console import say
+from gile_lightning.data.readers.corpus import names_of, read_labels
+from gile_lightning.data.formats.descriptions import TextRecipe
+from gile_lightning.data.readers.dw import LANGUAGES
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.readers.released_articles import ReleasedArticles
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.network.encoders import Mean, WordEmbedding
+from gile_lightning.common.errors import InputError
+from gile_lightning.network.outputs import GILE, Linear
+from gile_lightning.commands.parser import command, parse
 from gile_lightning.released import ReleasedHAN, ReleasedModel, read_weights
 from gile_lightning.released.encoder import SENTENCES, WORDS
-from gile_lightning.sampling import AllLabels
+from gile_lightning.training.samplers import AllLabels
 
 __all__ = ["import_weights", "main", "read_weights"]
 

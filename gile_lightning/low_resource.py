@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from gile_lightning import processes
-from gile_lightning.cli import take_option
-from gile_lightning.console import say
-from gile_lightning.errors import InputError, nearest
-from gile_lightning.launcher import FIT, LOG, Launcher, lock, tail, told
+from gile_lightning.common import processes
+from gile_lightning.commands.cli import take_option
+from gile_lightning.common.console import say
+from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.commands.launcher import FIT, LOG, Launcher, lock, tail, told
 from gile_lightning.metrics import paper_threshold
-from gile_lightning.parser import command
+from gile_lightning.commands.parser import command
 
 LEVELS = {
     "tiny": (0.001, 0.002, 0.003, 0.004, 0.005),
@@ -45,7 +45,7 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
         print(DESCRIPTION)
         sys.exit(0)
     # not before --help, which it would keep waiting
-    from gile_lightning.console import say
+    from gile_lightning.common.console import say
 
     language, output = take_option(args, "--language"), take_option(args, "--output")
     levels = (take_option(args, "--levels") or ",".join(LEVELS)).split(",")
@@ -86,7 +86,7 @@ def average_per_level(scores: dict[float, float]) -> dict[str, float]:
 
 def _check_language(args: list[str], language: str) -> None:
     """Refuse a language that the corpus lacks, and a corpus of no other languages."""
-    from gile_lightning.cli import GileCLI, option
+    from gile_lightning.commands.cli import GileCLI, option
     from gile_lightning.data import Multilingual
 
     if option(args, "--start_from") is not None:

@@ -14,11 +14,11 @@ from typing import Any, Literal, NamedTuple, TextIO
 
 import torch
 
-from gile_lightning.base import Classifier
-from gile_lightning.checkpoint import load_classifier, read_checkpoint
-from gile_lightning.errors import InputError, nearest, positive
-from gile_lightning.parser import command, parse
-from gile_lightning.predictor import Prediction, Predictor, Text, find_language
+from gile_lightning.systems.system import Classifier
+from gile_lightning.training.checkpoint import load_classifier, read_checkpoint
+from gile_lightning.common.errors import InputError, nearest, positive
+from gile_lightning.commands.parser import command, parse
+from gile_lightning.systems.predictor import Prediction, Predictor, Text, find_language
 
 _MAX_BROKEN = 100
 _HEADINGS = ("title", "teaser")

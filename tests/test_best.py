@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from gile_lightning import predict
-from gile_lightning.cli import GileCLI
+from gile_lightning.commands.cli import GileCLI
 from gile_testing import baseline_runs, runs
 
 SCORES = "test.seen.average_precision", "test.unseen.average_precision"

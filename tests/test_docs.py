@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gile_lightning.cli import GileCLI
+from gile_lightning.commands.cli import GileCLI
 
 ROOT = Path(__file__).parents[1]
 PAGES = {

@@ -11,7 +11,8 @@ import yaml
 from sklearn.metrics import precision_recall_fscore_support
 
 import gile_lightning
-from gile_lightning import evaluate, fit, launcher, low_resource, predict
+from gile_lightning.commands import launcher
+from gile_lightning import evaluate, fit, low_resource, predict
 from gile_lightning.data import DW
 from gile_testing import dw_runs, runs
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from gile_lightning.cli import GileCLI
-from gile_lightning.data.labels import LabelSet
-from gile_lightning.data.language import Language
-from gile_lightning.data.text import TextEncoder
+from gile_lightning.commands.cli import GileCLI
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder
 
 ROOT = Path(__file__).parents[1]
 LABELS = {"english": 327, "german": 367}
-SHORT = {"$E.": "gile_lightning.encoders.", "$O.": "gile_lightning.outputs."}
+SHORT = {"$E.": "gile_lightning.network.encoders.", "$O.": "gile_lightning.network.outputs."}
 
 MONO, BOTH = ["english"], ["english", "german"]
 NN, HNN = "--model.encoder $E.Mean", "--model.encoder $E.HNN"

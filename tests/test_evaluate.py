@@ -7,7 +7,7 @@ import pytest
 import gile_lightning
 from gile_lightning import evaluate
 from gile_lightning.data import Corpus
-from gile_lightning.data.synthetic import write_bioasq
+from gile_lightning.builtin import write_bioasq
 from gile_testing import runs
 
 NEW = "Kitten Therapy"

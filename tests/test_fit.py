@@ -10,8 +10,8 @@ import yaml
 
 import gile_lightning
 from gile_lightning import evaluate, fit, predict
-from gile_lightning.base import BOTH, LOGGED, POPULARITY, UNSEEN
-from gile_lightning.errors import InputError
+from gile_lightning.systems.system import BOTH, LOGGED, POPULARITY, UNSEEN
+from gile_lightning.common.errors import InputError
 from gile_testing import runs
 
 SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
@@ -178,7 +178,7 @@ def test_another_seed_is_another_run(run, tmp_path):
     ],
 )
 def test_what_a_system_cannot_do_is_refused_before_encoding(system, more, error, tmp_path):
-    options = ("--model", f"gile_lightning.baselines.{system}", *more)
+    options = ("--model", f"gile_lightning.systems.baselines.{system}", *more)
     options += ("--trainer.accelerator", "cpu", "--data.cache_dir", tmp_path / "cache")
     config = ("--config", runs.CONFIG.parent / "bioasq.yaml")
     done = runs.call(fit.main, *config, *options, "--output", tmp_path / "run")
@@ -275,21 +275,21 @@ def test_arguments_of_the_process(monkeypatch, capsys):
 @pytest.mark.parametrize(
     "options",
     [
-        ("--model.encoder.pooling", "gile_lightning.encoders.SumPooling"),
-        ("--model.sampler", "gile_lightning.sampling.AllLabels"),
-        ("--model.sampler", "gile_lightning.sampling.SharedUniformLabels"),
+        ("--model.encoder.pooling", "gile_lightning.network.encoders.SumPooling"),
+        ("--model.sampler", "gile_lightning.training.samplers.AllLabels"),
+        ("--model.sampler", "gile_lightning.training.samplers.SharedUniformLabels"),
         ("--model.norm", "torch.nn.Identity"),
         ("--model.output.joint_dim", "matched"),
-        ("--model.sampler", "gile_lightning.sampling.PopularLabels"),
+        ("--model.sampler", "gile_lightning.training.samplers.PopularLabels"),
         (
-            *("--model.sampler", "gile_lightning.sampling.HardLabels"),
-            *("--model.sampler.pool", "gile_lightning.sampling.SharedUniformLabels"),
+            *("--model.sampler", "gile_lightning.training.samplers.HardLabels"),
+            *("--model.sampler.pool", "gile_lightning.training.samplers.SharedUniformLabels"),
             *("--model.sampler.pool.rate", "0.2"),
         ),
-        ("--model.loss", "gile_lightning.losses.SoftmaxCrossEntropy", "--model.output.layers", "2"),
-        ("--model.embedding.start", "gile_lightning.encoders.PPMI"),
-        ("--model.embedding.start", "gile_lightning.encoders.LSA"),
-        ("--model.label_encoder", "gile_lightning.encoders.IdfMean"),
+        ("--model.loss", "gile_lightning.training.losses.SoftmaxCrossEntropy", "--model.output.layers", "2"),
+        ("--model.embedding.start", "gile_lightning.network.encoders.PPMI"),
+        ("--model.embedding.start", "gile_lightning.network.encoders.LSA"),
+        ("--model.label_encoder", "gile_lightning.network.encoders.IdfMean"),
     ],
     ids=lambda options: options[1].split(".")[-1],
 )
@@ -330,7 +330,7 @@ def test_linear_output_layer(tmp_path):
     done = runs.call(predict.main, *given, "--labels", tmp_path / "new.jsonl")
     assert done.status == 2
     assert "Linear" in done.errors
-    assert "gile_lightning.outputs.GILE" in done.errors
+    assert "gile_lightning.network.outputs.GILE" in done.errors
 
 
 # --- when training fails ---

@@ -10,7 +10,7 @@ from sklearn.metrics import precision_recall_fscore_support
 
 import gile_lightning
 from gile_lightning import evaluate, fit, import_weights, predict
-from gile_lightning.classifier import STATE
+from gile_lightning.systems.neural import STATE
 from gile_lightning.released import read_weights
 from gile_testing import released_oracle as oracle
 from gile_testing import runs

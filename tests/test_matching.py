@@ -20,18 +20,18 @@ from test_classifier import (
     with_labels,
 )
 
-from gile_lightning.base import BOTH, UNSEEN
-from gile_lightning.channels import LexicalMatch, NameMention
-from gile_lightning.classifier import TextClassifier
-from gile_lightning.data.labels import LabelSet
-from gile_lightning.encoders import WAN, WordEmbedding
-from gile_lightning.errors import InputError
-from gile_lightning.memory import NOT_SEEN, LabelMemory
-from gile_lightning.optimizers import LazyAdam
-from gile_lightning.outputs import Linear
-from gile_lightning.predictor import Predictor
-from gile_lightning.sampling import AllLabels
-from gile_lightning.scorer import log_odds
+from gile_lightning.systems.system import BOTH, UNSEEN
+from gile_lightning.network.matchers import LexicalMatch, NameMention
+from gile_lightning.systems.neural import TextClassifier
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.network.encoders import WAN, WordEmbedding
+from gile_lightning.common.errors import InputError
+from gile_lightning.network.label_residual import NOT_SEEN, LabelMemory
+from gile_lightning.training.optimizers import LazyAdam
+from gile_lightning.network.outputs import Linear
+from gile_lightning.systems.predictor import Predictor
+from gile_lightning.training.samplers import AllLabels
+from gile_lightning.network.network import log_odds
 from gile_testing import runs
 
 # batches that are there already need no workers

@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-from gile_lightning.classifier import TextClassifier
-from gile_lightning.data.labels import LabelSet
-from gile_lightning.data.language import Language
-from gile_lightning.data.text import TextEncoder
-from gile_lightning.encoders import GRU, HAN, HNN, BiGRU, Dense, Mean, WordEmbedding
-from gile_lightning.outputs import (
+from gile_lightning.systems.neural import TextClassifier
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.network.encoders import GRU, HAN, HNN, BiGRU, Dense, Mean, WordEmbedding
+from gile_lightning.network.outputs import (
     GILE,
     Bilinear,
     GILEOnlyInput,

@@ -10,9 +10,9 @@ import torch
 
 import gile_lightning
 from gile_lightning import predict
-from gile_lightning.data.text import tokenize
-from gile_lightning.errors import InputError
-from gile_lightning.scorer import Scorer
+from gile_lightning.data.tokenizing.tokenizer import tokenize
+from gile_lightning.common.errors import InputError
+from gile_lightning.network.network import Scorer
 from gile_testing import runs
 
 TEXTS = [

@@ -8,15 +8,15 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from gile_lightning import evaluate, fit, load
-from gile_lightning.errors import InputError
-from gile_lightning.pretrained.model import find_model
-from gile_lightning.pretrained.transformer import frozen
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.pretrained.model import find_model
+from gile_lightning.data.pretrained.transformer import frozen
 from gile_testing import dw_runs, runs
 from gile_testing.minilm import NAME, oracle
 
 pytestmark = pytest.mark.slow
 LENGTH = 32
-ENCODER = "gile_lightning.encoders.Pretrained"
+ENCODER = "gile_lightning.network.encoders.Pretrained"
 KEYS = (
     *("--data.pretrained", NAME, "--data.max_subwords", LENGTH, "--data.builtin_documents", 120),
     *("--model.encoder", ENCODER, "--model.label_encoder", ENCODER),

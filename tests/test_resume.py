@@ -135,7 +135,7 @@ def test_sparse_gradients_are_resumed_exactly(tmp_path, cache):
             "--model.label_dropout",
             "0.5",
             "--model.schedule",
-            "gile_lightning.schedules.WarmupDecay",
+            "gile_lightning.training.schedules.WarmupDecay",
         ),
         *runs.MATCHING,
     ]

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gile_lightning.data.base import TextDataModule
-from gile_lightning.data.language import Language
-from gile_lightning.data.loader import RaggedLoader
-from gile_lightning.data.module import DocumentDataModule
-from gile_lightning.data.ragged import RaggedBatch
-from gile_lightning.errors import InputError
+from gile_lightning.data.text_data_module import TextDataModule
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.loading.loader import RaggedLoader
+from gile_lightning.data.document_data_module import DocumentDataModule
+from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.common.errors import InputError
 
 
 class Multilingual(TextDataModule):

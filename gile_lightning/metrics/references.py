@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from gile_lightning.data.ragged import RaggedBatch, segment_ids
+from gile_lightning.data.loading.ragged import RaggedBatch, segment_ids
 
 
 def popularity_scores(like: Tensor) -> Tensor:

@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.data.ragged import Texts, segment_ids, segment_starts
-from gile_lightning.encoders.encoder import Encoder
+from gile_lightning.data.loading.ragged import Texts, segment_ids, segment_starts
+from gile_lightning.network.encoders.encoder import Encoder
 from gile_lightning.released.layers import ReleasedAttention, ReleasedDense
 
 SENTENCES = 30  # of a document

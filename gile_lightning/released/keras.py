@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, get_args
 import torch
 from torch import nn
 
-from gile_lightning.encoders import Sharing
-from gile_lightning.errors import InputError
+from gile_lightning.network.encoders import Sharing
+from gile_lightning.common.errors import InputError
 from gile_lightning.released.arguments import layout_of, read_arguments
 from gile_lightning.released.layout import JOINT, Component, Layout, labels_of
 from gile_lightning.released.model import LayerKind, ReleasedModel

@@ -8,8 +8,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.errors import positive
-from gile_lightning.factories import Part
+from gile_lightning.common.errors import positive
+from gile_lightning.common.factories import Part
 
 
 class ReleasedDense(Part, nn.Module):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gile_lightning.encoders import Sharing
+from gile_lightning.network.encoders import Sharing
 from gile_lightning.released.model import LayerKind
 
 JOINT = "size of the joint space"  # d_j

@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.encoders import Sharing
-from gile_lightning.errors import InputError, nearest
-from gile_lightning.outputs import GILE, Linear
+from gile_lightning.network.encoders import Sharing
+from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.network.outputs import GILE, Linear
 from gile_lightning.released.encoder import SENTENCES, WORDS, ReleasedHAN
 from gile_lightning.released.layers import ReleasedBiGRU, ReleasedDense, ReleasedGRU
 

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from gile_lightning.errors import InputError
+from gile_lightning.common.errors import InputError
 
 Array = NDArray[np.floating[Any]]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from gile_lightning.errors import InputError, nearest
+from gile_lightning.common.errors import InputError, nearest
 
 SEED = 1234  # of the first fit of a row; the next ones follow
 

@@ -14,10 +14,10 @@ from typing import IO, Any, TypeVar
 
 import optuna
 
-from gile_lightning import launcher
-from gile_lightning.base import LOGGED
-from gile_lightning.errors import InputError
-from gile_lightning.launcher import Launcher, told
+from gile_lightning.commands import launcher
+from gile_lightning.systems.system import LOGGED
+from gile_lightning.common.errors import InputError
+from gile_lightning.commands.launcher import Launcher, told
 from gile_lightning.search import study as studies
 from gile_lightning.search.artifacts import keep
 from gile_lightning.search.settings import Search

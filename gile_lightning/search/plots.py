@@ -72,9 +72,9 @@ def enough(study: optuna.Study) -> bool:
 def short(value: Any) -> Any:
     """Leave out the modules of classes.
 
-    >>> short("gile_lightning.outputs.GILE"), short("data/dw.txt"), short(0.5)
+    >>> short("gile_lightning.network.outputs.GILE"), short("data/dw.txt"), short(0.5)
     ('GILE', 'data/dw.txt', 0.5)
-    >>> short('{"class_path": "gile_lightning.outputs.GILE", "init_args": {"joint_dim": 50}}')
+    >>> short('{"class_path": "gile_lightning.network.outputs.GILE", "init_args": {"joint_dim": 50}}')
     'GILE(joint_dim=50)'
     """
     if not isinstance(value, str):

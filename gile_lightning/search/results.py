@@ -9,7 +9,7 @@ from typing import Any
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-from gile_lightning.console import say
+from gile_lightning.common.console import say
 from gile_lightning.search import plots
 from gile_lightning.search import study as studies
 from gile_lightning.search.artifacts import keep

@@ -13,7 +13,7 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from gile_lightning.errors import InputError, nearest
+from gile_lightning.common.errors import InputError, nearest
 
 Value = None | bool | int | float | str
 

@@ -12,7 +12,7 @@ import optuna
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 
-from gile_lightning.errors import InputError
+from gile_lightning.common.errors import InputError
 
 _JOURNAL = "journal://"
 _PATIENCE = 4  # heartbeats that are missed before a trial is taken for dead

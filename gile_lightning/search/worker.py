@@ -10,8 +10,8 @@ import optuna
 from filelock import FileLock
 from optuna.trial import FrozenTrial, TrialState
 
-from gile_lightning.console import say
-from gile_lightning.errors import InputError
+from gile_lightning.common.console import say
+from gile_lightning.common.errors import InputError
 from gile_lightning.search import study as studies
 from gile_lightning.search.attempt import NAME, Attempt, Plan, TrialError, patiently
 from gile_lightning.search.space import suggest

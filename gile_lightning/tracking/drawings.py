@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gile_lightning.base import LOSS
-from gile_lightning.callbacks import POPULARITY, PRECISION, language_score
+from gile_lightning.systems.system import LOSS
+from gile_lightning.training.callbacks import POPULARITY, PRECISION, language_score
 from gile_lightning.tracking.history import DATA_WAIT, SPEED
 from gile_lightning.tracking.page import Picture
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gile_lightning.data.labels import LabelSet
-from gile_lightning.data.language import Language
-from gile_lightning.data.ragged import RaggedBatch, segment_ids, segment_starts, take_segments
-from gile_lightning.encoders.encoder import document_words
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.loading.ragged import RaggedBatch, segment_ids, segment_starts, take_segments
+from gile_lightning.network.encoders.encoder import document_words
 from gile_lightning.metrics.ranking import select
 
 SHOWN = 5  # predictions of a document, at least

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gile_lightning.baselines import AiTextML
-from gile_lightning.data.labels import LabelSet
-from gile_lightning.data.language import Language
-from gile_lightning.data.ragged import RaggedBatch
-from gile_lightning.data.text import TextEncoder
+from gile_lightning.systems.baselines import AiTextML
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder
 
 DOCUMENT_WORDS, LABEL_WORDS, POSITIVES = 200, 35, 12
 OCCURRENCES = 10_000_000  # of all words, which decide how many are left out

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from gile_lightning.data.synthetic import write_bioasq
+from gile_lightning.builtin import write_bioasq
 
 ENCODE = """
 import resource, sys, time

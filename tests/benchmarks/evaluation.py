@@ -20,8 +20,8 @@ from torchmetrics.functional.classification import (
 from training import labels_of
 from workload import NAME, Workload
 
-from gile_lightning.base import RANKED, SCORES
-from gile_lightning.data.ragged import RaggedBatch
+from gile_lightning.systems.system import RANKED, SCORES
+from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.metrics import ranking_metrics
 from gile_lightning.metrics.evaluation import Evaluation
 

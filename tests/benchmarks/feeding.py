@@ -19,8 +19,8 @@ from measuring import peak_memory
 
 from gile_lightning import fit
 from gile_lightning.data import BioASQ
-from gile_lightning.data.loader import RaggedLoader
-from gile_lightning.data.rows import COLUMNS
+from gile_lightning.data.loading.loader import RaggedLoader
+from gile_lightning.data.loading.rows import COLUMNS
 
 BATCH = 64
 CONFIG = Path(__file__).parents[2] / "sweeps/bioasq.yaml"

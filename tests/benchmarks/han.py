@@ -18,7 +18,7 @@ from measuring import peak_memory
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from gile_lightning.encoders import GRU, HAN, BiGRU, Dense
+from gile_lightning.network.encoders import GRU, HAN, BiGRU, Dense
 
 LIMIT, INPUT_DIM = 30, 40
 

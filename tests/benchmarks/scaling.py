@@ -17,9 +17,9 @@ from torch.nn.parallel import DistributedDataParallel
 from training import SPARSE, ours
 from workload import NAME, Workload
 
-from gile_lightning.data.ragged import RaggedBatch
-from gile_lightning.outputs import GILE
-from gile_lightning.sampling import SharedUniformLabels, UniformLabels
+from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.network.outputs import GILE
+from gile_lightning.training.samplers import SharedUniformLabels, UniformLabels
 
 NEGATIVES = 78
 CURVES = {
@@ -110,7 +110,7 @@ def processes(
     rounds: int, counts: Sequence[int], sizes: Mapping[str, int]
 ) -> list[dict[str, object]]:
     """Measure numbers of processes of one thread."""
-    torch.multiprocessing.set_forkserver_preload(["gile_lightning.classifier"])  # imported once
+    torch.multiprocessing.set_forkserver_preload(["gile_lightning.systems.neural"])  # imported once
     rows = []
     for count in counts:
         with socket.socket() as free:

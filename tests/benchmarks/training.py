@@ -17,12 +17,12 @@ from naive import LABEL_WORDS, WORDS, NaiveGILE, draw_slots, pad
 from torch import Tensor, nn
 from workload import NAME, Workload
 
-from gile_lightning.data.ragged import RaggedBatch
-from gile_lightning.encoders import WordEmbedding
-from gile_lightning.losses import BinaryCrossEntropy
-from gile_lightning.optimizers import LazyAdam
-from gile_lightning.sampling import LabelSample, SharedUniformLabels
-from gile_lightning.sampling.sampler import scatter_pairs
+from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.network.encoders import WordEmbedding
+from gile_lightning.training.losses import BinaryCrossEntropy
+from gile_lightning.training.optimizers import LazyAdam
+from gile_lightning.training.samplers import LabelSample, SharedUniformLabels
+from gile_lightning.training.samplers.sampler import scatter_pairs
 
 RATE = 0.003
 KIM_LABELS = 9_166  # as in LibMultiLabel's measurement

@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gile_lightning.classifier import TextClassifier
-from gile_lightning.data.labels import LabelSet
-from gile_lightning.data.language import Language
-from gile_lightning.data.ragged import RaggedBatch, Texts
-from gile_lightning.data.text import UNKNOWN, TextEncoder
-from gile_lightning.label_texts import LabelTexts
+from gile_lightning.systems.neural import TextClassifier
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, TextEncoder
+from gile_lightning.network.encoded_labels import LabelTexts
 
 NAME = "english"
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from gile_lightning.data import Columns, Corpus, Multilingual
-from gile_lightning.data.labels import LabelSet
-from gile_lightning.data.language import Language
-from gile_lightning.data.loader import RaggedLoader
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.multilingual import OneByOne, SideBySide
-from gile_lightning.data.text import TextEncoder
-from gile_lightning.errors import InputError
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.common.errors import InputError
 
 SIZES = {  # documents by split; a document is known by its number of words
     "english": {"train": 25, "validation": 7, "test": 11},

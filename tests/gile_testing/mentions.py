@@ -2,10 +2,10 @@
 
 import torch
 
-from gile_lightning.data.frequencies import document_frequencies
-from gile_lightning.data.labels import LabelSet
-from gile_lightning.data.ragged import Texts
-from gile_lightning.data.text import TextEncoder, tokenize
+from gile_lightning.data.tokenizing.frequencies import document_frequencies
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder, tokenize
 
 DOCUMENTS = [  # sentences each; the first is the title
     ["Acute abdomen", "The acute abdomen of mice and rats. An abdomen, and livers."],

@@ -19,7 +19,7 @@ SENTENCES = [
 
 def oracle(texts, max_subwords=256):
     """Encode with the library's own method: [B, d]."""
-    from gile_lightning.pretrained.transformer import frozen
+    from gile_lightning.data.pretrained.transformer import frozen
 
     model = frozen(NAME).model
     model.max_seq_length = max_subwords

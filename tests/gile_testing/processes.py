@@ -18,7 +18,7 @@ import torch
 from lightning.pytorch.utilities import rank_zero_only
 
 from gile_lightning import evaluate, fit
-from gile_lightning.data import module
+from gile_lightning.data import document_data_module as module
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["gile_lightning.fit", "gile_lightning.evaluate", "datasets"])

@@ -107,16 +107,16 @@ MATCHING = (  # channels and a memory of labels
     json.dumps(
         [
             {
-                "class_path": "gile_lightning.channels.LexicalMatch",
+                "class_path": "gile_lightning.network.matchers.LexicalMatch",
                 "init_args": {"stemmer": "english"},
             },
-            {"class_path": "gile_lightning.channels.NameMention"},
+            {"class_path": "gile_lightning.network.matchers.NameMention"},
         ]
     ),
-    *("--model.memory", "gile_lightning.memory.LabelMemory"),
+    *("--model.memory", "gile_lightning.network.label_residual.LabelMemory"),
 )
-LINEAR = ("--model.output", "gile_lightning.outputs.Linear")
-MATCH = ("--model.channels", '[{"class_path": "gile_lightning.channels.LexicalMatch"}]')
+LINEAR = ("--model.output", "gile_lightning.network.outputs.Linear")
+MATCH = ("--model.channels", '[{"class_path": "gile_lightning.network.matchers.LexicalMatch"}]')
 
 
 def reproducible(metrics: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import optuna
 
-from gile_lightning.launcher import Launcher
+from gile_lightning.commands.launcher import Launcher
 from gile_lightning.search import worker
 from gile_lightning.search.attempt import Plan
 from gile_lightning.search.settings import Search

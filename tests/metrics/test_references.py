@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from gile_lightning.data.ragged import RaggedBatch
+from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.metrics import ranking_metrics
 from gile_lightning.metrics.references import popularity_scores, random_scores
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from gile_lightning.errors import InputError
+from gile_lightning.common.errors import InputError
 from gile_lightning.released import read_weights
 
 DENSE = ("none", "attdense", "gile")

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from gile_lightning.data.ragged import Texts
-from gile_lightning.encoders import Encoder
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.network.encoders import Encoder
 from gile_lightning.released import ReleasedBiGRU, ReleasedDense, ReleasedGRU, ReleasedHAN
 
 D, DIM = 3, 4

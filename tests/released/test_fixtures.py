@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from gile_lightning.data.ragged import Texts
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.released import ReleasedModel, read_weights
 
 MODELS = {

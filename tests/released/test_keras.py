@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from gile_lightning.errors import InputError
+from gile_lightning.common.errors import InputError
 from gile_lightning.released import read_weights
 from gile_testing import released_oracle as oracle
 

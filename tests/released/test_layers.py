@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch import nn
 
-from gile_lightning.errors import InputError
+from gile_lightning.common.errors import InputError
 from gile_lightning.released import (
     ReleasedAttention,
     ReleasedBiGRU,

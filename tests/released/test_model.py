@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from gile_lightning.errors import InputError
-from gile_lightning.outputs import GILE, Linear
+from gile_lightning.common.errors import InputError
+from gile_lightning.network.outputs import GILE, Linear
 from gile_lightning.released import ReleasedModel
 
 LANGUAGES = ("english", "german", "arabic")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gile_lightning.errors import InputError
+from gile_lightning.common.errors import InputError
 from gile_lightning.reproduction.grid_file import grid_folder, read_grid
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gile_lightning.cli import GileCLI
+from gile_lightning.commands.cli import GileCLI
 from gile_lightning.low_resource import LEVELS
 from gile_lightning.reproduction.grid_file import read_grid
 

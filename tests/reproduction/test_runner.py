@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gile_lightning import launcher, processes
-from gile_lightning.errors import InputError
+from gile_lightning.commands import launcher
+
+from gile_lightning.common import processes
+from gile_lightning.common.errors import InputError
 from gile_lightning.reproduction import runner as module
 from gile_lightning.reproduction.grid import Fit, Row
 from gile_lightning.reproduction.runner import Runner

@@ -7,7 +7,7 @@ import optuna
 import pytest
 from optuna.artifacts import FileSystemArtifactStore
 
-from gile_lightning import launcher
+from gile_lightning.commands import launcher
 from gile_lightning.search.storage import default_url
 from gile_lightning.search.worker import Worker
 from gile_testing import studies

@@ -3,7 +3,7 @@
 import optuna
 import pytest
 
-from gile_lightning.errors import InputError
+from gile_lightning.common.errors import InputError
 from gile_lightning.search.space import arguments, in_order, read_space, suggest, values_of
 
 DIM = {"type": "int", "low": 50, "high": 2000, "log": True}

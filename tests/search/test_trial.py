@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gile_lightning.errors import InputError
+from gile_lightning.common.errors import InputError
 from gile_lightning.search.trial import reason
 
 

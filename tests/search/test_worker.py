@@ -12,8 +12,8 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from gile_lightning import launcher
-from gile_lightning.errors import InputError
+from gile_lightning.commands import launcher
+from gile_lightning.common.errors import InputError
 from gile_lightning.search import worker as module
 from gile_lightning.search.study import OUTCOME, counted, first_number, outcome
 from gile_lightning.search.worker import Worker

@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from gile_lightning.data.labels import LabelSet
-from gile_lightning.data.language import Language
-from gile_lightning.data.ragged import RaggedBatch
-from gile_lightning.data.text import UNKNOWN, TextEncoder
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, TextEncoder
 from gile_lightning.tracking.examples import Confusion, Gold, Predicted, TestSample, confused
 
 WORDS = ["the", "liver", "is", "sick", UNKNOWN]

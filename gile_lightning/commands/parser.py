@@ -1,0 +1,186 @@
+"""Argument parsing that says what is wrong first, with the nearest known key."""
+
+import errno
+import functools
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import jsonargparse
+from jsonargparse import ArgumentParser
+
+from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.commands.shipped import find_configuration
+
+# what jsonargparse says
+_KEY = re.compile(r'Parser key "([\w.-]+)":')
+_CLASS = re.compile(r"class_path[ =]'([\w.]+)'")
+_UNKNOWN_KEY = re.compile(r"(?:Group '([\w.]+)'.*)?(?:ption '|nrecognized arguments: --)([\w.-]+)")
+_UNKNOWN_NAME = re.compile(
+    r"(?:import path string: |has no attribute '|No module named ')([\w.]*\w)"
+)
+_EXPECTED = re.compile(r"Expected a (?:<class '|typing\.Literal\[)(.*?)(?:'>|\])")
+
+_CONFIG = ("--config", "-c")
+# the library would take the last part of the list
+_OF_A_LIST = re.compile(
+    r"--(model\.(?:init_args\.)?(?:channels|(?:label_)?encoder\.(?:init_args\.)?encoders))\."
+)
+
+
+class ErrorFirst(ArgumentParser):
+    """A parser that says what is wrong first, and how to get help last."""
+
+    options = "[--config FILE] [--KEY VALUE ...]"
+    more_help = ""
+    _reading = ""  # the configuration file at hand
+
+    def parse_path(self, path: Any, *args: Any, **kwargs: Any) -> Any:
+        """Parse a configuration file; an error in it names the file."""
+        self._reading = f"{path}: "
+        config = super().parse_path(path, *args, **kwargs)
+        self._reading = ""
+        return config
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, *more: Any, **kwargs: Any
+    ) -> Any:
+        """Parse arguments; ``--config`` takes the name of a shipped configuration, too."""
+        given = list(sys.argv[1:] if args is None else args)
+        for i, arg in enumerate(given):
+            key, equals, value = arg.partition("=")
+            if match := _OF_A_LIST.match(arg):
+                self.error(
+                    f"{key[2:]}: {match[1]} is a list; give the whole of it in a file, or as "
+                    f"--{match[1]} '[{{class_path: ..., init_args: {{...}}}}, ...]'"
+                )
+            if key in _CONFIG and equals:
+                given[i] = f"{key}={find_configuration(value)}"
+            elif key in _CONFIG and i + 1 < len(given):
+                given[i + 1] = find_configuration(given[i + 1])
+            elif value == "None" and key.startswith("--"):
+                # so the library passes on the null of a part within a part, after reading it
+                given[i] = f"{key}=null"
+        return super().parse_args(given, *more, **kwargs)
+
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        """Print the error with its remedy, then the usage, and leave with status 2."""
+        if not self.exit_on_error:
+            super().error(message, ex)
+        program = self.prog.replace(" [options]", "")
+        sys.stderr.write(f"error: {self._reading}{self.explain(message, ex)}\n")
+        sys.stderr.write(f"usage: {program} {self.options}\n")
+        sys.stderr.write(f"       {program} --help lists every key{self.more_help}\n")
+        sys.exit(2)
+
+    def explain(self, message: str, cause: BaseException | None = None) -> str:
+        """Say in one line what a parser's message means, with the nearest known key or name."""
+        if "are required: " in message:
+            names = message.partition("are required: ")[2]
+            return f"missing: {names}; give it as --KEY VALUE or in a file (--config FILE)"
+        if "Unexpected config: " in message:
+            return "expected keys with values (YAML), as --print_config shows them"
+        if match := _UNKNOWN_KEY.search(message):
+            return self._unknown_key(match[1], match[2], _CLASS.findall(message)[::-1])
+        keys = _KEY.findall(message)
+        if not keys:
+            return " ".join(message.split())
+        problem = message[message.rindex("Parser key ") :]
+        expected = dict.fromkeys(_EXPECTED.findall(problem))
+        expected.pop("NoneType", None)
+        if expected:
+            value = problem.partition("value: ")[2].partition("\n")[0].partition(". Got value")[0]
+            kinds = " or ".join(expected).replace("', '", "' or '")
+            reason = f"expected {kinds}, not {value!r}"
+        elif match := _UNKNOWN_NAME.search(problem):
+            known = _classes(problem)
+            path = known.get(match[1])
+            near = f"; its import path is {path}" if path else nearest(match[1], known)
+            reason = f"there is no {match[1]!r}{near or '; give an import path'}"
+        else:
+            while cause is not None and cause.__cause__ is not None:
+                cause = cause.__cause__
+            reason = " ".join(str(cause or problem).split())
+        return f"{'.'.join(keys)}: {reason}"
+
+    def _unknown_key(self, group: str | None, key: str, classes: list[str]) -> str:
+        """Name the nearest key of the classes, the innermost of which comes first, or of these."""
+        if group is not None:
+            key = f"{group}.{key}"
+        takers = {f" of {path}": _parameters(path) for path in classes}
+        takers = takers or {"": [action.dest for action in self._actions]}
+        for owner, known in takers.items():
+            # as a whole, or by its first part: ouput.joint_dim
+            if near := nearest(key, known) or nearest(key.partition(".")[0], known):
+                return f"unknown key {key!r}{owner}{near}"
+        owner, known = next(iter(takers.items()))
+        takes = f"; it takes {', '.join(sorted(known))}" if owner else ""
+        return f"unknown key {key!r}{owner}{takes}"
+
+
+def _classes(message: str) -> dict[str, str]:
+    """Return the import paths of the package's classes, and those in modules a message names."""
+    import_module("gile_lightning.systems.baselines")  # which no other module imports
+    named = message.split("'")
+    return {
+        name: f"{module}.{name}"
+        for module, kept in list(sys.modules.items())
+        if module.startswith("gile_lightning.") or module in named
+        for name, part in vars(kept).items()
+        if inspect.isclass(part)
+    }
+
+
+def _parameters(class_path: str) -> list[str]:
+    """List what a class can be given, as the parser sees it."""
+    try:
+        parser = ArgumentParser(exit_on_error=False)
+        kind = jsonargparse.typing.import_object(class_path)  # type: ignore[attr-defined]
+        return [str(name) for name in parser.add_class_arguments(kind)]
+    except Exception:  # no class, or none that the parser can read
+        return []
+
+
+def parse(
+    function: Callable[..., Any], args: list[str] | None, prog: str, positional: bool = False
+) -> dict[str, Any]:
+    """Parse a command's arguments after the signature and docstring of its function.
+
+    Those without a default are given by name, or by position if ``positional``.
+    """
+    description = (function.__doc__ or "").partition("Args:")[0]
+    parser = ErrorFirst(prog=prog, description=description, allow_abbrev=False)
+    parser.add_argument("--config", action="config", help="YAML file with any of these keys.")
+    parser.add_function_arguments(function, as_group=False, as_positional=positional)
+    config = parser.parse_args(args)
+    return {key: value for key, value in config.as_dict().items() if key != "config"}
+
+
+def command(main: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command print a user's mistake without a traceback and leave with status 2."""
+
+    @functools.wraps(main)
+    def run(args: list[str] | None = None) -> Any:
+        try:
+            return main(args)
+        except InputError as error:
+            sys.stderr.write(f"error: {error}\n")
+            sys.exit(2)
+        except BrokenPipeError:  # nobody reads on, as with `| head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            place = f"{error.filename}: " if error.filename else ""
+            sys.stderr.write(f"error: {place}{error.strerror}; make room first\n")
+            sys.exit(2)
+        except KeyboardInterrupt:
+            sys.stderr.write("interrupted\n")
+            sys.exit(130)
+
+    return run

@@ -1,0 +1,148 @@
+"""What a file says of a label, and the text that describes the label to a model."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
+
+from gile_lightning.common.errors import InputError, nearest
+
+Kind = Literal["description", "name_description", "name"]
+
+
+class Described(NamedTuple):
+    """A label as a file describes it.
+
+    Attributes:
+        where: the place in the file, for messages.
+        name: the name that documents give it.
+        description: what it means; empty where there is no description.
+        synonyms: its other names.
+        parents: the names of the labels right above it in a hierarchy.
+    """
+
+    where: str
+    name: str
+    description: str
+    synonyms: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+
+
+def other_names(name: str, terms: Iterable[str]) -> list[str]:
+    """Return each of the terms once, in order, without ``name`` and empty ones."""
+    return [term for term in dict.fromkeys(map(str.strip, terms)) if term and term != name]
+
+
+def described(where: str, name: str, fields: Mapping[str, Any]) -> Described:
+    """Make a label of a record: ``description``, and perhaps ``synonyms`` and ``parents``.
+
+    Raises:
+        InputError: synonyms or parents are not lists of strings.
+    """
+    lists: dict[str, list[str]] = {}
+    for key in ("synonyms", "parents"):
+        value = fields.get(key)
+        if value is None:
+            value = []
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise InputError(f"{where}: {key!r} is not a list of strings: {value!r:.80}")
+        lists[key] = value
+    return Described(
+        where,
+        name,
+        str(fields.get("description") or "").strip(),
+        tuple(other_names(name, lists["synonyms"])),
+        tuple(lists["parents"]),
+    )
+
+
+def ancestors(label: Described, labels: Mapping[str, Described], levels: int) -> list[Described]:
+    """Return the labels above ``label``, up to so many levels: nearest first, each once.
+
+    The label itself is none of them, so a circle of parents ends where it began.
+
+    Raises:
+        InputError: a parent is none of ``labels``.
+    """
+    found = {label.name: label}
+    level = [label]
+    for _ in range(levels):
+        above: dict[str, Described] = {}
+        for child in level:
+            for name in child.parents:
+                if name not in labels:
+                    raise InputError(
+                        f"{child.where}: the parent {name!r} of the label {child.name!r} is none "
+                        f"of the labels{nearest(name, labels)}"
+                    )
+                if name not in found:
+                    above[name] = labels[name]
+        if not above:
+            break
+        found |= above
+        level = list(above.values())
+    return list(found.values())[1:]
+
+
+def label_text(
+    label: Described,
+    labels: Mapping[str, Described],
+    kind: Kind = "description",
+    synonyms: bool = False,
+    parents: int = 0,
+) -> str:
+    """Put together the text that describes a label to a model.
+
+    Args:
+        label: the label.
+        labels: all labels by name, its parents among them.
+        kind: begin with the description, the name and the description, or the name. Without a
+            description it is the name.
+        synonyms: go on with the synonyms.
+        parents: go on with the names and descriptions of the labels above, so many levels up.
+    """
+    begin = {
+        "description": label.description or label.name,
+        "name_description": f"{label.name} {label.description}",
+        "name": label.name,
+    }[kind]
+    above = ancestors(label, labels, parents)
+    more = [*(label.synonyms if synonyms else ()), *_texts(above)]
+    return " ".join([begin, *more])
+
+
+@dataclass(frozen=True)
+class TextRecipe:
+    """How the texts of a corpus were put together, so that texts to come are made alike.
+
+    Attributes:
+        kind: what a label's text begins with; see `label_text`.
+        synonyms: whether the label's synonyms follow.
+        parents: levels of labels above it that follow.
+        by_name: whether a label without a description is described by its name.
+        columns: the columns of a record that make a document's text, in order.
+        language: the column that names a record's language; None where the corpus has none.
+    """
+
+    kind: Kind = "description"
+    synonyms: bool = False
+    parents: int = 0
+    by_name: bool = False
+    columns: tuple[str, ...] = ()
+    language: str | None = None
+
+    def label_text(self, label: Described, labels: Mapping[str, Described]) -> str:
+        """Put together the text of a label; its parents are among ``labels``."""
+        return label_text(label, labels, self.kind, self.synonyms, self.parents)
+
+    def state(self) -> dict[str, Any]:
+        """Return plain values, for JSON and checkpoints."""
+        return asdict(self) | {"columns": list(self.columns)}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> "TextRecipe":
+        """Rebuild what `state` returned."""
+        return cls(**{**state, "columns": tuple(state["columns"])})
+
+
+def _texts(labels: Iterable[Described]) -> Iterator[str]:
+    return (f"{label.name} {label.description}".strip() for label in labels)

@@ -1,0 +1,122 @@
+"""Streams of lines and JSON records, with the place of each one."""
+
+import codecs
+import glob
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.common.errors import InputError
+
+BROKEN = "broken JSON line"
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class Record(NamedTuple):
+    """One JSON object and where it stands (``file:line``)."""
+
+    where: str
+    fields: dict[str, Any]
+
+
+def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """Stream ``(line number from 1, line)`` of a plain or gzipped text file.
+
+    Hugging Face `datasets` does the streaming, so the file is never whole in memory and may lie
+    on any file system that fsspec knows.
+
+    Raises:
+        InputError: the file is missing, truncated, not gzip though named so, or wrongly encoded.
+    """
+    source = str(path)
+    if "://" not in source:
+        if not Path(path).is_file():
+            raise InputError(f"{path}: no such file")
+        source = glob.escape(source)  # `datasets` takes every name for a pattern
+    try:
+        codecs.lookup(encoding)
+    except LookupError as error:
+        raise InputError(f"{encoding!r} is no text encoding that Python knows") from error
+    import datasets  # which takes a second
+
+    number = 0
+    try:
+        stream = datasets.load_dataset(
+            "text", data_files=[source], split="train", streaming=True, encoding=encoding
+        )
+        for table in stream.with_format("arrow").iter(batch_size=1_000):
+            for line in table.column("text").to_pylist():
+                number += 1
+                yield number, line
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        if str(error).startswith("Not a gzipped file"):
+            raise InputError(f"{path}: not a gzip file; rename it without .gz") from error
+        raise InputError(
+            f"{path}: the gzip file is truncated or damaged after about line {number:,}; "
+            "get it again"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}: not {encoding} text near line {number + 1:,} ({error.reason})"
+        ) from error
+
+
+def read_records(
+    paths: Sequence[Path | str], skipped: Skipped, max_broken: int = 100, encoding: str = "utf-8"
+) -> Iterator[Record]:
+    """Stream the JSON objects of files with one object per line.
+
+    A comma behind an object and the lines ``{"articles":[`` and ``]}`` around all of them (the
+    BioASQ format) are taken off. Broken lines are skipped and counted.
+
+    Raises:
+        InputError: more than ``max_broken`` lines are broken, or a file has nothing but those.
+    """
+    broken = 0
+    for path in paths:
+        objects = 0
+        for number, line in read_lines(path, encoding):
+            text = line.strip().lstrip("\ufeff").rstrip(",")
+            if number == 1 and text.startswith('{"articles"'):
+                text = text.partition("[")[2].strip()
+            if text in ("", "]}", "[", "]"):
+                continue
+            try:
+                fields = json.loads(text)
+                if not isinstance(fields, dict):
+                    raise ValueError("not a JSON object")
+            except ValueError as error:
+                # the last article of the original stands on the line of the closing bracket
+                fields = _without_closing_bracket(text)
+                if fields is None:
+                    where = f"{path}:{number}"
+                    skipped.add(BROKEN, where)
+                    broken += 1
+                    if broken > max_broken:
+                        raise InputError(
+                            f"{where}: {broken} lines are not JSON objects (first: "
+                            f"{skipped.first[BROKEN]}), more than max_broken_lines = "
+                            f"{max_broken} allows; is this one JSON object per line? ({error})"
+                        ) from error
+                    continue
+            if _SURROGATE.search(text):  # half a character, as a cut-off emoji leaves, is no text
+                fields = json.loads(json.dumps(fields, ensure_ascii=False).encode(errors="replace"))
+            objects += 1
+            yield Record(f"{path}:{number}", fields)
+        if not objects:
+            raise InputError(f"{path}: no JSON object in the file; expected one per line")
+
+
+def _without_closing_bracket(text: str) -> dict[str, Any] | None:
+    if not text.endswith("]}"):
+        return None
+    try:
+        fields = json.loads(text[:-2].rstrip().rstrip(","))
+    except ValueError:
+        return None
+    return fields if isinstance(fields, dict) else None

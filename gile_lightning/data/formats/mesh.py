@@ -1,0 +1,150 @@
+"""Medical Subject Headings: names, scope notes and trees in NLM's XML and ASCII formats."""
+
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element, ParseError, iterparse
+
+import fsspec
+
+from gile_lightning.data.formats.descriptions import Described, other_names
+from gile_lightning.data.formats.lines import read_lines
+from gile_lightning.common.errors import InputError
+
+PATTERNS = ("desc*.xml", "desc*.xml.gz", "d*.bin", "d*.bin.gz")
+
+
+class Heading(NamedTuple):
+    """A MeSH descriptor.
+
+    Attributes:
+        where: the place in the file, for messages.
+        name: the heading.
+        note: its scope note; empty where there is none.
+        synonyms: its entry terms, without the name.
+        trees: its tree numbers, such as A01.923.047.
+    """
+
+    where: str
+    name: str
+    note: str
+    synonyms: list[str]
+    trees: list[str]
+
+
+def find_descriptors(directory: Path, required: bool = True) -> list[Path]:
+    """Find the descriptor file in ``directory``.
+
+    Raises:
+        InputError: there is none although it is required, or more than one.
+    """
+    found = sorted({path for pattern in PATTERNS for path in directory.glob(pattern)})
+    if not found and required:
+        raise InputError(
+            f"{directory}: no MeSH descriptors; put NLM's {' or '.join(PATTERNS)} there, "
+            "or name the file with --data.descriptors"
+        )
+    if len(found) > 1:
+        raise InputError(
+            f"{directory}: several descriptor files ({', '.join(p.name for p in found)}); "
+            "choose one with --data.descriptors"
+        )
+    return found
+
+
+def read_headings(path: Path | str) -> Iterator[Heading]:
+    """Stream the descriptors of an XML (``*.xml[.gz]``) or ASCII (``*.bin[.gz]``) file.
+
+    The scope note is that of a descriptor's first concept (Nam et al., 2016).
+    """
+    name = str(path).removesuffix(".gz")
+    if name.endswith(".xml"):
+        return _read_xml(path)
+    if name.endswith(".bin"):
+        return _read_ascii(path)
+    raise InputError(f"{path}: MeSH descriptors end in .xml, .bin, .xml.gz or .bin.gz")
+
+
+def with_parents(headings: Iterable[Heading]) -> Iterator[Described]:
+    """Yield the headings as labels.
+
+    The parents of a heading have its tree numbers without their last part: A01.923 is the parent
+    of A01.923.047. All headings are read before the first is given.
+    """
+    headings = list(headings)
+    names = {tree: heading.name for heading in headings for tree in heading.trees}
+    for where, name, note, synonyms, trees in headings:
+        above = (names.get(tree.rpartition(".")[0], name) for tree in trees)
+        yield Described(where, name, note, tuple(synonyms), tuple(other_names(name, above)))
+
+
+def _read_xml(path: Path | str) -> Iterator[Heading]:
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file")
+    try:
+        with fsspec.open(str(path), "rb", compression="infer") as file:
+            count = 0
+            root: Element | None = None
+            for event, element in iterparse(file, events=("start", "end")):
+                if root is None:
+                    root = element
+                if event == "start" or element.tag != "DescriptorRecord":
+                    continue
+                count += 1
+                yield _heading(element, f"{path}: record {count:,}")
+                root.clear()  # the records read so far would fill the memory
+    except ParseError as error:
+        line, column = error.position
+        raise InputError(f"{path}:{line}:{column}: not well-formed XML ({error})") from error
+    except (EOFError, OSError, zlib.error) as error:
+        raise InputError(f"{path}: truncated or damaged gzip file ({error})") from error
+    if not count:
+        raise InputError(f"{path}: no DescriptorRecord in the file; is it NLM's desc*.xml?")
+
+
+def _heading(record: Any, where: str) -> Heading:
+    name = record.findtext("DescriptorName/String")
+    if not name:
+        raise InputError(f"{where}: a DescriptorRecord without DescriptorName/String")
+    concept = record.find("ConceptList/Concept")
+    note = concept.findtext("ScopeNote") if concept is not None else None
+    name = name.strip()
+    return Heading(
+        where,
+        name,
+        (note or "").strip(),
+        other_names(name, _texts(record, "ConceptList/Concept/TermList/Term/String")),
+        other_names("", _texts(record, "TreeNumberList/TreeNumber")),
+    )
+
+
+def _texts(record: Any, path: str) -> list[str]:
+    return [element.text or "" for element in record.findall(path)]
+
+
+def _read_ascii(path: Path | str) -> Iterator[Heading]:
+    name = note = where = ""
+    terms: list[str] = []
+    trees: list[str] = []
+    records = 0
+    for number, line in read_lines(path):
+        if line.startswith("*NEWRECORD"):
+            if records and name:
+                yield Heading(where, name, note, other_names(name, terms), other_names("", trees))
+            records += 1
+            name, note, where = "", "", f"{path}:{number}"
+            terms, trees = [], []
+        elif line.startswith("MH = "):
+            name = line[5:].strip()
+        elif line.startswith("MS = "):
+            note = line[5:].strip()
+        elif line.startswith(("ENTRY = ", "PRINT ENTRY = ")):
+            # semantic types, dates and the like may follow the term
+            terms.append(line.partition(" = ")[2].partition("|")[0])
+        elif line.startswith("MN = "):
+            trees.append(line[5:])
+    if not records:
+        raise InputError(f"{path}: no *NEWRECORD line; is it NLM's ASCII format (d*.bin)?")
+    if name:
+        yield Heading(where, name, note, other_names(name, terms), other_names("", trees))

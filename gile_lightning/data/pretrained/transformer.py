@@ -1,0 +1,108 @@
+"""The transformer of a pretrained sentence encoder, on ragged texts."""
+
+import functools
+from collections.abc import Iterator
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.pretrained.model import find_model
+
+TOKENS = 8_192  # run through the transformer at a time, padding included
+
+
+class Transformer(nn.Module):
+    """What `SentenceTransformer.encode(text, normalize_embeddings=True)` computes of subword ids.
+
+    Attributes:
+        pretrained: tells the initialization of models to leave the weights alone.
+
+    Args:
+        name: of the model, as `find_model` takes it.
+
+    Raises:
+        InputError: there is no such model.
+    """
+
+    pretrained = True
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        folder = find_model(name)
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+
+        shown = logging.is_progress_bar_enabled()
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        try:
+            with torch.device("cpu"):  # also where a model is tried without memory
+                self.model = SentenceTransformer(
+                    # none of the folder's own code is run
+                    str(folder),
+                    device="cpu",
+                    local_files_only=True,
+                    trust_remote_code=False,
+                )
+        except Exception as error:  # of many kinds, for files of many kinds
+            raise InputError(f"{folder}: not a model of sentence-transformers ({error})") from error
+        finally:
+            if shown:
+                logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+        self.padding = self.model.tokenizer.pad_token_id or 0
+        for key, parameter in self.model.named_parameters():
+            if "pooler" in key:  # BERT's, which sentence vectors are not made with
+                parameter.requires_grad_(False)
+
+    def forward(self, subwords: Tensor, counts: Tensor) -> Tensor:
+        """Encode texts as vectors of length 1; zeros for a text without a subword.
+
+        Texts of like lengths are run together, so that little is padded.
+
+        Args:
+            subwords: ids [N], special tokens included.
+            counts: of the texts [B].
+
+        Returns:
+            [B, d] in float32.
+        """
+        starts = counts.cumsum(0) - counts
+        order = counts.argsort()
+        parts = []
+        for rows in _batches(order, counts):
+            places = torch.arange(int(counts[rows].amax()), device=counts.device)
+            mask = places < counts[rows].unsqueeze(1)
+            ids = subwords.long()[
+                (starts[rows].unsqueeze(1) + places).clamp_(max=len(subwords) - 1)
+            ]
+            features = {"input_ids": ids.where(mask, self.padding), "attention_mask": mask.long()}
+            parts.append(F.normalize(self.model(features)["sentence_embedding"]))
+        empty = int((counts == 0).sum())
+        size = parts[0].shape[1] if parts else int(self.model.get_embedding_dimension() or 0)
+        zeros = torch.zeros(empty, size, device=counts.device)
+        return torch.cat([zeros, *parts])[order.argsort()]
+
+
+def _batches(order: Tensor, counts: Tensor) -> Iterator[Tensor]:
+    """Cut texts in the order of their lengths into parts of `TOKENS`, without the empty ones."""
+    lengths = counts[order].tolist()
+    start = sum(length == 0 for length in lengths)
+    for stop in range(start + 1, len(lengths) + 1):
+        if stop == len(lengths) or (stop + 1 - start) * lengths[stop] > TOKENS:
+            yield order[start:stop]
+            start = stop
+
+
+@functools.lru_cache(maxsize=2)
+def frozen(name: str) -> Transformer:
+    """Return a model for use without training, the same one for the same name."""
+    return Transformer(name).requires_grad_(False).eval()
+
+
+@torch.no_grad()
+def encode(name: str, subwords: Tensor, counts: Tensor) -> Tensor:
+    """Encode texts with a frozen model, where they are: [B, d]."""
+    with torch.autocast(subwords.device.type, enabled=False):
+        vectors: Tensor = frozen(name).to(subwords.device)(subwords, counts)
+    return vectors

@@ -1,0 +1,127 @@
+"""What is drawn of a corpus: validation and test documents, and labels held out of training."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from gile_lightning.data.shards.writing import SPLITS, RawShard, write_table
+from gile_lightning.common.errors import InputError
+
+TRAIN, VALIDATION, TEST = range(len(SPLITS))
+UNLABELLED = -1  # the split of training documents whose labels are all held out
+
+
+def draw_splits(
+    splits: NDArray[np.int8], validation_size: float, test_size: float, seed: int, known: bool
+) -> None:
+    """Assign in place what the corpus leaves open: test documents, then validation documents.
+
+    For a trained model the test documents are drawn as for training, so that it is not scored on
+    documents it was trained on; a ``test_size`` as large as the corpus takes all, and 0, with which
+    it was trained on all of its corpus, all of another one.
+
+    Args:
+        splits: places in `SPLITS`, or -1 where the corpus says nothing.
+        validation_size: share (below 1) or number of training documents.
+        test_size: the same of the documents that the corpus leaves open.
+        seed: of the draws.
+        known: whether a trained model is scored, which needs no validation documents.
+
+    Raises:
+        InputError: no document would be left.
+    """
+    generator = np.random.default_rng(seed)
+    undecided = np.flatnonzero(splits == -1)
+    wanted = len(undecided) if known and test_size == 0 else test_size
+    taken = _number("test_size", wanted, len(undecided), all_allowed=known)
+    splits[generator.choice(undecided, taken, replace=False)] = TEST
+    splits[splits == -1] = TRAIN
+    if known or (splits == VALIDATION).any():
+        return
+    pool = np.flatnonzero(splits == TRAIN)
+    taken = _number("validation_size", validation_size, len(pool))
+    splits[generator.choice(pool, max(taken, min(1, len(pool))), replace=False)] = VALIDATION
+
+
+def count_labels(table: pa.Table, splits: NDArray[np.int8], labels: int) -> NDArray[np.int64]:
+    """Count the documents of each split that have each label: [3, labels]."""
+    rows, values = _assignments(table)
+    counts = np.zeros((len(SPLITS), labels), dtype=np.int64)
+    for split in range(len(SPLITS)):
+        counts[split] = np.bincount(values[splits[rows] == split], minlength=labels)
+    return counts
+
+
+def hold_out(
+    raw: Sequence[RawShard], labels: int, size: float, seed: int
+) -> tuple[list[RawShard], dict[str, int]]:
+    """Draw labels among those of validation documents, and take them from training documents.
+
+    Args:
+        raw: the shards, which are written anew.
+        labels: the number of labels.
+        size: share (below 1) or number of the labels that training and validation documents have.
+        seed: of the draw.
+
+    Returns:
+        The shards, in which training documents that have no other label are `UNLABELLED`; and the
+        number of labels, of their assignments taken, and of such documents.
+
+    Raises:
+        InputError: no label would be left.
+    """
+    counts = np.zeros((len(SPLITS), labels), dtype=np.int64)
+    for shard in raw:
+        counts += count_labels(shard.table(), shard.splits, labels)
+    pool = np.flatnonzero((counts[TRAIN] > 0) & (counts[VALIDATION] > 0))
+    what = "labels that training and validation documents have"
+    if len(pool) < 2:
+        raise InputError(
+            f"held_out_labels: {len(pool)} {what}, of which none can be held out; set it to 0, or "
+            "enlarge validation_size"
+        )
+    taken = max(_number("held_out_labels", size, len(pool), what), 1)
+    drawn = np.random.default_rng(seed).choice(pool, taken, replace=False)
+    held = np.zeros(labels, dtype=bool)
+    held[drawn] = True
+    shards = [_without(shard, held) for shard in raw]
+    unlabelled = sum(int((shard.splits == UNLABELLED).sum()) for shard in shards)
+    assignments = int(counts[TRAIN, drawn].sum())
+    return shards, {"labels": taken, "assignments": assignments, "documents": unlabelled}
+
+
+def _without(shard: RawShard, held: NDArray[np.bool_]) -> RawShard:
+    """Take labels [bool] out of a shard's training documents, and write it anew."""
+    table = shard.table()
+    rows, values = _assignments(table)
+    kept = ~(held[values] & (shard.splits[rows] == TRAIN))
+    counts = np.bincount(rows[kept], minlength=table.num_rows)
+    offsets = np.concatenate([[0], counts.cumsum()]).astype(np.int32)
+    left = pa.ListArray.from_arrays(pa.array(offsets), pa.array(values[kept]))
+    write_table(shard.path, table.set_column(table.column_names.index("labels"), "labels", left))
+    splits = shard.splits.copy()
+    splits[(splits == TRAIN) & (counts == 0)] = UNLABELLED
+    return shard._replace(splits=splits)
+
+
+def _assignments(table: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the rows [P] and labels [P] of the pairs of a document and a label."""
+    column = table.column("labels").combine_chunks()
+    offsets = column.offsets.to_numpy()
+    values: NDArray[np.int32] = column.values.to_numpy()[offsets[0] : offsets[-1]]
+    return np.repeat(np.arange(table.num_rows), np.diff(offsets)), values
+
+
+def _number(
+    name: str, size: float, of: int, what: str = "documents", all_allowed: bool = False
+) -> int:
+    """Turn a share (below 1) or number of documents or labels into a number."""
+    count = round(size * of) if size < 1 else int(size)
+    if of and count >= of and not all_allowed:
+        raise InputError(
+            f"{name} = {size:g} would take all {of:,} {what}; make it smaller (below 1 it is a "
+            "share)"
+        )
+    return min(count, of)

@@ -1,0 +1,100 @@
+"""The label set of a corpus: names, texts and training frequencies."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gile_lightning.common.errors import InputError
+
+
+@dataclass(frozen=True)
+class LabelSet:
+    """Labels in id order: those seen in training first, by falling frequency, then the unseen.
+
+    Attributes:
+        names: unique label names.
+        texts: the text that describes each label.
+        frequencies: training documents per label; 0 for an unseen label.
+        documents: training documents that the frequencies were counted over; 0 if unknown.
+        synonyms: other names of each label; empty lists where none are known. Two sets are equal
+            although only one of them has any, as checkpoints may lack them.
+        ids: the ids of the names.
+        seen: how many labels occur in training; they have the ids 0 to seen - 1.
+    """
+
+    names: list[str]
+    texts: list[str]
+    frequencies: list[int]
+    documents: int = field(default=0, compare=False)  # checkpoints may lack it
+    synonyms: list[list[str]] = field(default_factory=list)
+    ids: dict[str, int] = field(init=False, repr=False, compare=False)
+    seen: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seen", sum(frequency > 0 for frequency in self.frequencies))
+        object.__setattr__(self, "ids", {name: i for i, name in enumerate(self.names)})
+        if not self.synonyms:
+            object.__setattr__(self, "synonyms", [[] for _ in self.names])
+        if not len(self.ids) == len(self.names) == len(self.texts) == len(self.frequencies):
+            raise InputError("a label set needs unique names, and one text and frequency for each")
+        if len(self.synonyms) != len(self.names):
+            raise InputError("a label set needs one list of synonyms for each name, or none at all")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LabelSet):
+            return NotImplemented
+        if any(self.synonyms) and any(other.synonyms) and self.synonyms != other.synonyms:
+            return False
+        own = (self.names, self.texts, self.frequencies)
+        return own == (other.names, other.texts, other.frequencies)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @classmethod
+    def from_counts(
+        cls,
+        training: Counter[str],
+        others: Iterable[str],
+        texts: Mapping[str, str],
+        documents: int = 0,
+        synonyms: Mapping[str, Sequence[str]] | None = None,
+    ) -> "LabelSet":
+        """Order the labels of the training documents and those that only others have."""
+        seen = sorted(training, key=lambda name: (-training[name], name))
+        unseen = sorted(set(others) - set(training))
+        names = seen + unseen
+        frequencies = [training[name] for name in names]
+        described = [texts[name] for name in names]
+        return cls(names, described, frequencies, documents, _listed(names, synonyms))
+
+    def extended(
+        self,
+        others: Iterable[str],
+        texts: Mapping[str, str],
+        synonyms: Mapping[str, Sequence[str]] | None = None,
+    ) -> "LabelSet":
+        """Return this set with further unseen labels behind it."""
+        new = sorted(set(others) - self.ids.keys())
+        return LabelSet(
+            self.names + new,
+            self.texts + [texts[name] for name in new],
+            self.frequencies + [0] * len(new),
+            self.documents,
+            self.synonyms + _listed(new, synonyms),
+        )
+
+    def state(self) -> dict[str, Any]:
+        """Return plain values, for JSON and checkpoints."""
+        return {
+            "names": self.names,
+            "texts": self.texts,
+            "frequencies": self.frequencies,
+            "documents": self.documents,
+            "synonyms": self.synonyms,
+        }
+
+
+def _listed(names: list[str], synonyms: Mapping[str, Sequence[str]] | None) -> list[list[str]]:
+    return [list((synonyms or {}).get(name, ())) for name in names]

@@ -1,0 +1,245 @@
+"""From text to word ids: sentences, tokens, the vocabulary and truncation."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+import sentencex
+from numpy.typing import NDArray
+
+from gile_lightning.common.errors import InputError, positive
+from gile_lightning.data.pretrained.model import subword_ids
+
+UNKNOWN = "UNK"
+NUMBER = "NUM"
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+# words (hyphenated ones stay whole), clitics ('s), single punctuation marks
+_TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*|'[^\W_]+|[^\w\s]|_")
+# the same for ASCII, whose classes of characters are looked up faster
+_ASCII_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
+_ASCII_TOKEN = re.compile(r"[a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*|'[a-zA-Z0-9]+|[^a-zA-Z0-9\s]")
+_CODE = re.compile(r"[a-z]{2,3}")
+_EDGES = re.compile(r"([\W_]*)(.*?)([\W_]*)$", re.DOTALL)
+_PUNCTUATION = str.maketrans(
+    dict.fromkeys("‐‑−", "-")
+    | dict.fromkeys("‒–—", " - ")
+    | dict.fromkeys("‘’‚", "'")
+    | dict.fromkeys("“”„", '"')
+    | {"\u00ad": ""}  # soft hyphen
+)
+
+
+def tokenize(text: str) -> list[str]:
+    """Split ``text`` into lower-case tokens, every number replaced by ``NUM``.
+
+    Typographic quotes and dashes become plain ones first. Punctuation marks are tokens of their
+    own, as with the Moses tokenizer (paper, section 4.1: "tokenization, number replacements").
+
+    >>> tokenize("IL-6 rose by 4.5 % (P<0.01).")
+    ['il-NUM', 'rose', 'by', 'NUM', '%', '(', 'p', '<', 'NUM', ')', '.']
+    """
+    if text.isascii():
+        return _ASCII_TOKEN.findall(_ASCII_NUMBER.sub(NUMBER, text.lower()))
+    return _TOKEN.findall(_NUMBER.sub(NUMBER, text.translate(_PUNCTUATION).lower()))
+
+
+def build_vocabulary(counts: Counter[str], min_count: int) -> list[str]:
+    """List the words seen at least ``min_count`` times, frequent ones first, ``UNK`` last."""
+    positive(min_count=min_count)
+    kept = [(word, n) for word, n in counts.items() if n >= min_count and word != UNKNOWN]
+    kept.sort(key=lambda item: (-item[1], item[0]))
+    return [word for word, _ in kept] + [UNKNOWN]
+
+
+def unambiguous(words: Iterable[str]) -> list[str]:
+    """Give every word of a foreign list a name of its own, so that its id can be told from it.
+
+    A word that comes again, has a space in it or is `UNKNOWN` can never be met in a text; its
+    number is put behind it.
+    """
+    names: dict[str, None] = {}
+    for i, word in enumerate(words):
+        plain = "".join(word.split())
+        if word != plain or word in ("", UNKNOWN):
+            word = f"{plain}\ufffd{i}"
+        while word in names:
+            word = f"{word}\ufffd{i}"
+        names[word] = None
+    return list(names)
+
+
+@dataclass(frozen=True)
+class TextEncoder:
+    """Turns texts into word ids with a fixed vocabulary; travels with every checkpoint.
+
+    Attributes:
+        vocabulary: the words in id order; the last one stands for every unknown word.
+        max_document_words: words of a document that are kept (paper: 300 for BioASQ).
+        max_label_words: words of a label description that are kept (paper: 50 for BioASQ).
+        max_sentences: sentences of a document that are kept (paper: 30 for DW); None for all.
+        max_sentence_words: words of a sentence that are kept (paper: 30 for DW); None for all.
+        sentences: ISO 639-1 code of the language whose rules split a text into sentences; None
+            leaves the pieces that a corpus tells apart as they are.
+        known_words_only: the vocabulary is that of given word vectors: words are looked up there
+            as they are, numbers too, and unknown ones are dropped (paper, DW) instead of becoming
+            `UNKNOWN`.
+        further: words that are none of the vocabulary but have ids, those after `UNKNOWN`'s; see
+            `extended`.
+        pretrained: a pretrained model, as `find_model` takes it, for which texts are split into
+            subwords too; None for none.
+        max_subwords: subwords of a text that the pretrained model is given.
+    """
+
+    vocabulary: Sequence[str]
+    max_document_words: int = 300
+    max_label_words: int = 50
+    max_sentences: int | None = None
+    max_sentence_words: int | None = None
+    sentences: str | None = None
+    known_words_only: bool = False
+    pretrained: str | None = None
+    max_subwords: int = 256
+    further: tuple[str, ...] = ()
+    _ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        limits = {name: getattr(self, name) for name in _LIMITS}
+        positive(**{name: limit for name, limit in limits.items() if limit is not None})
+        if not self.vocabulary or self.vocabulary[-1] != UNKNOWN:
+            raise InputError(f"the vocabulary must end with {UNKNOWN!r}")
+        if self.sentences is not None and not _CODE.fullmatch(self.sentences):
+            raise InputError(
+                f"sentences is {self.sentences!r}; give the ISO 639-1 code of a language, such as "
+                "en, or null"
+            )
+        words = self.vocabulary[:-1] if self.known_words_only else self.vocabulary
+        self._ids.update({word: i for i, word in enumerate(words)})
+        self._ids.update({word: i for i, word in enumerate(self.further, len(self.vocabulary))})
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything but the vocabulary and further words, as plain values."""
+        left_out = {"vocabulary", "further", "_ids"}
+        if self.pretrained is None:  # as before there was one: fingerprints stay the same
+            left_out |= {"pretrained", "max_subwords"}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
+
+    def extended(self, words: Iterable[str]) -> "TextEncoder":
+        """Return this encoder with ids for further words, to tell these from each other.
+
+        They follow `UNKNOWN`'s, so ids that are cut off there (``ids.clamp(max=V - 1)``) are those
+        of this encoder, unless it leaves unknown words out. They are none of its settings.
+        """
+        known = {*self.vocabulary, *self.further}
+        new = tuple(word for word in dict.fromkeys(words) if word not in known)
+        return replace(self, further=self.further + new)
+
+    def words(self, text: str | list[str]) -> list[str]:
+        """Split a text into words; one that is split already stays so."""
+        if not self.known_words_only:
+            return text if isinstance(text, list) else tokenize(text)
+        if isinstance(text, list):
+            return [word for word in text if word in self._ids]
+        return list(_known_words(text, self._ids))
+
+    def split(self, pieces: Sequence[str | list[str]] | Sequence[str]) -> list[list[str]]:
+        """Split the pieces of a document into sentences of words, truncated."""
+        sentences: list[list[str]] = []
+        room, longest = self.max_document_words, self.max_sentence_words or math.inf
+        for piece in pieces:
+            for sentence in self._sentences(piece):
+                words = self.words(sentence)
+                if not words:
+                    continue
+                if len(words) > longest or len(words) > room:
+                    words = words[: int(min(room, longest))]
+                sentences.append(words)
+                room -= len(words)
+                if not room or len(sentences) == self.max_sentences:
+                    return sentences
+        return sentences
+
+    def _sentences(self, piece: str | list[str]) -> Iterable[str | list[str]]:
+        if self.sentences is None or isinstance(piece, list):
+            return [piece]
+        found: Iterable[str] = sentencex.segment(self.sentences, piece)
+        return found
+
+    def word_ids(self, words: Iterable[str]) -> list[int]:
+        """Return the ids of words."""
+        unknown = len(self.vocabulary) - 1
+        return [self._ids.get(word, unknown) for word in words]
+
+    def documents(
+        self, texts: Iterable[str | Sequence[str]]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        """Encode documents as flat ids [N], words per sentence [S] and sentences each [B].
+
+        A document is one text, or several pieces such as title and text.
+        """
+        documents = [self.split([text] if isinstance(text, str) else text) for text in texts]
+        sentences = [self.word_ids(sentence) for document in documents for sentence in document]
+        return *_flat(sentences), np.array([len(d) for d in documents], dtype=np.int64)
+
+    def labels(self, texts: Iterable[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Encode label descriptions as flat word ids [N] and words per label [K]."""
+        return _flat([self.word_ids(self.words(text)[: self.max_label_words]) for text in texts])
+
+    def subwords(
+        self, texts: Iterable[str | Sequence[str | list[str]]]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]] | tuple[None, None]:
+        """Encode texts for the pretrained model as flat subword ids [N] and their counts [B].
+
+        A text may be in pieces, which are joined by spaces, and these in words. Without a
+        pretrained model there are none.
+        """
+        if self.pretrained is None:
+            return None, None
+        rows = subword_ids(self.pretrained, self.max_subwords, [_joined(text) for text in texts])
+        counts = np.fromiter(map(len, rows), np.int64, len(rows))
+        return np.concatenate([np.empty(0, np.int32), *rows]), counts
+
+
+_LIMITS = (
+    "max_document_words",
+    "max_label_words",
+    "max_sentences",
+    "max_sentence_words",
+    "max_subwords",
+)
+
+
+def _joined(text: str | Sequence[str | list[str]]) -> str:
+    pieces = [text] if isinstance(text, str) else text
+    return " ".join(piece if isinstance(piece, str) else " ".join(piece) for piece in pieces)
+
+
+def _known_words(text: str, known: Container[str]) -> Iterator[str]:
+    """Find the known words of a text: whole between spaces, else without the marks around it.
+
+    >>> list(_known_words("The U.S. (and l'Europe), 2004!", {"the", "u.s.", "l", "(", ",", "2004"}))
+    ['the', 'u.s.', '(', 'l', ',', '2004']
+    """
+    for chunk in text.split():
+        lower = chunk.lower()
+        if chunk in known:
+            yield chunk
+        elif lower in known:
+            yield lower
+        else:
+            plain = lower if lower.isascii() else lower.translate(_PUNCTUATION)
+            head, word, tail = _EDGES.match(plain).groups()  # type: ignore[union-attr]
+            inner = [word] if word in known else _TOKEN.findall(word)
+            yield from (token for token in (*head, *inner, *tail) if token in known)
+
+
+def _flat(rows: list[list[int]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+    flat = np.fromiter(
+        (word for row in rows for word in row), dtype=np.int32, count=int(lengths.sum())
+    )
+    return flat, lengths

@@ -1,7 +1,0 @@
-"""Losses over all or sampled labels."""
-
-from gile_lightning.losses.binary_cross_entropy import BinaryCrossEntropy
-from gile_lightning.losses.loss import Loss
-from gile_lightning.losses.softmax_cross_entropy import SoftmaxCrossEntropy
-
-__all__ = ["BinaryCrossEntropy", "Loss", "SoftmaxCrossEntropy"]

@@ -1,0 +1,141 @@
+"""Word vectors learned from the corpus itself, in seconds, before training."""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from filelock import FileLock
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gile_lightning.data.loading.ragged import Texts, join, take_texts
+from gile_lightning.common.errors import InputError, positive
+from gile_lightning.common.factories import Configured
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+ITERATIONS = 4  # of the power method; with 2, the 300th singular value is 7 % too small
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusVectors(Configured, ABC):
+    """Vectors of words from a matrix M [V, n] of what is counted of them: the rows of U S^power.
+
+    U and S are of M's truncated singular value decomposition M ≈ U S Vᵀ (randomised: Halko,
+    Martinsson & Tropp, 2011, SIAM Review 53). All vectors get the same length: those of frequent
+    words would be many times as long as others, and how much a word counts is the encoder's
+    business. The same texts and seed give the same vectors.
+
+    Args:
+        power: of the singular values (Levy, Goldberg & Dagan, 2015, TACL: 0.5 or 0 do better
+            than 1).
+        norm: length of the vectors. 1 is, at dim 100, three times that of random ones, so that an
+            optimizer like Adam, whose steps do not depend on the size of what they change, turns
+            them less.
+        documents: training documents that are used; of more, so many are drawn.
+        seed: of drawing documents and of the decomposition.
+    """
+
+    power: float = 0.5
+    norm: float = 1.0
+    documents: int = 100_000
+    seed: int = 1234
+
+    def __post_init__(self) -> None:
+        positive(norm=self.norm, documents=self.documents)
+        if not 0 <= self.power <= 1:
+            raise InputError(f"power is {self.power:g}: from 0 to 1")
+
+    @abstractmethod
+    def matrix(self, texts: Texts, words: int) -> "csr_array":
+        """Count a vocabulary of V words in texts: M [V, n], float32."""
+
+    def learn(
+        self,
+        documents: Iterable[Texts],
+        labels: Texts,
+        words: int,
+        dim: int,
+        cache: Path | None = None,
+    ) -> Tensor:
+        """Learn the vectors of a vocabulary, or read what was learned from the same texts before.
+
+        Args:
+            documents: the training documents.
+            labels: the label texts, which are texts like them.
+            words: V, the size of the vocabulary.
+            dim: size of the vectors.
+            cache: the folder of the cache; the vectors are kept below it, by a hash of the texts
+                and the settings. Of several processes one learns them, while the others wait.
+
+        Returns:
+            The vectors [V, dim]; zeros for words of which nothing is known, and in the last
+            dimensions if M has fewer rows or columns than dim.
+        """
+        texts = join([*draw(documents, self.documents, self.seed), labels])
+        if cache is None:
+            return self._learn(texts, words, dim)
+        file = cache / "word_vectors" / f"{self._identity(texts, words, dim)}.npy"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(file.with_suffix(".lock")):
+            if not file.is_file():
+                partial = file.with_suffix(".partial.npy")
+                np.save(partial, self._learn(texts, words, dim).numpy())
+                partial.replace(file)
+        return torch.from_numpy(np.load(file))
+
+    def _identity(self, texts: Texts, words: int, dim: int) -> str:
+        digest = hashlib.sha256(f"{type(self).__module__} {self} {words} {dim}".encode())
+        for part in texts[:3]:
+            digest.update(f" {part.dtype} {len(part)} ".encode() + part.numpy().tobytes())
+        return digest.hexdigest()[:20]
+
+    def _learn(self, texts: Texts, words: int, dim: int) -> Tensor:
+        from sklearn.utils.extmath import randomized_svd  # which takes a second to import
+
+        matrix = self.matrix(texts, words)
+        size = min(dim, *matrix.shape)
+        left, values, _ = randomized_svd(matrix, size, n_iter=ITERATIONS, random_state=self.seed)
+        vectors = torch.from_numpy(left * values**self.power).float()
+        vectors = F.pad(vectors, (0, dim - size))
+        # what is left of an empty row is a rounding error
+        empty = torch.from_numpy(np.diff(matrix.indptr) == 0)
+        return self.norm * F.normalize(vectors.masked_fill(empty.unsqueeze(1), 0))
+
+
+def draw(batches: Iterable[Texts], size: int, seed: int) -> list[Texts]:
+    """Draw texts from a stream, all with the same probability; all, if there are no more.
+
+    Every text gets a random number, and those with the ``size`` smallest are kept, in order.
+    """
+    generator = np.random.default_rng(seed)
+    kept: list[Texts] = []
+    numbers = np.empty(0)
+    highest = 1.0
+    for texts in batches:
+        drawn = generator.random(len(texts.document_lengths))
+        chosen = drawn < highest
+        if chosen.all():
+            kept.append(texts)
+        elif chosen.any():
+            kept.append(take_texts(texts, torch.from_numpy(chosen.nonzero()[0])))
+        numbers = np.concatenate([numbers, drawn[chosen]])
+        if len(numbers) > 2 * size:
+            kept, numbers = _smallest(kept, numbers, size)
+            highest = float(numbers.max())
+    return _smallest(kept, numbers, size)[0] if len(numbers) > size else kept
+
+
+def _smallest(
+    kept: list[Texts], numbers: NDArray[np.float64], size: int
+) -> tuple[list[Texts], NDArray[np.float64]]:
+    """Keep the texts with the smallest numbers."""
+    best = np.sort(np.argpartition(numbers, size - 1)[:size])
+    return [take_texts(join(kept), torch.from_numpy(best))], numbers[best]

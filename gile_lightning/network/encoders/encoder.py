@@ -1,0 +1,143 @@
+"""The contract of document encoders."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Set
+from typing import ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from gile_lightning.data.loading.ragged import Texts, distinct
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.common.errors import InputError
+from gile_lightning.common.factories import Part
+
+Sharing = Literal["none", "encoders", "attention", "both"]
+"""What the encoders of several languages have in common (paper, section 4.2)."""
+
+_LACKING = {  # what an encoder that cannot share has not, and which one has
+    "encoders": "no encoders to share; HAN, HNN and WAN have",
+    "attention": "no attention to share; HAN and WAN with AttentionPooling have",
+    "both": "nothing to share; HAN, HNN and WAN have",
+}
+
+
+class Encoder(Part, nn.Module, ABC):
+    """Turns ragged texts into one vector each.
+
+    A label description is a ragged text too, so every encoder can encode labels.
+
+    Attributes:
+        output_dim: size of the vectors.
+        layers: names of the submodules that make states.
+        poolings: names of the submodules that pool them.
+        reads: what of the texts is encoded: words, subwords or vectors that are known already.
+    """
+
+    output_dim: int
+    layers: ClassVar[tuple[str, ...]] = ()
+    poolings: ClassVar[tuple[str, ...]] = ()
+    reads: Set[str] = frozenset({"words"})
+
+    @property
+    def hidden_dim(self) -> int:
+        """The paper's d_h: `output_dim`, or the size in one direction of a bidirectional layer."""
+        last = getattr(self, self.layers[-1]) if self.layers else None
+        return int(getattr(last, "hidden_dim", self.output_dim))
+
+    def attach(self, text: TextEncoder) -> None:
+        """Get ready for texts that are encoded so, once and before anything else is asked."""
+
+    @abstractmethod
+    def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
+        """Encode texts.
+
+        Args:
+            word_vectors: the vectors of all words [V, d]; ``word_vectors[texts.words]`` are those
+                of the texts [N, d].
+            texts: B texts.
+
+        Returns:
+            A vector of each text [B, output_dim].
+        """
+
+    def share(self, other: "Encoder", parts: Sharing) -> None:
+        """Hold the modules of another encoder: its layers, its poolings, or all there are.
+
+        Raises:
+            InputError: the modules of the two do not fit, or have no parameters.
+        """
+        names = {
+            "none": (),
+            "encoders": self.layers,
+            "attention": self.poolings,
+            "both": (*self.layers, *self.poolings),
+        }[parts]
+        if parts != "none":
+            self._check_sharing(other, names, parts)
+        for name in names:
+            setattr(self, name, getattr(other, name))
+
+    def _check_sharing(self, other: "Encoder", names: tuple[str, ...], part: str) -> None:
+        kind = type(self).__name__
+        if not any(True for name in names for _ in getattr(self, name).parameters()):
+            raise InputError(f"{kind} has {_LACKING[part]} (model.sharing)")
+        ours, theirs = _outline(self, names), _outline(other, names)
+        for what, value in ours.items():
+            if theirs.get(what) != value:
+                raise InputError(
+                    f"{part} cannot be shared: {what} is {value} in one language and "
+                    f"{theirs.get(what)} in another; give all languages the same encoder and word "
+                    "vectors of one size"
+                )
+
+
+def _outline(encoder: Encoder, names: tuple[str, ...]) -> dict[str, str]:
+    """Describe submodules by what must be equal for another encoder to hold them too."""
+    outline = {"the encoder": type(encoder).__name__}
+    for name in names:
+        module = getattr(encoder, name, None)
+        outline[name] = type(module).__name__
+        if isinstance(module, nn.Module):
+            sizes = {key: str(list(value.shape)) for key, value in module.named_parameters()}
+            outline |= {f"{name}.{key}": size for key, size in sizes.items()}
+    return outline
+
+
+def pool_words(
+    layer: nn.Module, pooling: nn.Module, table: Tensor, words: Tensor, lengths: Tensor
+) -> Tensor:
+    """Make states of words with a layer, and one vector of each segment's states with a pooling.
+
+    A pointwise layer makes the same state of a word wherever it stands, so it is run once for
+    each distinct word: a third to a half of the words of a batch.
+
+    Args:
+        layer: see `layers`.
+        pooling: see `pooling`.
+        table: the word vectors [V, d].
+        words: word ids [N].
+        lengths: of the segments of words [S].
+
+    Returns:
+        The segments' vectors [S, n].
+    """
+    pooled: Tensor
+    if not getattr(layer, "pointwise", False):
+        pooled = pooling(layer(F.embedding(words, table), lengths), lengths)
+        return pooled
+    known, ids = distinct(words, len(table))
+    states = layer(table.index_select(0, known), torch.ones_like(known))
+    if getattr(pooling, "takes_ids", False):
+        pooled = pooling(states, lengths, ids)
+    else:
+        pooled = pooling(states.index_select(0, ids), lengths)
+    return pooled
+
+
+def document_words(sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
+    """Return the number of words of every document [B]."""
+    words_before = F.pad(sentence_lengths.cumsum(0), (1, 0))
+    ends = words_before[document_lengths.cumsum(0)]
+    return ends.diff(prepend=words_before[:1])

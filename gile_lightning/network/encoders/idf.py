@@ -1,0 +1,94 @@
+"""Words weighted by their inverse document frequency."""
+
+import torch
+from torch import Tensor, nn
+
+from gile_lightning.data.tokenizing.frequencies import inverse_frequencies
+from gile_lightning.data.loading.ragged import Texts, segment_ids
+from gile_lightning.network.encoders.encoder import Encoder, document_words
+from gile_lightning.network.encoders.pooling import segment_sum
+
+
+class Idf(nn.Module):
+    """A weight per word of the vocabulary: ln((1 + n) / (1 + df)), for df of n documents.
+
+    Any part of a `Scorer` may hold one. It is `build` with the vocabulary and is told the document
+    frequencies (`count_words`) when training starts; checkpoints keep the weights. `UNK`, numbers
+    and punctuation marks are words like any other.
+
+    Args:
+        learned: multiply every weight by the exponential of a parameter of its own, which starts
+            at 0: training changes weights, and keeps them positive.
+    """
+
+    weights: Tensor
+
+    def __init__(self, learned: bool = False) -> None:
+        super().__init__()
+        self.register_buffer("weights", torch.empty(0))
+        self.logarithms = nn.Parameter(torch.empty(0)) if learned else None
+
+    def build(self, words: int) -> None:
+        """Make room for the weights of a vocabulary [V]: ones."""
+        self.weights = torch.ones(words)
+        if self.logarithms is not None:
+            self.logarithms = nn.Parameter(torch.zeros(words))
+
+    def count_words(self, frequencies: Tensor, documents: int) -> None:
+        """Take the weights from document frequencies [V] among a number of documents."""
+        self.weights.copy_(inverse_frequencies(frequencies, documents))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return the weights [N] of words [N]."""
+        weights = self.weights[ids]
+        return weights if self.logarithms is None else weights * self.logarithms[ids].exp()
+
+
+class IdfMean(Encoder):
+    """The mean of a text's word vectors, weighted by inverse document frequency.
+
+    With w_i the idf of the i-th word and v_i its vector, Σ w_i v_i / Σ w_i; zeros for a text
+    without a word of some weight. See `Idf`.
+
+    Args:
+        input_dim: size of the word vectors.
+        sublinear_tf: a word that occurs c times in a text counts 1 + ln c times.
+        learned: whether training changes the weights of words.
+    """
+
+    def __init__(self, input_dim: int, sublinear_tf: bool = False, learned: bool = False) -> None:
+        super().__init__()
+        self.output_dim = input_dim
+        self.sublinear_tf = sublinear_tf
+        self.idf = Idf(learned)
+
+    def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
+        """Encode texts of B documents as [B, d]."""
+        lengths = document_words(texts.sentence_lengths, texts.document_lengths)
+        weights = self.idf(texts.word_ids)
+        if self.sublinear_tf:
+            weights = weights * damping(texts.words, lengths, len(word_vectors)).to(weights.dtype)
+        return weighted_mean(word_vectors, lengths, weights, texts.words)
+
+
+def weighted_mean(
+    values: Tensor, lengths: Tensor, weights: Tensor, ids: Tensor | None = None
+) -> Tensor:
+    """Average flat vectors with weights within each segment; see `segment_sum`.
+
+    A segment whose weights are all 0 gives zeros.
+    """
+    # in float32: a sum of bfloat16 stops growing at 256 words
+    precise = weights.to(torch.promote_types(weights.dtype, torch.float))
+    totals = precise.new_zeros(len(lengths)).index_add(0, segment_ids(lengths), precise)
+    totals = totals.where(totals > 0, 1)
+    summed = segment_sum(values, lengths, weights.to(values.dtype), ids)
+    return summed / totals.to(summed.dtype).unsqueeze(-1)
+
+
+def damping(words: Tensor, lengths: Tensor, size: int) -> Tensor:
+    """Return (1 + ln c) / c [N] for words [N], below ``size``, that occur c times in a segment."""
+    pairs = segment_ids(lengths) * size + words
+    _, places, counts = torch.unique(pairs, return_inverse=True, return_counts=True)
+    factors: Tensor = (1 + counts.log()) / counts
+    return factors[places]

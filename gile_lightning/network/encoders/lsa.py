@@ -1,0 +1,43 @@
+"""Word vectors from latent semantic analysis."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gile_lightning.data.tokenizing.frequencies import document_frequencies, inverse_frequencies, word_pairs
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.network.encoders.corpus_vectors import CorpusVectors
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True, kw_only=True)
+class LSA(CorpusVectors):
+    """Words of the same texts get the same vector (Deerwester et al., 1990, JASIS 41).
+
+    The columns of M are the texts' TF-IDF vectors, of length 1: the weight of a word that occurs
+    c times in a text, and in df of the n texts, is (1 + ln c) ln((1 + n) / (1 + df)). See
+    `CorpusVectors`; label texts are texts like documents.
+
+    Args:
+        sublinear_tf: have 1 + ln c, not c, as the first factor.
+        kwargs: see `CorpusVectors`.
+    """
+
+    sublinear_tf: bool = True
+
+    def matrix(self, texts: Texts, words: int) -> "csr_array":
+        """Return M [V, texts]."""
+        from scipy.sparse import csr_array
+
+        rows, ids, counts = (part.numpy() for part in word_pairs(texts, words))
+        idf = inverse_frequencies(*document_frequencies([texts], words)).numpy()
+        tf = 1 + np.log(counts) if self.sublinear_tf else counts
+        weights = tf * idf[ids]
+        shape = words, len(texts.document_lengths)
+        lengths = np.sqrt(np.bincount(rows, weights**2, minlength=shape[1]))
+        some = weights > 0
+        weights = (weights[some] / lengths[rows[some]]).astype(np.float32)
+        return csr_array((weights, (ids[some], rows[some])), shape=shape)

@@ -1,0 +1,44 @@
+"""The word-level attention network."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.network.encoders.encoder import Encoder, document_words, pool_words
+from gile_lightning.network.encoders.layers import Dense
+from gile_lightning.network.encoders.pooling import AttentionPooling
+
+
+class WAN(Encoder):
+    """A layer over the words of the whole document and one pooling of its states.
+
+    The paper's document encoder for BioASQ (section 4.1): `Dense` states and attention over them.
+    A text without a word gives zeros.
+
+    Args:
+        input_dim: size of the word vectors.
+        layer: makes the layer from its input size: `Dense` (paper), `GRU` or `BiGRU`. The recurrent
+            ones run over all words of a document, across its sentences.
+        pooling: makes the pooling from the size of the states: `AttentionPooling` (paper) or
+            `SumPooling` (the authors' released code).
+    """
+
+    layers = ("layer",)
+    poolings = ("pooling",)
+
+    def __init__(
+        self,
+        input_dim: int,
+        layer: Callable[[int], nn.Module] = Dense,
+        pooling: Callable[[int], nn.Module] = AttentionPooling,
+    ) -> None:
+        super().__init__()
+        self.layer = layer(input_dim)
+        self.output_dim = int(self.layer.output_dim)  # type: ignore[arg-type]
+        self.pooling = pooling(self.output_dim)
+
+    def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
+        """Encode texts of B documents as [B, output_dim]."""
+        lengths = document_words(texts.sentence_lengths, texts.document_lengths)
+        return pool_words(self.layer, self.pooling, word_vectors, texts.words, lengths)

@@ -1,0 +1,66 @@
+"""The contract of output layers."""
+
+from abc import ABC, abstractmethod
+
+from torch import Tensor, nn
+
+from gile_lightning.common.factories import Part
+
+
+class OutputLayer(Part, nn.Module, ABC):
+    """Scores labels for documents.
+
+    Made from (document_dim, label_dim, label_count, matched_dim): the sizes of the document and
+    label vectors, the number of labels seen in training, and the size of a joint space that has
+    about as many parameters as linear layers over these labels, those of all languages (paper,
+    Eq. 19).
+
+    Attributes:
+        scores_unseen: whether labels are given as vectors [K, label_dim] of their descriptions,
+            so that any label can be scored. If not, they are given as ids [K] of labels seen in
+            training.
+        shared: the names of the modules that the languages of a model have in common.
+    """
+
+    scores_unseen: bool = True
+    shared: tuple[str, ...] = ()
+
+    def __init__(self, document_dim: int, label_dim: int) -> None:
+        super().__init__()
+        self.document_dim = document_dim
+        self.label_dim = label_dim
+
+    def share(self, other: "OutputLayer") -> None:
+        """Hold the same modules as another language's layer."""
+        for name in self.shared:
+            setattr(self, name, getattr(other, name))
+
+    def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:
+        """Return a stored state as that of the labels ``ids`` alone, for layers with label ids."""
+        return state
+
+    @abstractmethod
+    def project_labels(self, labels: Tensor) -> Tensor:
+        """Compute what depends on the labels alone, once for any number of documents."""
+
+    @abstractmethod
+    def score(self, documents: Tensor, projected: Tensor) -> Tensor:
+        """Score document vectors [B, d_h] against projected labels: logits [B, K]."""
+
+    def forward(self, documents: Tensor, labels: Tensor) -> Tensor:
+        """Score document vectors [B, d_h] against labels: logits [B, K].
+
+        Raises:
+            ValueError: the vectors do not have the sizes that the layer was made for.
+        """
+        sizes = [("document", documents, self.document_dim, "encoder")]
+        if self.scores_unseen:
+            sizes.append(("label", labels, self.label_dim, "label_encoder"))
+        for what, vectors, size, part in sizes:
+            if vectors.shape[-1] != size:
+                raise ValueError(
+                    f"the {what} vectors have {vectors.shape[-1]} dimensions, but "
+                    f"{type(self).__name__} was made for {size}: output_dim of model.{part} must "
+                    "be the size of what it returns"
+                )
+        return self.score(documents, self.project_labels(labels))

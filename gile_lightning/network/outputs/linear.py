@@ -1,0 +1,39 @@
+"""The linear output layer."""
+
+import torch
+from torch import Tensor, nn
+
+from gile_lightning.network.outputs.layer import OutputLayer
+
+
+class Linear(OutputLayer):
+    """A weight vector and a bias per label seen in training (paper, Eq. 3).
+
+    Its parameters grow with the label set, and it cannot score other labels.
+
+    Args:
+        document_dim: size d_h of the document vectors.
+        label_dim: unused; labels are ids.
+        label_count: number of labels seen in training.
+        matched_dim: unused; there is no joint space.
+    """
+
+    scores_unseen = False
+
+    def __init__(
+        self, document_dim: int, label_dim: int, label_count: int, matched_dim: int | None = None
+    ) -> None:
+        super().__init__(document_dim, label_dim)
+        self.linear = nn.Linear(document_dim, label_count)
+
+    def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:
+        """Return the weights and biases of the labels ``ids`` alone."""
+        return {key: value[ids] for key, value in state.items()}
+
+    def project_labels(self, labels: Tensor) -> Tensor:
+        """Return weights and bias [K, d_h + 1] of the label ids [K]."""
+        return torch.cat([self.linear.weight[labels], self.linear.bias[labels].unsqueeze(-1)], -1)
+
+    def score(self, documents: Tensor, projected: Tensor) -> Tensor:
+        """Score document vectors [B, d_h] against projected labels [K, d_h + 1]: logits [B, K]."""
+        return documents @ projected[:, :-1].T + projected[:, -1]

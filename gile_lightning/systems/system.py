@@ -1,0 +1,395 @@
+"""What every system has in common: evaluation, checkpoints, and what the commands ask of it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+import lightning
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from gile_lightning.data.text_data_module import TextDataModule, TrainingData
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, TextEncoder
+from gile_lightning.common.errors import DivergedError, InputError
+from gile_lightning.common.factories import Configured, describe
+from gile_lightning.metrics import SELECTION_THRESHOLD, paper_threshold
+from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, REFERENCES, Evaluation
+from gile_lightning.metrics.summary import Scores, average
+
+STATE = "gile_lightning"  # the key of our own part of a checkpoint
+
+NEW: Mapping[str, Any] = {}  # the state of a model that is not from a checkpoint
+
+SCORES = 2**26  # of documents and labels at a time: 256 MB in float32, whatever the label set
+RANKED = 2**22  # of these, ranked at a time; copies of them are sorted
+
+LOSS = "train/loss"
+BOTH = "seen_unseen_average_precision"
+LOGGED = (
+    "ranking_loss",
+    "average_precision",
+    "one_error",
+    "precision_at_1",
+    "precision_at_5",
+    "f1",
+    BOTH,
+)
+UNSEEN = "unseen_average_precision"
+POPULARITY = ("average_precision", "one_error")  # of the ranking by training frequency
+VALIDATED = CANDIDATES[:3]  # which of them are ranked in validation
+
+
+class Classifier(Configured, lightning.LightningModule, ABC):
+    """A system that scores texts against labels, in one or many languages.
+
+    A system is built when a data module is attached or a checkpoint is read, as its sizes come
+    from the data. It says how labels are prepared (`project`) and documents scored against them
+    (`score`); metrics, checkpoints and the commands need no more.
+
+    ``hparams``, which Lightning saves in a checkpoint, are the arguments that a system was made
+    with, as plain values: those of its outermost ``__init__``, whatever they are.
+
+    Attributes:
+        single_process: whether training on several processes is refused.
+        observer: is shown a language's scores [B, K], whose sigmoids are probabilities, and
+            documents, in validation and test.
+
+    Args:
+        threshold: of the probability, for precision, recall and F1; null for the paper's rule,
+            0.4 for a language with fewer than 400 labels, else 0.2 (its low-resource figures
+            have 0.3).
+        without_positive: how evaluation treats documents that have no label in the candidate
+            set: leave them out, or count them as the authors' released code does.
+        nam16: also test with the ranking metrics as the scripts of Nam et al. (2016) have them.
+        seed: of what training draws.
+    """
+
+    single_process = False
+
+    def __init__(
+        self,
+        threshold: float | None = None,
+        without_positive: Literal["skip", "released"] = "skip",
+        nam16: bool = False,
+        seed: int = 1234,
+    ) -> None:
+        super().__init__()
+        if threshold is not None and not 0 < threshold < 1:
+            raise InputError(f"model.threshold is {threshold:g}; a probability between 0 and 1")
+        self.hparams.update(describe(self.arguments))
+        self.threshold = threshold
+        self.without_positive = without_positive
+        self.nam16 = nam16
+        self.seed = seed
+        self.config = ""
+        self.languages: dict[str, Language] = {}
+        self.by_language: dict[str, Scores] = {}
+        self.thresholds: dict[str, float] = {}  # of the best F1 on the validation documents
+        self.observer: Callable[[str, Tensor, RaggedBatch], None] | None = None
+        self._evaluations = nn.ModuleDict()
+        self._projected: dict[str, Any] = {}
+        self._popularity = dict.fromkeys(POPULARITY, float("nan"))
+
+    # --- what a system defines ---
+
+    @property
+    def reads_new_words(self) -> bool:
+        """Whether words that are new to the vocabulary tell the model something: here not."""
+        return False
+
+    @abstractmethod
+    def build(self, languages: dict[str, Language], state: Mapping[str, Any] = NEW) -> None:
+        """Make empty modules for these vocabularies and label sets, and `use` them.
+
+        Args:
+            languages: vocabularies and label sets.
+            state: what `own_state` returned when the checkpoint was written; empty for a new
+                model.
+        """
+
+    @abstractmethod
+    def scores_unseen(self, name: str) -> bool:
+        """Whether labels that have not been seen in training can be scored."""
+
+    @abstractmethod
+    def project(self, name: str, labels: LabelSet) -> Any:
+        """Prepare labels for scoring, once for all documents.
+
+        These are the language's own label set, or any other of which some may be known by name.
+        Where a system knows seen labels alone, it prepares those of its own set, in order.
+        """
+
+    @abstractmethod
+    def score(self, name: str, documents: Texts, projected: Any) -> Tensor:
+        """Score documents against prepared labels: logits [B, K]."""
+
+    def log_odds(self, logits: Tensor) -> Tensor:
+        """Return numbers whose sigmoids are the labels' probabilities [B, K]: here the logits."""
+        return logits
+
+    def layer(self, name: str) -> str:
+        """Name, for messages, what decides which labels can be scored."""
+        return f"the model {type(self).__name__}"
+
+    def own_state(self) -> dict[str, Any]:
+        """Return plain values that `build` needs beside the languages."""
+        return {}
+
+    def sizes(self, name: str) -> dict[str, int]:
+        """Return the number of parameters of a language's parts, by their names."""
+        return {}
+
+    def attach(self, data: TrainingData, resumed: bool = False) -> None:
+        """Build the modules for the languages of training data, with the weights to begin with.
+
+        Args:
+            data: what the data module hands over.
+            resumed: the weights are to come from a checkpoint.
+
+        Raises:
+            InputError: the data do not fit.
+        """
+        self.build(data.languages)
+
+    def start_from(self, checkpoint: dict[str, Any]) -> None:
+        """Begin with the weights of a checkpoint, in the languages of the data to come.
+
+        Raises:
+            InputError: the system cannot be trained further.
+        """
+        raise InputError(
+            f"{type(self).__name__} cannot be trained further: leave --start_from out, or "
+            "choose the system of that run (--model)"
+        )
+
+    def check(
+        self,
+        names: Iterable[str] = ("text",),
+        pretrained: str | None = None,
+        epochs: int | None = None,
+    ) -> None:
+        """Try the settings, without memory: before hours of encoding, not after them.
+
+        Args:
+            names: of the languages.
+            pretrained: the pretrained model that texts are split into subwords for.
+            epochs: of the training; below 0 for no end, None where they are not known yet.
+
+        Raises:
+            InputError: a part refuses its settings.
+        """
+        Evaluation(nothing().labels, scores_unseen=False, threshold=self.threshold)
+
+    # --- common to all ---
+
+    def text_encoder(self, name: str, labels: LabelSet) -> TextEncoder:
+        """Return what documents have to be encoded with, to be scored against these labels.
+
+        It is the language's own, with ids for the words that are new in the labels where these
+        tell the model something.
+        """
+        language = self.languages[name]
+        return language.with_labels(labels).text if self.reads_new_words else language.text
+
+    @property
+    def built(self) -> bool:
+        """Whether the modules are there."""
+        return bool(self.languages)
+
+    def use(self, languages: dict[str, Language]) -> None:
+        """Score these label sets; the vocabularies and the seen labels must be the model's."""
+        self.languages = languages
+
+    def setup(self, stage: str) -> None:
+        """Build the modules for the data module's languages, or check that they fit."""
+        data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
+        if not self.built:
+            self.attach(data.training_data(), resumed=self.trainer.ckpt_path is not None)
+        elif stage == "test":
+            self.use(data.languages)
+        testing = stage == "test"
+        for name, language in data.languages.items():
+            self._evaluations[name] = Evaluation(
+                language.labels,
+                self.scores_unseen(name),
+                CANDIDATES if testing else VALIDATED,
+                self.threshold,
+                self.without_positive,
+                self.nam16,
+            )
+
+    def generator(self, name: str, batch_idx: int) -> torch.Generator:
+        """Seed by position, not by history: a resumed run draws what an unbroken one draws."""
+        language = list(self.languages).index(name)
+        place = (self.seed, self.current_epoch, batch_idx, self.global_rank, language)
+        seed = np.random.SeedSequence(place).generate_state(1, np.uint64)[0]
+        return torch.Generator(self.device).manual_seed(int(seed) >> 1)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Add what is needed to rebuild the model anywhere."""
+        kind = type(self)
+        checkpoint[STATE] = {
+            "class_path": f"{kind.__module__}.{kind.__qualname__}",
+            "languages": {name: language.state() for name, language in self.languages.items()},
+            "config": self.config,
+            "thresholds": self.thresholds,
+            **self.own_state(),
+        }
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Check that the modules fit the checkpoint."""
+        state = checkpoint[STATE]
+        for name, language in self.languages.items():
+            stored = state["languages"].get(name)
+            if stored is None or Language.from_state(stored) != language:
+                raise InputError(
+                    "the checkpoint was trained with another corpus or other text settings "
+                    f"({name}); continue with the data it was trained on"
+                )
+        self.thresholds = state.get("thresholds", {})
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Take over weights; those of languages that are not scored just now may be missing.
+
+        Raises:
+            InputError: they are those of a model with other parts.
+        """
+        others = self._evaluations.keys() - self.languages.keys()
+        kept = {k: w for k, w in self.state_dict().items() if others & {*k.split(".")[1:2]}}
+        state = {**kept, **state_dict} if kept else state_dict
+        try:
+            return super().load_state_dict(state, *args, **kwargs)
+        except RuntimeError as error:
+            _, *reasons = str(error).splitlines()
+            raise InputError(
+                f"the model is not that of the checkpoint: {' '.join(reasons[:1]).strip()}"
+            ) from error
+
+    # --- evaluation ---
+
+    def on_validation_epoch_start(self) -> None:
+        """Prepare the labels once."""
+        self._project()
+
+    def on_test_epoch_start(self) -> None:
+        """Prepare the labels once."""
+        self._project()
+
+    def _project(self) -> None:
+        for name, language in self.languages.items():
+            self._projected[name] = self.project(name, language.labels)
+
+    def validation_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
+        """Score documents against the labels."""
+        self._evaluate(batch)
+
+    def test_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
+        """Score documents against the labels."""
+        self._evaluate(batch)
+
+    def _evaluate(self, batch: dict[str, RaggedBatch]) -> None:
+        for name, documents in batch.items():
+            labels = len(self.languages[name].labels)
+            for part in documents.split(max(1, SCORES // labels)):
+                logits = self.score(name, part.texts, self._projected[name])
+                if logits.numel() and logits.amax().isnan():  # which the maximum propagates
+                    raise DivergedError("the model's scores are not numbers")
+                log_odds = self.log_odds(logits)
+                if self.observer is not None:
+                    self.observer(name, log_odds, part)
+                size = max(1, RANKED // labels)
+                rows = torch.split(logits, size), part.split(size), torch.split(log_odds, size)
+                for some in zip(*rows, strict=True):
+                    self.evaluation(name).update(*some)
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the scores of the labels seen in training, averaged over languages.
+
+        And the average precision on labels that validation documents have and training documents
+        have not, with the mean of both average precisions, to select a model by that is good at
+        both. Where there are no such labels, the mean is that of the seen ones.
+        """
+        scores: dict[str, Scores] = {}
+        popularity: dict[str, Scores] = {}
+        for name in self.languages:
+            evaluation = self.evaluation(name)
+            found, micro = evaluation.compute(), evaluation.micro.compute()
+            if not self.trainer.sanity_checking:
+                self.thresholds[name], _ = micro.best()
+            f1 = micro.at(SELECTION_THRESHOLD)["f1"]
+            scores[name] = {"seen": found["seen"] | {"f1": float(f1)} | _of_both(found)}
+            if (key := REFERENCES[0]) in found:
+                popularity[name] = {key: found[key]}
+            evaluation.reset()
+        if popularity and not self.trainer.sanity_checking:
+            # the same in every epoch: computed in the first one only
+            self._popularity = average(popularity)[REFERENCES[0]]
+            for name in self.languages:
+                self.evaluation(name).candidates = ("seen", "unseen")
+        averaged = average(scores)["seen"]
+        logged = {f"val/{key}": averaged[key] for key in (*LOGGED, UNSEEN) if key in averaged}
+        logged |= {f"val/popularity_{key}": self._popularity[key] for key in POPULARITY}
+        if len(scores) > 1:
+            for name, score in scores.items():
+                logged |= {f"val/{name}/{key}": score["seen"][key] for key in LOGGED}
+        for key, value in logged.items():
+            shown = key in ("val/average_precision", "val/f1")
+            self.log(key, value, prog_bar=shown, sync_dist=True, batch_size=1)
+
+    def on_test_epoch_end(self) -> None:
+        """Keep the scores in `by_language`, and log their averages."""
+        names = list(self._evaluations)
+        self.by_language = {name: self._test_scores(name) for name in self.languages}
+        if len(self.languages) < len(names):
+            return  # some of the languages: no figures of the whole model
+        results = self.results
+        for key in ("seen", "unseen", "all", MICRO):
+            for metric, value in results[key].items():
+                self.log(f"test/{key}/{metric}", value, sync_dist=True, batch_size=1)
+
+    def _test_scores(self, name: str) -> Scores:
+        evaluation = self.evaluation(name)
+        scores, micro = evaluation.compute(), evaluation.micro.compute()
+        label_set = self.languages[name].labels
+        labels = len(label_set)
+        threshold = self.threshold or paper_threshold(label_set.seen or labels)
+        documents = scores["all" if evaluation.scores_unseen else "seen"]
+        count = documents["documents"]
+        if self.without_positive == "skip":
+            count += documents["skipped"]
+        scores[MICRO] = {"documents": count, "labels": labels, "threshold": threshold}
+        scores[MICRO] |= {key: float(value) for key, value in micro.at(threshold).items()}
+        if tuned := self.thresholds.get(name):
+            at_tuned = {f"tuned_{key}": float(value) for key, value in micro.at(tuned).items()}
+            scores[MICRO] |= {"tuned_threshold": tuned, **at_tuned}
+        evaluation.reset()
+        return scores
+
+    @property
+    def results(self) -> Scores:
+        """The scores of the last test, averaged over languages."""
+        return average(self.by_language)
+
+    def evaluation(self, name: str) -> Evaluation:
+        """Return the metrics of a language."""
+        evaluation: Evaluation = self._evaluations[name]  # type: ignore[assignment]
+        return evaluation
+
+
+def _of_both(found: Scores) -> dict[str, float]:
+    """Return the average precision on unseen labels, if there are any, and the mean of both."""
+    seen, unseen = found["seen"]["average_precision"], found.get("unseen", {})
+    if not unseen.get("documents"):
+        return {BOTH: seen}
+    precision = unseen["average_precision"]
+    return {UNSEEN: precision, BOTH: (seen + precision) / 2}
+
+
+def nothing(pretrained: str | None = None) -> Language:
+    """Return a language with one word and one label, to try settings with."""
+    text = TextEncoder([UNKNOWN], pretrained=pretrained)
+    return Language(text, LabelSet(["label"], ["text"], [1]))

@@ -1,0 +1,188 @@
+"""WARP: the weighted approximate-rank pairwise loss of WSABIE (Weston et al., 2011)."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gile_lightning.data.loading.ragged import segment_ids, segment_starts
+from gile_lightning.training.losses.rows import add_to_rows
+
+_FIRST = 32  # trials drawn one by one; only where these fail, all labels are scored
+
+
+class Violations(NamedTuple):
+    """Pairs of a positive and another label that is not scored a margin lower.
+
+    Shapes: ``documents`` [R] numbers in the batch, ``positives`` [R] and ``labels`` [R] ids,
+    ``trials`` [R] draws that it took, those of the document's own labels among them.
+    """
+
+    documents: Tensor
+    positives: Tensor
+    labels: Tensor
+    trials: Tensor
+
+
+def rank_weights(labels: int, device: torch.device | str | None = None) -> Tensor:
+    """Return Φ(r) = 1 + 1/2 + ... + 1/r for the ranks r = 0 to ``labels``: [labels + 1].
+
+    The derivative of the loss of rank r, which makes the top of the ranking count most (Usunier et
+    al., 2009).
+    """
+    ranks = torch.arange(1, labels + 1, device=device, dtype=torch.double)
+    return torch.cat([ranks.new_zeros(1), ranks.reciprocal().cumsum(0)])
+
+
+def find_violations(
+    queries: Tensor,
+    labels: Tensor,
+    positives: Tensor,
+    own: Tensor,
+    margin: float,
+    generator: torch.Generator,
+    first: int = _FIRST,
+) -> tuple[Tensor, Tensor]:
+    """Draw labels until one is scored higher than a positive less the margin.
+
+    Labels are drawn uniformly, with replacement, from all L; one that the document has is no
+    violation, but a trial. After L - |P| trials the search is given up. From trial ``first`` on the
+    draws are not made one by one: all labels are scored, the number of further trials is drawn from
+    the geometric distribution of the share of violations, and the violation is any of these. That
+    is the same distribution.
+
+    Args:
+        queries: projected documents [B, d], whose products with label vectors are scores.
+        labels: label vectors [L, d].
+        positives: a label of each document [B].
+        own: which labels each document has [B, L].
+        margin: by which a positive should be scored higher.
+        generator: source of randomness, on the device of ``queries``.
+        first: trials drawn one by one.
+
+    Returns:
+        The label of each document's violation [B] and the trials that it took [B], which are 0
+        where there is none.
+    """
+    count = len(labels)
+    limits = count - own.sum(1)
+    bounds = (queries * labels[positives]).sum(1) - margin
+    drawn = torch.randint(count, (len(queries), first), generator=generator, device=queries.device)
+    vectors = labels.index_select(0, drawn.flatten()).view(*drawn.shape, -1)
+    scores = torch.bmm(queries.unsqueeze(1), vectors.transpose(1, 2)).squeeze(1)
+    violated = (scores > bounds.unsqueeze(1)) & ~own.gather(1, drawn)
+    violated &= torch.arange(first, device=drawn.device) < limits.unsqueeze(1)
+    found, place = violated.max(1)
+    found_labels = drawn.gather(1, place.unsqueeze(1)).squeeze(1)
+    trials = torch.where(found, place + 1, 0)
+    rest = (~found & (limits > first)).nonzero().squeeze(1)
+    if len(rest):
+        more = (queries[rest] @ labels.T > bounds[rest].unsqueeze(1)) & ~own[rest]
+        found_labels[rest], further = _draw(more, generator)
+        trials[rest] = torch.where(further <= limits[rest] - first, first + further, 0)
+    return found_labels, trials.masked_fill_(trials > limits, 0)
+
+
+def _draw(violated: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Draw one of the violations [B, L] and the number of uniform trials until the first [B]."""
+    cumulative = violated.cumsum(1, dtype=torch.int32)
+    counts = cumulative[:, -1].double()
+    uniform = torch.rand(
+        2, len(violated), generator=generator, device=violated.device, dtype=torch.double
+    )
+    order = (uniform[0] * counts).to(torch.int32) + 1
+    labels = torch.searchsorted(cumulative, order.unsqueeze(1)).squeeze(1)
+    trials = torch.log1p(-uniform[1]) / torch.log1p(-counts / violated.shape[1]) + 1
+    none = violated.shape[1] * 4.0  # more than any limit: 0 violations have made it infinite
+    return labels.clamp(max=violated.shape[1] - 1), trials.nan_to_num(none).clamp(max=none).long()
+
+
+def warp_updates(
+    documents: Tensor,
+    labels: Tensor,
+    mapping: Tensor,
+    rows: Tensor,
+    label_ids: Tensor,
+    label_counts: Tensor,
+    generator: torch.Generator,
+    *,
+    lr: float,
+    margin: float,
+    max_norm: float | None = None,
+    weight_decay: float = 0.0,
+) -> Violations:
+    """Take the stochastic gradient steps of WARP for a batch of documents.
+
+    A document's score of a label is w · (M x). Its positives p are taken in random order. Where a
+    search (`find_violations`) finds label l after q trials, with Φ of `rank_weights`
+
+        s = η Φ(⌊(L - |P|) / q⌋) / |P|,
+        w_p += s M x,  w_l -= s M x,  x -= s Mᵀ(w_l - w_p),  M -= s (w_l - w_p) xᵀ,  M -= η λ M,
+
+    everything on the right being what it was before, and vectors longer than the limit are scaled
+    to it. That is done for the first positive of every document at once, then for the second, and
+    so on; what the documents add to the same vector is added up. A batch of one document is thus
+    the original algorithm, and one of B documents like B threads in lockstep, which do not
+    see each other's step until all have taken it.
+
+    Args:
+        documents: all document vectors x [N, d], changed in place as the next two.
+        labels: vectors w [L, d] of the labels seen in training.
+        mapping: the matrix M [d, d].
+        rows: which documents are in the batch [B].
+        label_ids: their labels [P], flat.
+        label_counts: labels of each [B].
+        generator: source of randomness, on the device of the vectors.
+        lr: the step η, times the weight of this loss.
+        margin: by which a positive should be scored higher than any other label.
+        max_norm: the largest norm of document and label vectors.
+        weight_decay: λ of M.
+
+    Returns:
+        The violations, for each document in the order of its positives.
+    """
+    device, count = labels.device, len(labels)
+    own = torch.zeros(len(rows), count, dtype=torch.bool, device=device)
+    own[segment_ids(label_counts), label_ids] = True
+    weights = rank_weights(count, device).to(labels.dtype)
+    found = [Violations(*(label_ids.new_zeros(0) for _ in Violations._fields))]
+    for batch, positives in _rounds(label_ids, label_counts, generator):
+        x = documents.index_select(0, rows[batch])
+        queries = x @ mapping.T
+        others, trials = find_violations(queries, labels, positives, own[batch], margin, generator)
+        hit = trials.nonzero().squeeze(1)
+        violations = Violations(batch[hit], positives[hit], others[hit], trials[hit])
+        found.append(violations)
+        batch, positives, others, trials = violations
+        x, queries, own_count = x[hit], queries[hit], label_counts[batch]
+        ranks = torch.div(count - own_count, trials, rounding_mode="floor")
+        steps = lr * weights[ranks] / own_count
+        pulls = (labels[others] - labels[positives]) * steps.unsqueeze(1)
+        changes = queries * steps.unsqueeze(1)
+        add_to_rows(
+            labels,
+            torch.cat([positives, others]),
+            torch.cat([changes, -changes]),
+            max_norm=max_norm,
+        )
+        add_to_rows(documents, rows[batch], -(pulls @ mapping), max_norm=max_norm)
+        mapping.sub_(pulls.T @ x + lr * weight_decay * len(hit) * mapping)
+    together = [torch.cat(parts) for parts in zip(*found, strict=True)]
+    order = together[0].sort(stable=True).indices
+    return Violations(*(part[order] for part in together))
+
+
+def _rounds(
+    label_ids: Tensor, label_counts: Tensor, generator: torch.Generator
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield the first positive of every document after a shuffle, then the second, ..."""
+    owners = segment_ids(label_counts)
+    keys = torch.rand(
+        len(label_ids), generator=generator, device=label_ids.device, dtype=torch.double
+    )
+    shuffled = label_ids[(owners + keys).sort().indices]
+    starts = segment_starts(label_counts)
+    for turn in range(int(label_counts.max()) if len(label_counts) else 0):
+        batch = (label_counts > turn).nonzero().squeeze(1)
+        yield batch, shuffled[starts[batch] + turn]

@@ -1,0 +1,25 @@
+"""All labels in every step."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gile_lightning.training.samplers.sampler import LabelSample, LabelSampler, positives, scatter_pairs
+
+
+@dataclass(frozen=True)
+class AllLabels(LabelSampler):
+    """Every step scores every label seen in training (paper, Eq. 15)."""
+
+    def __call__(
+        self,
+        label_ids: Tensor,
+        label_counts: Tensor,
+        frequencies: Tensor,
+        generator: torch.Generator,
+    ) -> LabelSample:
+        """Return all labels, each pair with weight 1."""
+        labels = torch.arange(len(frequencies), device=label_ids.device)
+        targets = scatter_pairs(*positives(label_ids, label_counts), len(label_counts), len(labels))
+        return LabelSample(labels, targets, torch.ones_like(targets))

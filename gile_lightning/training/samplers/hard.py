@@ -1,0 +1,69 @@
+"""The negatives that the model itself takes for likely labels."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gile_lightning.common.errors import InputError, positive
+from gile_lightning.training.samplers.sampler import LabelSample, LabelSampler
+from gile_lightning.training.samplers.uniform import SharedUniformLabels
+
+
+@dataclass(frozen=True)
+class HardLabels(LabelSampler):
+    """A document's labels and those negatives of a larger pool that the model scores highest.
+
+    All of the pool is scored; the loss is that of the hardest negatives, and perhaps of some
+    others, drawn uniformly (the semi-hard mining of Schroff et al., 2015, and its like). Most
+    negatives are left out, so the probabilities that a model learns are too high: thresholds are
+    to be tuned.
+
+    Args:
+        pool: draws the labels to choose from.
+        hard: negatives per document, those with the highest current logits.
+        random: further negatives per document, drawn from the rest of the pool.
+    """
+
+    pool: LabelSampler = SharedUniformLabels()  # noqa: RUF009 (frozen)
+    hard: int = 10
+    random: int = 0
+
+    def __post_init__(self) -> None:
+        positive(hard=self.hard)
+        if self.random < 0:
+            raise InputError(f"random is {self.random}: give a number of negatives, or 0")
+        if getattr(self.pool, "correction", "none") != "none":
+            raise InputError(
+                "correction of the pool: hard negatives are no random sample, which it is for; "
+                "leave it out"
+            )
+
+    def __call__(
+        self,
+        label_ids: Tensor,
+        label_counts: Tensor,
+        frequencies: Tensor,
+        generator: torch.Generator,
+    ) -> LabelSample:
+        """Draw the pool; see `LabelSampler`."""
+        return self.pool(label_ids, label_counts, frequencies, generator)
+
+    def refine(
+        self, sample: LabelSample, logits: Tensor, generator: torch.Generator
+    ) -> LabelSample:
+        """Set the weights of easy negatives to 0; see `LabelSampler`."""
+        sample = self.pool.refine(sample, logits, generator)
+        negatives = (sample.weights > 0) & (sample.targets == 0)
+        kept = _best(logits, negatives, self.hard)
+        if self.random:
+            draws = torch.rand(logits.shape, generator=generator, device=logits.device)
+            kept |= _best(draws, negatives & ~kept, self.random)
+        return sample._replace(weights=sample.weights * (kept | (sample.targets > 0)))
+
+
+def _best(scores: Tensor, among: Tensor, count: int) -> Tensor:
+    """Mark in each row the ``count`` highest scores among some, or all of these: [B, K]."""
+    candidates = scores.masked_fill(~among, -torch.inf)
+    best = candidates.topk(min(count, scores.shape[1]), sorted=False).indices
+    return torch.zeros_like(among).scatter_(1, best, True) & among

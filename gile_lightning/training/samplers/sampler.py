@@ -1,0 +1,73 @@
+"""The contract of label samplers."""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gile_lightning.data.loading.ragged import segment_ids
+from gile_lightning.common.factories import Configured
+
+
+class LabelSample(NamedTuple):
+    """The labels that one training step scores.
+
+    Shapes: ``labels`` [K] distinct label ids; ``targets`` [B, K], 1 where the document has the
+    label; ``weights`` [B, K], how often the pair counts in the document's loss (0: not scored);
+    ``offsets`` [K], where there are any, are subtracted from the logits in training.
+    """
+
+    labels: Tensor
+    targets: Tensor
+    weights: Tensor
+    offsets: Tensor | None = None
+
+
+class LabelSampler(Configured, ABC):
+    """Chooses the labels that a training step scores, among those seen in training."""
+
+    @abstractmethod
+    def __call__(
+        self,
+        label_ids: Tensor,
+        label_counts: Tensor,
+        frequencies: Tensor,
+        generator: torch.Generator,
+    ) -> LabelSample:
+        """Draw a sample.
+
+        Args:
+            label_ids: the documents' labels [P], flat.
+            label_counts: labels per document [B].
+            frequencies: training documents, at least 1, of each label seen in training; the ids
+                below their number can be drawn.
+            generator: source of randomness, on the device of ``label_ids``.
+        """
+
+    def refine(
+        self, sample: LabelSample, logits: Tensor, generator: torch.Generator
+    ) -> LabelSample:
+        """Choose again among the pairs of a sample, now that they are scored.
+
+        Args:
+            sample: what the call returned.
+            logits: the current scores [B, K], without a gradient.
+            generator: the source of randomness of the call.
+
+        Returns:
+            The same labels and targets; by default the sample as it is.
+        """
+        return sample
+
+
+def scatter_pairs(rows: Tensor, columns: Tensor, documents: int, labels: int) -> Tensor:
+    """Count pairs (row, column) in a float matrix [documents, labels]."""
+    counts = torch.zeros(documents * labels, device=rows.device)
+    counts.scatter_add_(0, rows * labels + columns, torch.ones_like(rows, dtype=counts.dtype))
+    return counts.view(documents, labels)
+
+
+def positives(label_ids: Tensor, label_counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the pairs (document, label) of the documents' labels, [P] each."""
+    return segment_ids(label_counts), label_ids

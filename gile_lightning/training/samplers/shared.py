@@ -1,0 +1,99 @@
+"""One draw of labels for all documents of a batch, and what corrects for its being a sample."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.training.samplers.sampler import LabelSample, LabelSampler, positives, scatter_pairs
+
+Correction = Literal["none", "importance", "log_q"]
+
+
+@dataclass(frozen=True)
+class SharedLabels(LabelSampler):
+    """The labels of all documents in the batch and one draw of M labels, shared by all of them.
+
+    Label k is drawn with the probability π_k, which ``correction`` can make up for. Otherwise
+    every document is scored against every label of the step, each once. With a correction, the
+    negatives of a document are the drawn labels that it lacks, and a label that is there for other
+    documents' sake alone has the weight 0: the probability of that is not π_k.
+
+    ``importance`` makes the binary cross-entropy an estimate of that over all K labels (Horvitz
+    and Thompson, 1952; Bengio and Senécal, 2008): a document's own labels P have the weight 1, as
+    they are always scored, and its negatives weights proportional to 1 / π_k that sum to K - |P|.
+    So the weights sum to K, which the loss is divided by. As the weights are normalised per
+    document the mean over its negatives is a quotient of two sums: exact in expectation if all
+    π_k are equal, as soon as a negative is drawn, else up to terms of the order of 1 / M. In a
+    softmax the weights correct the sum over labels (the importance sampling of Bengio and Senécal).
+
+    ``log_q`` subtracts log π_k from the logits of the step, those of a document's own labels too.
+    In a softmax this is the log-Q correction of sampled softmax (Jean et al., 2015; Yi et al.,
+    2019). In binary cross-entropy, where negatives are scored as often as π_k and positives
+    always, the odds of a label are 1 / π_k of the true ones, so that the loss of logits less
+    log π_k is least where the logits are the true ones (King and Zeng, 2001). The loss is none
+    over all labels; the weights are 1, which has less variance.
+
+    Args:
+        rate: M as a share of the labels seen in training, in (0, 1].
+        correction: for the draw: none, or as above.
+    """
+
+    rate: float = 0.1
+    correction: Correction = "none"
+
+    def __post_init__(self) -> None:
+        check_rate(self.rate)
+        if self.correction not in get_args(Correction):
+            raise InputError(
+                f"correction is {self.correction!r}: give one of {', '.join(get_args(Correction))}"
+            )
+
+    @abstractmethod
+    def draw(
+        self, count: int, frequencies: Tensor, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """Draw distinct labels.
+
+        Args:
+            count: how many, M.
+            frequencies: training documents of each label [K].
+            generator: source of randomness.
+
+        Returns:
+            Label ids [M], and the probability π [K] with which each label is among them.
+        """
+
+    def __call__(
+        self,
+        label_ids: Tensor,
+        label_counts: Tensor,
+        frequencies: Tensor,
+        generator: torch.Generator,
+    ) -> LabelSample:
+        """Draw labels for the batch; see `LabelSampler`."""
+        rows, columns = positives(label_ids, label_counts)
+        total = len(frequencies)
+        drawn, probabilities = self.draw(max(1, round(self.rate * total)), frequencies, generator)
+        labels, position = torch.unique(torch.cat([columns, drawn]), return_inverse=True)
+        targets = scatter_pairs(rows, position[: len(rows)], len(label_counts), len(labels))
+        if self.correction == "none":
+            return LabelSample(labels, targets, torch.ones_like(targets))
+        negatives = torch.zeros_like(targets).index_fill_(1, position[len(rows) :], 1)
+        negatives *= 1 - targets
+        likely = probabilities[labels].to(targets.dtype)
+        if self.correction == "log_q":
+            return LabelSample(labels, targets, targets + negatives, likely.log())
+        weights = negatives / likely
+        # no weight is below 1
+        weights *= ((total - label_counts) / weights.sum(1).clamp(min=1)).unsqueeze(1)
+        return LabelSample(labels, targets, targets + weights)
+
+
+def check_rate(rate: float | None) -> None:
+    """Raise `InputError` unless the sampling rate is in (0, 1]."""
+    if rate is None or not 0 < rate <= 1:
+        raise InputError(f"rate is {rate}: a label sampling rate is above 0 and at most 1")

@@ -1,0 +1,73 @@
+"""How the learning rate changes while a model is trained."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from gile_lightning.common.errors import InputError, positive
+from gile_lightning.common.factories import Configured
+
+
+class Schedule(Configured, ABC):
+    """A factor of the learning rate.
+
+    It depends on the place in training alone, so a resumed run goes on as it would have.
+    """
+
+    @abstractmethod
+    def __call__(self, epoch: float, last: float) -> float:
+        """Return the factor at a place in training.
+
+        Args:
+            epoch: epochs that are done, with the part of the current one.
+            last: epochs of the whole training; below 0 if it has no end.
+        """
+
+    def check(self, last: float) -> None:
+        """Refuse a training of so many epochs, below 0 for no end, that this does not fit.
+
+        Raises:
+            InputError: it does not.
+        """
+
+
+@dataclass(frozen=True)
+class WarmupDecay(Schedule):
+    """A factor of the learning rate that rises linearly from 0 to 1, then falls to ``end``.
+
+    Args:
+        warmup: epochs, or a part of one, in which it rises.
+        epochs: the epoch at whose end it is at ``end``, where it stays; null for the last one
+            (``trainer.max_epochs``).
+        end: the last factor.
+    """
+
+    warmup: float = 0.1
+    epochs: float | None = None
+    end: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.warmup < 0 or not 0 <= self.end <= 1:
+            raise InputError("schedule: warmup is 0 or more, end from 0 to 1")
+        if self.epochs is not None:
+            positive(epochs=self.epochs)
+            self.check(self.epochs)
+
+    def check(self, last: float) -> None:
+        """Refuse a warm-up that is longer than the training, and a fall that has no end."""
+        if self.epochs is None and last < 0:
+            raise InputError(
+                "model.schedule has no end: set --trainer.max_epochs, or model.schedule.epochs"
+            )
+        end = last if self.epochs is None else self.epochs
+        if self.warmup > end:
+            raise InputError(
+                f"schedule: warmup is {self.warmup:g} epochs, more than the {end:g} of the training"
+            )
+
+    def __call__(self, epoch: float, last: float) -> float:
+        """Return the factor at a place in training; see `Schedule`."""
+        if epoch < self.warmup:
+            return epoch / self.warmup
+        end = last if self.epochs is None else self.epochs
+        done = min(1.0, (epoch - self.warmup) / max(end - self.warmup, 1e-9))
+        return 1 - (1 - self.end) * done

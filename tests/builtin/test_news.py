@@ -1,0 +1,485 @@
+import gzip
+import json
+import pickle
+import re
+import zlib
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sentencex
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.multiclass import OneVsRestClassifier
+
+from gile_lightning.builtin import news
+
+from gile_lightning.builtin import write_news
+from gile_lightning.builtin.__main__ import main
+from gile_lightning.builtin.news.articles import ArticleMaker
+from gile_lightning.builtin.news.concepts import concepts, lexicon
+from gile_lightning.builtin.news.languages import SPEECH
+from gile_lightning.builtin.news.topics import inventory, label, topics
+from gile_lightning.common.errors import InputError
+
+CODES = {
+    "english": "en", "german": "de", "spanish": "es", "portuguese": "pt", "ukrainian": "uk",
+    "russian": "ru", "arabic": "ar", "persian": "fa",
+}  # fmt: skip
+LANGUAGES = list(CODES)
+CASED = LANGUAGES[:6]
+# labels per language: general and specific ones of Pappas & Henderson (2019)
+PAPER = {
+    "general": (327, 367, 159, 95, 28, 102, 91, 71),
+    "specific": (1058, 809, 684, 301, 260, 814, 344, 127),
+}
+KINDS = list(PAPER)
+SPLITS = ("train", "dev", "test")
+
+
+def read(folder: Path, language: str, split: str) -> list[dict]:
+    text = (folder / language / f"{split}.jsonl").read_text(encoding="utf-8")
+    assert text.endswith("}\n")
+    return [json.loads(line) for line in text.split("\n")[:-1]]
+
+
+def read_vectors(folder: Path, language: str) -> dict[str, np.ndarray]:
+    with gzip.open(folder / "word_vectors" / f"{language}.pkl.gz") as file:
+        words, vectors = pickle.load(file, encoding="latin1")
+    assert len(set(words)) == len(words) == len(vectors)
+    return dict(zip(words, vectors, strict=True))
+
+
+def full_text(record: dict) -> str:
+    return f"{record['title']} {record['teaser']} {record['text']}"
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[^\W\d]+", text.lower())
+
+
+def unit(rows) -> np.ndarray:
+    rows = np.array(rows)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("news")
+    write_news(path, 600)
+    return path
+
+
+@pytest.fixture(scope="module")
+def corpus(folder) -> dict[str, dict[str, list[dict]]]:
+    return {name: {s: read(folder, name, s) for s in SPLITS} for name in LANGUAGES}
+
+
+@pytest.fixture(scope="module")
+def vectors(folder) -> dict[str, dict[str, np.ndarray]]:
+    return {name: read_vectors(folder, name) for name in LANGUAGES}
+
+
+# ---------------------------------------------------------------- files
+
+
+def test_files(folder):
+    expected = {f"{name}/{split}.jsonl" for name in LANGUAGES for split in SPLITS}
+    assert set(files(folder)) == expected | {f"word_vectors/{name}.pkl.gz" for name in LANGUAGES}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_records(corpus, language):
+    parts = corpus[language]
+    assert [len(parts[split]) for split in SPLITS] == [480, 60, 60]
+    records = [record for split in SPLITS for record in parts[split]]
+    assert [record["id"] for record in records] == [f"{language}-{i}" for i in range(1, 601)]
+    assert len({record["text"] for record in records}) == 600
+    for record in records:
+        assert list(record) == ["id", "title", "teaser", "text", *KINDS]
+        assert record["title"]
+        assert record["text"]
+        for kind in KINDS:
+            assert len(set(record[kind])) == len(record[kind]) >= 1
+    assert 0.05 < sum(not record["teaser"] for record in records) / 600 < 0.15
+
+
+def test_splits_of_a_number_that_is_no_multiple_of_ten(tmp_path):
+    write_news(tmp_path, 109, languages=["persian"])
+    assert [len(read(tmp_path, "persian", split)) for split in SPLITS] == [89, 10, 10]
+
+
+def test_same_arguments_give_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        write_news(tmp_path / name, 90, seed=3, languages=["english", "persian"])
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_language_does_not_depend_on_the_others(tmp_path):
+    write_news(tmp_path / "one", 90, languages=["russian"])
+    write_news(tmp_path / "two", 90, languages=["german", "russian"])
+    both = files(tmp_path / "two")
+    assert files(tmp_path / "one").items() < both.items()
+
+
+def test_seed_changes_articles_but_not_vectors(tmp_path, folder, corpus, vectors):
+    write_news(tmp_path, 90, seed=1, languages=["spanish"])
+    texts = {record["text"] for record in corpus["spanish"]["train"]}
+    assert not texts & {record["text"] for record in read(tmp_path, "spanish", "train")}
+    other = read_vectors(tmp_path, "spanish")
+    assert other.keys() == vectors["spanish"].keys()
+    assert all(np.array_equal(other[word], v) for word, v in vectors["spanish"].items())
+
+
+def test_vectors_are_a_pickle_without_time(folder):
+    packed = (folder / "word_vectors" / "arabic.pkl.gz").read_bytes()
+    assert packed[3:8] == bytes(5)  # no flags (and so no file name), no time
+    data = gzip.decompress(packed)
+    assert data[:2] == b"\x80\x02"  # protocol 2, which Python 2 reads
+    found, rows = pickle.loads(data)
+    assert type(found) is type(rows) is list
+    assert {type(word) for word in found} == {str}
+    assert {(type(v), v.dtype.str, v.shape) for v in rows} == {(np.ndarray, "<f4", (40,))}
+
+
+def test_output_is_that_of_this_version(tmp_path):
+    """A change of the output must come with another `VERSION`, or caches keep the old one."""
+    write_news(tmp_path, 90, seed=0)
+    articles = sums = 0
+    for language in LANGUAGES:
+        for split in SPLITS:
+            articles = zlib.crc32((tmp_path / language / f"{split}.jsonl").read_bytes(), articles)
+        rows = read_vectors(tmp_path, language)
+        sums = zlib.crc32(" ".join(rows).encode() + np.array([*rows.values()]).tobytes(), sums)
+    assert (news.VERSION, articles, sums) == (1, 3055255508, 1420894641)
+
+
+def test_failure_leaves_no_file_under_the_final_name(tmp_path, monkeypatch):
+    def fail(self, labels):
+        raise RuntimeError("stop")
+
+    monkeypatch.setattr(ArticleMaker, "article", fail)
+    with pytest.raises(RuntimeError, match="stop"):
+        write_news(tmp_path, 100, languages=["english"])
+    assert not list(tmp_path.rglob("*.jsonl"))
+
+
+# ---------------------------------------------------------------- labels
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_default_labels(corpus, language):
+    numbers = news.DEFAULT_LABELS[language]
+    for kind, number, least, most in zip(KINDS, numbers, (20, 60), (40, 150), strict=True):
+        seen = [{name for r in corpus[language][split] for name in r[kind]} for split in SPLITS]
+        assert least <= len(seen[0]) == number <= most
+        assert seen[1] | seen[2] <= seen[0]
+    assert numbers[0] < numbers[1]
+
+
+def test_paper_labels(tmp_path):
+    # the fewest documents with which each English label can occur in training
+    write_news(tmp_path, 645, paper_labels=True, words=60)
+    for place, language in enumerate(LANGUAGES):
+        train = read(tmp_path, language, "train")
+        for kind in KINDS:
+            assert len({name for r in train for name in r[kind]}) == PAPER[kind][place]
+    assert sum(PAPER["general"] + PAPER["specific"]) == 5637  # the sum of the paper's Table 1
+
+
+def test_too_few_documents_for_the_labels(tmp_path):
+    message = "documents is 644: english needs at least 645, .* its 1385 labels"
+    with pytest.raises(InputError, match=message):
+        write_news(tmp_path / "none", 644, languages=["persian", "english"], paper_labels=True)
+    with pytest.raises(InputError, match="documents is 0: persian needs at least"):
+        write_news(tmp_path / "none", 0, languages=["persian"])
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_stated_minimum_is_enough(tmp_path, language):
+    with pytest.raises(InputError) as caught:
+        write_news(tmp_path, 1, languages=[language])
+    needed = int(re.search(r"at least (\d+)", str(caught.value))[1])
+    write_news(tmp_path, needed, languages=[language])
+    train = read(tmp_path, language, "train")
+    counts = tuple(len({name for r in train for name in r[kind]}) for kind in KINDS)
+    assert counts == news.DEFAULT_LABELS[language]
+
+
+@pytest.mark.parametrize("labels", [news.DEFAULT_LABELS, news.PAPER_LABELS])
+def test_names_of_labels(labels, vectors):
+    for language, numbers in labels.items():
+        names = [[label(t, language) for t in group] for group in topics(language, *numbers)]
+        flat = [words(name) for group in names for name in group]
+        assert len({" ".join(name) for name in flat}) == sum(numbers)
+        assert {len(name) for name in flat} == {1, 2, 3}
+        assert {word for name in flat for word in name} <= vectors[language].keys()
+
+
+def test_languages_share_topics():
+    """Small label sets lie mostly, not all, within a large one; specific topics below general."""
+    english = {topic.name for topic in topics("english", *news.PAPER_LABELS["english"]).specific}
+    for language in LANGUAGES[1:]:
+        own = topics(language, *news.PAPER_LABELS[language])
+        share = sum(topic.name in english for topic in own.specific) / len(own.specific)
+        assert 0.75 < share < 0.95
+        assert all(own.general[topic.parent].field == topic.field for topic in own.specific)
+    for topic in inventory().specific:
+        above = inventory().general[topic.parent]
+        assert len(set(topic.core) & set(above.core)) >= 1
+        assert set(topic.name) <= set(topic.core)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_numbers_of_labels(corpus, language):
+    train = corpus[language]["train"]
+    assert {len(r["general"]) for r in train} == {1, 2}
+    assert {len(r["specific"]) for r in train} == {2, 3, 4}
+    for kind in KINDS:
+        ranked = [n for _, n in Counter(name for r in train for name in r[kind]).most_common()]
+        assert ranked[0] > 2.5 * ranked[len(ranked) // 2]  # few frequent ones, a long tail
+        assert ranked[0] < 0.35 * len(train)
+
+
+# ---------------------------------------------------------------- text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_sizes(corpus, language):
+    records = [r for split in SPLITS for r in corpus[language][split]]
+    assert 190 <= np.mean([len(full_text(r).split()) for r in records]) <= 210
+    assert {len(r["title"].split()) for r in records} <= set(range(5, 11))
+    assert {len(re.findall("[.?!؟]", r["teaser"])) for r in records} == {0, 1, 2}
+
+
+def test_length_is_a_knob(tmp_path):
+    write_news(tmp_path, 300, languages=["english"], words=350)
+    train = read(tmp_path, "english", "train")
+    assert 330 <= np.mean([len(full_text(r).split()) for r in train]) <= 370
+    with pytest.raises(InputError, match="words is 0"):
+        write_news(tmp_path, 300, words=0)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_sentences_are_found(corpus, language):
+    """Sentences end with these marks, and the marks stand nowhere else."""
+    found = written = 0
+    for record in corpus[language]["train"][:200]:
+        for text in (record["teaser"], record["text"]):
+            own = re.findall(r".+?[.?!؟](?: |$)", text)
+            assert "".join(own) == text
+            for sentence in own:
+                assert 8 <= len(sentence.split()) <= 25
+            written += len(own)
+            found += len([part for part in sentencex.segment(CODES[language], text) if part])
+    assert written > 1500
+    assert abs(found - written) <= 0.01 * written
+
+
+ALPHABETS = {
+    "latin": "a-zßäöüñáíóãõçéêúà",
+    "cyrillic": "а-яіїєґё",
+    "arabic": "ا-يأإآؤئءةى",
+    "persian": "اآبپتجچحخدرزژسشطعفقکگلمنهوی",
+}
+TYPICAL = {
+    "english": "w", "german": "äöüß", "spanish": "ñ", "portuguese": "ãçõ", "ukrainian": "іїє",
+    "russian": "ыё", "arabic": "ةيك", "persian": "پچژگکی",
+}  # fmt: skip
+FOREIGN = {
+    "english": "äöüßñãçõ", "spanish": "ãçß", "ukrainian": "ыэёъ", "russian": "іїє",
+    "arabic": "پچژگکی", "persian": "ةكي",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_letters(corpus, language):
+    script = {"ukrainian": "cyrillic", "russian": "cyrillic"}.get(language, language)
+    allowed = ALPHABETS.get(script, ALPHABETS["latin"])
+    text = " ".join(full_text(r) for r in corpus[language]["train"])
+    comma, mark = ("،", "؟") if language in ("arabic", "persian") else (",", "?")
+    assert re.fullmatch(rf"[{allowed}0-9 .!{comma}{mark}]+", text.lower())
+    assert set(TYPICAL[language]) <= set(text.lower())
+    assert not set(FOREIGN.get(language, "")) & set(text.lower())
+    assert all(sign in text for sign in (".", "!", comma, mark))
+    for record in corpus[language]["train"]:
+        assert not any(
+            re.search("^ |  | $", record[field]) for field in ("title", "teaser", "text")
+        )
+
+
+@pytest.mark.parametrize("language", CASED)
+def test_capital_letters(corpus, language):
+    for record in corpus[language]["train"][:100]:
+        starts = re.findall(r"(?:^|[.?!] )(\w)", record["text"])
+        assert all(letter.isupper() for letter in [record["title"][0], *starts])
+        assert all(name[0].isupper() for kind in KINDS for name in record[kind])
+
+
+def test_german_nouns_have_capital_letters():
+    pairs = zip(concepts(), lexicon("german").forms, strict=True)
+    for concept, forms in pairs:
+        assert all(form[0].isupper() == (concept.kind in ("noun", "name")) for form in forms)
+
+
+def test_words_of_a_language():
+    for language in LANGUAGES:
+        own = lexicon(language)
+        assert len(own.functions) == len(lexicon("english").functions)
+        assert all(1 <= len(forms) <= 3 for forms in own.forms)
+        flat = [form.lower() for forms in own.forms for form in forms] + list(own.functions)
+        assert len(set(flat)) == len(flat) > 1300
+        assert all(re.fullmatch(r"\w+", word) for word in flat if len(word) > 1)
+    first = [{forms[0].lower() for forms in lexicon(name).forms} for name in LANGUAGES]
+    assert len(set.union(*first)) > 0.99 * 8 * len(concepts())
+    assert SPEECH.keys() == CODES.keys()
+
+
+# ---------------------------------------------------------------- word vectors
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_words_have_vectors(corpus, vectors, language):
+    known = vectors[language]
+    for split in SPLITS:
+        for record in corpus[language][split]:
+            assert set(words(full_text(record))) <= known.keys()
+            for kind in KINDS:
+                assert {word for name in record[kind] for word in words(name)} <= known.keys()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_vocabulary_is_sorted_by_falling_frequency(corpus, vectors, language):
+    counts: Counter = Counter()
+    for split in SPLITS:
+        for record in corpus[language][split]:
+            counts.update(re.findall(r"[^\W\d]+|[^\w\s]", full_text(record).lower()))
+    numbers = [counts[word] for word in vectors[language]]
+    assert numbers == sorted(numbers, reverse=True)
+    assert sum(numbers) == counts.total()
+
+
+@pytest.mark.parametrize("language", LANGUAGES[1:])
+def test_vectors_agree_across_languages(vectors, language):
+    english, own = lexicon("english"), lexicon(language)
+    here = unit([vectors["english"][forms[0].lower()] for forms in english.forms])
+    there = unit([vectors[language][forms[0].lower()] for forms in own.forms])
+    cosines = here @ there.T
+    same = np.diag(cosines)
+    assert 0.75 < same.mean() < 0.85
+    assert np.mean((same > 0.65) & (same < 0.92)) > 0.95
+    assert (cosines.argmax(axis=1) == np.arange(len(same))).mean() > 0.99
+    assert abs((cosines.sum() - same.sum()) / (cosines.size - len(same))) < 0.05
+    near = unit([vectors["english"][word] for word in english.functions])
+    far = unit([vectors[language][word] for word in own.functions])
+    assert np.diag(near @ far.T).mean() > 0.8
+    assert (near @ far.T).mean() > 0.6  # all near one centre
+
+
+def test_forms_and_fields_are_near_and_lengths_about_one(vectors):
+    rows = vectors["german"]
+    forms = [[rows[f.lower()] for f in forms] for forms in lexicon("german").forms]
+    pairs = np.array([unit(f)[0] @ unit(f)[1] for f in forms if len(f) > 1])
+    assert 0.85 < pairs.mean() < 0.95
+    first, fields = unit([f[0] for f in forms]), np.array([c.field for c in concepts()])
+    mates = fields[:, None] == fields
+    np.fill_diagonal(mates, False)
+    assert 0.15 < (first @ first.T)[mates].mean() < 0.35
+    lengths = np.linalg.norm([*rows.values()], axis=1)
+    assert lengths.min() >= 0.8 - 1e-6
+    assert lengths.max() <= 1 + 1e-6
+
+
+def label_vectors(language: str, names: list[str], vectors) -> np.ndarray:
+    return np.array([np.mean([vectors[language][w] for w in words(n)], axis=0) for n in names])
+
+
+def test_labels_agree_across_languages(vectors):
+    shared = inventory().specific[:100]
+    rows = [
+        unit(label_vectors(name, [label(t, name) for t in shared], vectors))
+        for name in ("english", "arabic")
+    ]
+    cosines = rows[0] @ rows[1].T
+    assert np.diag(cosines).mean() > 0.75
+    assert (cosines.argmax(axis=1) == np.arange(100)).mean() > 0.95
+
+
+# ---------------------------------------------------------------- what can be learnt
+
+
+def table(records, kind, names, rows) -> tuple[np.ndarray, np.ndarray]:
+    """Mean word vectors [B, 40] and whether a document has a label [B, K]."""
+    means = [np.mean([rows[w] for w in words(full_text(r))], axis=0) for r in records]
+    has = [[name in r[kind] for name in names] for r in records]
+    return np.array(means), np.array(has, dtype=int)
+
+
+def data(language, kind, corpus, vectors):
+    names = sorted({name for r in corpus[language]["train"] for name in r[kind]})
+    train = table(corpus[language]["train"], kind, names, vectors[language])
+    held = corpus[language]["dev"] + corpus[language]["test"]
+    test = table(held, kind, names, vectors[language])
+    middle, spread = train[0].mean(axis=0), train[0].std(axis=0)
+    scaled = [((x - middle) / spread, y) for x, y in (train, test)]
+    return scaled, label_vectors(language, names, vectors)
+
+
+@pytest.mark.parametrize("language", ["english", "persian"])
+def test_linear_model_is_good_but_not_perfect(corpus, vectors, language):
+    ((x, y), (x_test, y_test)), _ = data(language, "general", corpus, vectors)
+    model = OneVsRestClassifier(LogisticRegression(max_iter=500)).fit(x, y)
+    score = f1_score(y_test, model.predict_proba(x_test) > 0.3, average="micro")
+    assert 0.6 < score < 0.9
+
+
+@pytest.mark.parametrize("language", LANGUAGES[1:])
+def test_what_is_learnt_in_english_helps_elsewhere(corpus, vectors, language):
+    """Labels are ranked by x A l, with the A that fits English best in least squares."""
+    ((x, y), _), labels = data("english", "specific", corpus, vectors)
+    a = np.linalg.pinv(x) @ (y - y.mean()) @ np.linalg.pinv(labels.T)
+    (_, (x_test, y_test)), own = data(language, "specific", corpus, vectors)
+    first = (x_test @ a @ own.T).argmax(axis=1)
+    hits = y_test[np.arange(len(first)), first].mean()
+    assert hits > 2 * y_test.mean(axis=0).max()  # the most frequent label for all documents
+    assert hits > 0.3
+
+
+# ---------------------------------------------------------------- command line
+
+
+def test_command_line(tmp_path, capsys):
+    options = ["--documents", "650", "--seed", "4", "--paper-labels", "--words", "50"]
+    main([str(tmp_path / "a"), "--corpus", "news", "--languages", "persian", "english", *options])
+    names = ("persian", "english")
+    write_news(tmp_path / "b", 650, 4, languages=names, paper_labels=True, words=50)
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+    assert capsys.readouterr().err == "".join(f"650 {name} articles written\n" for name in names)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--corpus", "news", "--documents", "3"], "english needs at least"),
+        (["--corpus", "news", "--compress"], "--compress is not an option of --corpus news"),
+        (["--paper-labels"], "--paper-labels is not an option of --corpus bioasq"),
+        (["--corpus", "dw"], "invalid choice: 'dw'"),
+    ],
+)
+def test_command_line_errors(tmp_path, capsys, options, message):
+    with pytest.raises(SystemExit) as caught:
+        main([str(tmp_path), *options])
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_unknown_language(tmp_path):
+    with pytest.raises(InputError, match=r"'germany' is not one of english, .*mean 'german'"):
+        write_news(tmp_path, languages=["germany"])

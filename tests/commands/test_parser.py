@@ -1,0 +1,318 @@
+import errno
+import re
+from typing import Literal
+
+import pytest
+import yaml
+
+from gile_lightning import fit
+from gile_lightning.common.errors import InputError
+from gile_lightning.commands.parser import command, parse
+from gile_testing import runs
+
+USAGE = [
+    "usage: python -m gile_lightning.fit [--config FILE] [--KEY VALUE ...]",
+    "       python -m gile_lightning.fit --help lists every key; --model.help TextClassifier and "
+    "--data.help CLASS those of a part",
+]
+UNKNOWN = "unknown key"
+BIOASQ = "of gile_lightning.data.BioASQ; did you mean 'batch_size'?"
+
+
+def refused(*args) -> str:
+    """Run `fit`, which must refuse its arguments; return the error."""
+    done = runs.call(fit.main, *args)
+    assert done.status == 2
+    assert done.printed == ""
+    first, *rest = done.errors.splitlines()
+    assert first.startswith("error: ")
+    assert rest in ([], USAGE)  # the error is one line, the usage comes last
+    return first.removeprefix("error: ")
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Writes the shipped configuration with a part of it replaced."""
+
+    def write(old="", new="", name="edited.yaml"):
+        text = runs.CONFIG.read_text()
+        assert old in text
+        (tmp_path / name).write_text(text.replace(old, new, 1) if old else new)
+        return tmp_path / name
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("key", "error"),
+    [
+        ("--trainer.max_epoch", "'trainer.max_epoch'; did you mean 'trainer.max_epochs'?"),
+        ("--trainr.max_epochs", "'trainr.max_epochs'; did you mean 'trainer.max_epochs'?"),
+        ("--early_stopping.patiance", "did you mean 'early_stopping.patience'?"),
+        ("--wandb.projekt", "did you mean 'wandb.project'?"),
+        ("--outptu", "'outptu'; did you mean 'output'?"),
+        (
+            "--model.ouput.joint_dim",
+            "'ouput.joint_dim' of gile_lightning.systems.neural.TextClassifier; did you mean 'output'?",
+        ),
+        ("--data.batchsize", f"'batchsize' {BIOASQ}"),
+        ("--data.batch-size", f"'batch-size' {BIOASQ}"),
+        ("--data.init_args.batchsize", f"'batchsize' {BIOASQ}"),
+        ("--model.output.joint_dims", "'joint_dims' of gile_lightning.network.outputs.GILE; did you mean"),
+        ("--model.sampler.rat", "gile_lightning.training.samplers.UniformLabels; did you mean 'rate'?"),
+        ("--model.encoder.layer.dims", "did you mean 'dim'?"),
+        ("--model.optimizer.learning_rate", "of torch.optim.Adam; it takes "),
+    ],
+)
+def test_unknown_keys(key, error):
+    line = refused(*runs.arguments(None), key, "3")
+    assert line.startswith(UNKNOWN)
+    assert error in line
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ("max_epochs:", "max_epoch:", "did you mean 'trainer.max_epochs'?"),
+        ("patience:", "patiance:", "did you mean 'early_stopping.patience'?"),
+        (
+            "label_encoder:",
+            "label_encodr:",
+            "'label_encodr' of gile_lightning.systems.neural.TextClassifier; did you mean 'label_enc",
+        ),
+        ("batch_size:", "batchsize:", f"'batchsize' {BIOASQ}"),
+        ("lr:", "learning_rate:", "'learning_rate' of torch.optim.Adam; it takes"),
+        ("joint_dim:", "jointdim:", "did you mean 'joint_dim'?"),
+        ("\nmodel:", "\nmodle:", "did you mean 'model'?"),
+    ],
+)
+def test_unknown_keys_in_a_file(config, old, new, error):
+    line = refused("--config", config(old, new))
+    assert UNKNOWN in line
+    assert error in line
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        (("--data.batch_size", "many"), "data.batch_size: expected int, not 'many'"),
+        (
+            ("--model.channels.stemmer", "german"),
+            "model.channels.stemmer: model.channels is a list",
+        ),
+        (("--model.channels.0.stemmer=x",), "model.channels.0.stemmer: model.channels is a list"),
+        (("--model.encoder.encoders.embedding", "x"), "model.encoder.encoders is a list"),
+        (("--model.label_encoder.encoders.embedding=x",), "model.label_encoder.encoders is a list"),
+        (("--model.init_args.channels.stemmer", "x"), "model.init_args.channels is a list"),
+        (
+            ("--model.encoder.init_args.encoders.embedding", "x"),
+            "model.encoder.init_args.encoders is a list",
+        ),
+        (("--data.label_text", "all"), "data.label_text: expected 'description' or 'name_descr"),
+        (("--trainer.max_epochs", "many"), "trainer.max_epochs: expected int, not 'many'"),
+        (("--model.sampler.rate", "big"), "model.sampler.rate: expected float, not 'big'"),
+        (("--model.optimizer.lr", "big"), "model.optimizer.lr: expected float, not 'big'"),
+        (("--model.encoder.layer.dim", "x"), "model.encoder.layer.dim: expected int, not 'x'"),
+        (("--model.output.joint_dim", "x"), "model.output.joint_dim: expected int or 'matched', n"),
+        (("--model.without_positive", "x"), "model.without_positive: expected 'skip' or 'released"),
+        (("--checkpoint_every", "x"), "checkpoint_every: expected int, not 'x'"),
+        (("--seed_everything", "x"), "seed_everything: expected bool or int, not 'x'"),
+        (("--early_stopping.mode", "up"), "early_stopping.mode: expected 'max' or 'min', not 'up'"),
+        (
+            ("--model.encoder", "torch.nn.Linear"),
+            "model.encoder: Expected 'torch.nn.Linear' to be a sub",
+        ),
+        (("--model.encoder", "no.such.Class"), "model.encoder: there is no 'no'"),
+        (("--model.loss", "nosuch"), "model.loss: there is no 'nosuch'; give an import path"),
+        (("--data", "BioASK"), "data: there is no 'BioASK'; did you mean 'BioASQ'?"),
+        (("--data", "gile_lightning.data.BioASK"), "'BioASK'; did you mean 'BioASQ'?"),
+        (("--model.output", "gile_lightning.network.outputs.Gile"), "did you mean 'GILE'?"),
+        (("--model.norm", "torch.nn.Identiti"), "did you mean 'Identity'?"),
+        (("--model", "AiTextM"), "model: there is no 'AiTextM'; did you mean 'AiTextML'?"),
+        (("--output",), "argument --output: expected one argument"),
+        (("extra",), "unrecognized arguments: extra"),
+    ],
+)
+def test_wrong_values(args, error):
+    assert error in refused(*runs.arguments(None), *args)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ("batch_size: 64", "batch_size: many", "data.batch_size: expected int, not 'many'"),
+        ("rate: 0.01", "rate: big", "model.sampler.rate: expected float, not 'big'"),
+        ("data.BioASQ", "data.BioASK", "data: there is no 'BioASK'; did you mean 'BioASQ'?"),
+    ],
+)
+def test_wrong_values_in_a_file_name_it(config, old, new, error):
+    path = config(old, new)
+    line = refused("--config", path)
+    assert line.startswith(f"{path}: ")
+    assert error in line
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *[(f"data.{name}", "0") for name in ("batch_size", "eval_batch_size", "min_count")],
+        *[(f"data.{name}", "-1") for name in ("max_document_words", "max_label_words")],
+        *[(f"data.{name}", "0") for name in ("validation_size", "builtin_documents")],
+        *[("model.embedding.dim", "0"), ("model.encoder.layer.dim", "-4")],
+        *[("model.output.joint_dim", "0"), ("model.sampler.negatives", "0")],
+        *[("checkpoint_every", "0"), ("early_stopping.patience", "-2")],
+    ],
+)
+def test_sizes_are_positive(key, value, tmp_path):
+    """Known before the corpus is read."""
+    line = refused(*runs.arguments(tmp_path / "run"), f"--{key}", value)
+    name = key.rpartition(".")[2]
+    number = float(value) if name in ("validation_size", "test_size") else value
+    assert line == f"must be above 0: {name} is {number}"
+
+
+@pytest.mark.parametrize("sampler", ["UniformLabels", "SharedUniformLabels"])
+@pytest.mark.parametrize("rate", ["0", "1.5", "-0.1"])
+def test_rate_is_a_share(sampler, rate, tmp_path):
+    sampler = f"gile_lightning.training.samplers.{sampler}"
+    given = runs.arguments(tmp_path, "--model.sampler", sampler, "--model.sampler.rate", rate)
+    error = "a label sampling rate is above 0 and at most 1"
+    assert refused(*given) == f"rate is {float(rate)}: {error}"
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        (("--trainer.accelerator", "abacus"), "invalid accelerator name: `accelerator='abacus'`"),
+        (("--trainer.max_epochs", "-3"), "`max_epochs` must be a non-negative integer or -1"),
+        (("--early_stopping.monitor", "val/one_eror"), "did you mean 'val/one_error'?"),
+        (("--early_stopping.monitor", "x"), "'x'; the scores are val/ranking_loss, "),
+        (("--model.optimizer.lr", "-1"), "model.optimizer: Invalid learning rate: -1.0"),
+    ],
+)
+def test_refused_by_what_they_configure(args, error, tmp_path):
+    assert error in refused(*runs.arguments(tmp_path / "run"), *args)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("model: [unclosed\n  x: {", "line 2, column 4"),
+        ("- 1\n- 2\n", "expected keys with values"),
+        ("", "expected keys with values"),
+    ],
+)
+def test_a_file_that_is_no_configuration(config, text, error):
+    path = config("", text)
+    line = refused("--config", path)
+    assert line.startswith(f"{path}: ")
+    assert re.search(error, line)
+
+
+@pytest.mark.parametrize("name", ["bioask", "bioask.yaml", "configurations/bioask.yaml"])
+def test_a_missing_file(name):
+    assert refused("--config", name).startswith(f"{name}: no such file")
+    assert "did you mean 'bioasq'?" in refused(f"--config={name}")
+
+
+def test_a_folder_is_no_configuration(tmp_path):
+    assert refused("--config", tmp_path).startswith(f"{tmp_path}: no such file")
+
+
+def test_no_data_section(config):
+    for path in ((), ("--config", config("", "seed_everything: 1\n"))):
+        assert (
+            refused(*path) == "missing: data; give it as --KEY VALUE or in a file (--config FILE)"
+        )
+
+
+# --- a command's function as its parser ---
+
+
+def cook(dish: str, minutes: int = 5, heat: Literal["low", "high"] = "low") -> None:
+    """Cook a dish.
+
+    Args:
+        dish: what.
+        minutes: how long.
+        heat: how hot.
+    """
+
+
+def test_parse_a_function(tmp_path, capsys):
+    given = {"dish": "soup", "minutes": 7, "heat": "high"}
+    assert parse(cook, ["--dish", "soup", "--minutes", "7", "--heat", "high"], "cook") == given
+    (tmp_path / "soup.yaml").write_text(yaml.safe_dump(given))
+    config = ["--config", str(tmp_path / "soup.yaml")]
+    assert parse(cook, [*config, "--minutes", "9"], "cook") == given | {"minutes": 9}
+    with pytest.raises(SystemExit) as stop:
+        parse(cook, ["--help"], "cook")
+    assert not stop.value.code
+    printed = capsys.readouterr().out
+    assert "Cook a dish." in printed
+    assert "how long. (type: int, default: 5)" in printed
+    assert "Args" not in printed
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        ((), "missing: dish; give it as --KEY VALUE or in a file (--config FILE)"),
+        (("--dish", "soup", "--minuts", "3"), "unknown key 'minuts'; did you mean 'minutes'?"),
+        (("--dish", "soup", "--minutes", "long"), "minutes: expected int, not 'long'"),
+        (("--dish", "soup", "--heat", "hot"), "heat: expected 'low' or 'high', not 'hot'"),
+    ],
+)
+def test_parse_errors(args, error, capsys):
+    with pytest.raises(SystemExit) as stop:
+        parse(cook, [*args], "cook")
+    assert stop.value.code == 2
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first == f"error: {error}"
+    usage = ["usage: cook [--config FILE] [--KEY VALUE ...]", "       cook --help lists every key"]
+    assert rest == usage
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "printed"),
+    [
+        (InputError("no such file"), 2, "error: no such file\n"),
+        (KeyboardInterrupt(), 130, "interru"),
+        (
+            OSError(errno.ENOSPC, "No space left", "table.md"),
+            2,
+            "error: table.md: No space left; m",
+        ),
+        (OSError(errno.ENOSPC, "No space left"), 2, "error: No space left; make room first\n"),
+    ],
+)
+def test_command_ends_without_a_traceback(error, status, printed, capsys):
+    @command
+    def main(args=None):
+        raise error
+
+    with pytest.raises(SystemExit) as stop:
+        main([])
+    assert stop.value.code == status
+    assert capsys.readouterr().err.startswith(printed)
+
+
+def test_other_errors_of_files_pass():
+    @command
+    def main(args=None):
+        raise PermissionError(errno.EACCES, "denied", "table.md")
+
+    with pytest.raises(PermissionError):
+        main([])
+
+
+def test_command_returns_and_other_errors_pass():
+    @command
+    def main(args=None):
+        """Divide."""
+        return 1 / len(args)
+
+    assert main(["a", "b"]) == 0.5
+    assert main.__doc__ == "Divide."
+    with pytest.raises(ZeroDivisionError):
+        main([])

@@ -1,0 +1,215 @@
+import io
+import json
+import os
+import re
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from jsonargparse import ArgumentParser
+from torch import nn
+
+from gile_lightning.systems.neural import TextClassifier
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.network.encoders import (
+    PPMI,
+    WAN,
+    Dense,
+    IdfMean,
+    Mean,
+    SumPooling,
+    WordEmbedding,
+)
+from gile_lightning.common.errors import InputError
+from gile_lightning.common.factories import describe, instantiate
+from gile_lightning.training.losses import BinaryCrossEntropy, SoftmaxCrossEntropy
+from gile_lightning.network.outputs import GILE, Linear
+from gile_lightning.training.samplers import (
+    AllLabels,
+    HardLabels,
+    PopularLabels,
+    SharedUniformLabels,
+    UniformLabels,
+)
+
+ENCODERS = "gile_lightning.network.encoders"
+WAN_5 = {
+    "class_path": f"{ENCODERS}.wan.WAN",
+    "init_args": {
+        "layer": {"class_path": f"{ENCODERS}.layers.Dense", "init_args": {"dim": 5}},
+        "pooling": {"class_path": f"{ENCODERS}.pooling.SumPooling", "init_args": {}},
+    },
+}
+PARTS = {
+    "defaults": {},
+    "others": {
+        "embedding": partial(WordEmbedding, dim=7, vectors=Path("my/vectors.txt"), trainable=False),
+        "encoder": partial(WAN, layer=partial(Dense, dim=5), pooling=SumPooling),
+        "label_encoder": WAN,
+        "output": partial(GILE, joint_dim="matched", activation=nn.Tanh),
+        "norm": nn.Identity,
+        "sampler": SharedUniformLabels(rate=0.5),
+        "optimizer": partial(torch.optim.SGD, lr=0.1, momentum=0.9),
+        "without_positive": "released",
+        "seed": 3,
+    },
+    "further": {
+        "output": partial(GILE, layers=2),
+        "sampler": HardLabels(PopularLabels(0.2, exponent=0.5), hard=3, random=2),
+        "loss": SoftmaxCrossEntropy(),
+    },
+    "linear": {"output": Linear, "encoder": Mean, "sampler": AllLabels()},
+    "learned": {
+        "embedding": partial(WordEmbedding, start=PPMI(window=2, smoothing=1.0)),
+        "encoder": partial(IdfMean, learned=True),
+    },
+}
+
+
+def named(part):
+    """Name a case without the addresses of objects, which differ from process to process."""
+    return re.sub(r" at 0x\w+", "", str(part))
+
+
+@pytest.mark.parametrize(
+    ("part", "described"),
+    [
+        (None, None),
+        (True, True),
+        (0.5, 0.5),
+        ("text", "text"),
+        (Path("a/b.txt"), str(Path("a/b.txt"))),
+        ([1, (2, Path("c"))], [1, [2, "c"]]),
+        ({"key": (1, None)}, {"key": [1, None]}),
+        (Mean, {"class_path": f"{ENCODERS}.mean.Mean", "init_args": {}}),
+        (partial(WAN, layer=partial(Dense, dim=5), pooling=SumPooling), WAN_5),
+        (
+            partial(torch.optim.Adam, betas=(0.9, 0.99)),
+            {"class_path": "torch.optim.adam.Adam", "init_args": {"betas": [0.9, 0.99]}},
+        ),
+        (
+            UniformLabels(rate=None, negatives=4),
+            {
+                "class_path": "gile_lightning.training.samplers.uniform.UniformLabels",
+                "init_args": {"rate": None, "negatives": 4},
+            },
+        ),
+    ],
+    ids=named,
+)
+def test_describe(part, described):
+    assert describe(part) == described
+
+
+@pytest.mark.parametrize("number", [np.float64(0.1), np.float32(0.5), np.int64(3), np.True_])
+def test_numpy_numbers_become_plain(number):
+    described = describe({"lr": number})["lr"]
+    assert type(described) in (bool, int, float)
+    assert described == number
+
+
+def make_encoder(kind, dim):
+    return kind(dim)
+
+
+class PlainNorm(nn.Module):
+    pass
+
+
+def local_parts():
+    class Local(nn.Module):
+        pass
+
+    def function(value):
+        return value
+
+    return [Local, partial(Local), function]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda dim: Mean(dim),
+        partial(make_encoder, Mean),  # is not the class Mean
+        partial(Dense, 5),
+        make_encoder,
+        partial(make_encoder, dim=3),
+        os.system,
+        json.JSONDecoder,
+        PlainNorm,
+        nn.ReLU(),
+        *local_parts(),
+    ],
+    ids=named,
+)
+@pytest.mark.parametrize("wrap", [lambda part: part, lambda part: partial(WAN, layer=part)])
+def test_what_cannot_be_rebuilt_is_refused(part, wrap):
+    with pytest.raises(InputError, match=r"cannot be stored .* give a class that derives from"):
+        describe(wrap(part))
+
+
+def includes(whole, part):
+    """Whether every value of a description is in another, which may have defaults beside it."""
+    if isinstance(part, dict):
+        return all(key in whole and includes(whole[key], part[key]) for key in part)
+    return whole == part
+
+
+@pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS.keys())
+def test_rebuilt_model_has_the_same_parts(parts):
+    model = TextClassifier(**parts)
+    rebuilt = instantiate(TextClassifier, model.hparams)
+    assert includes(rebuilt.hparams, model.hparams)
+    # the first round writes the defaults of outside classes out, the second changes nothing
+    assert instantiate(TextClassifier, rebuilt.hparams).hparams == rebuilt.hparams
+
+    language = Language(TextEncoder(["a", "b", "UNK"]), LabelSet(["x", "y"], ["a", "b"], [2, 1]))
+    for classifier in (model, rebuilt):
+        classifier.build({"en": language})
+    assert repr(rebuilt.scorers) == repr(model.scorers)
+    assert rebuilt.configure_optimizers().defaults == model.configure_optimizers().defaults
+
+
+@pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS.keys())
+def test_description_is_plain(parts):
+    described = dict(TextClassifier(**parts).hparams)
+    assert json.loads(json.dumps(described)) == described
+    file = io.BytesIO()
+    torch.save(described, file)
+    file.seek(0)
+    assert torch.load(file, weights_only=True) == described
+
+
+def test_parts_from_a_configuration():
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(TextClassifier, "m")
+    config = {
+        "encoder": {
+            "class_path": "gile_lightning.network.encoders.WAN",
+            "init_args": {
+                "layer": {"class_path": "gile_lightning.network.encoders.Dense", "init_args": {"dim": 5}},
+                "pooling": "gile_lightning.network.encoders.SumPooling",
+            },
+        },
+        "output": "gile_lightning.network.outputs.Linear",
+        "sampler": {
+            "class_path": "gile_lightning.training.samplers.UniformLabels",
+            "init_args": {"negatives": 4},
+        },
+        "optimizer": {"class_path": "torch.optim.SGD", "init_args": {"lr": 0.1}},
+        "loss": "gile_lightning.training.losses.BinaryCrossEntropy",
+    }
+    parts = parser.instantiate(parser.parse_object({"m": config})).m.hparams
+    assert parts["encoder"] == WAN_5
+    assert parts["output"] == describe(Linear)
+    assert parts["sampler"] == describe(UniformLabels(negatives=4))
+    assert includes(parts["optimizer"], describe(partial(torch.optim.SGD, lr=0.1)))
+    assert parts["loss"] == describe(BinaryCrossEntropy())
+    defaults = TextClassifier().hparams
+    assert parts["norm"] == defaults["norm"]
+    assert includes(parts["embedding"], defaults["embedding"])
+    assert instantiate(TextClassifier, parts).hparams["encoder"] == WAN_5

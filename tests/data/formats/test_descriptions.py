@@ -1,0 +1,98 @@
+import pytest
+
+from gile_lightning.data.formats.descriptions import (
+    Described,
+    ancestors,
+    described,
+    label_text,
+    other_names,
+)
+from gile_lightning.common.errors import InputError
+
+
+def tree(**parents):
+    """Labels whose names are letters, each with a place, a description and a string of parents."""
+    return {
+        name: Described(f"f:{name}", name, f"about {name}", (f"{name}1", f"{name}2"), tuple(above))
+        for name, above in parents.items()
+    }
+
+
+DIAMOND = tree(a="", b="a", c="a", d="bc", e="d")
+
+
+def names_above(labels, name, levels):
+    return "".join(label.name for label in ancestors(labels[name], labels, levels))
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"), [(0, ""), (1, "d"), (2, "dbc"), (3, "dbca"), (9, "dbca")]
+)
+def test_ancestors_are_the_nearest_first_and_each_once(levels, expected):
+    assert names_above(DIAMOND, "e", levels) == expected
+
+
+def test_a_short_way_up_counts():
+    labels = tree(a="", b="a", c="ba")  # a is above c at once and by way of b
+    assert names_above(labels, "c", 1) == "ba"
+    assert names_above(labels, "c", 2) == "ba"
+
+
+def test_circles_end_where_they_began():
+    labels = tree(a="c", b="a", c="b", self="")
+    labels["self"] = labels["self"]._replace(parents=("self", "a"))
+    assert names_above(labels, "a", 10**9) == "cb"
+    assert names_above(labels, "self", 10**9) == "acb"
+
+
+def test_a_parent_that_is_no_label():
+    labels = {"Liver Diseases": Described("f:1", "Liver Diseases", "Of the liver.")}
+    child = Described("f:2", "Fibrosis", "Scars.", (), ("Liver Disease",))
+    with pytest.raises(
+        InputError,
+        match="f:2: the parent 'Liver Disease' of the label 'Fibrosis' is none of the labels; did "
+        "you mean 'Liver Diseases'",
+    ):
+        ancestors(child, labels, 1)
+    assert ancestors(child, labels, 0) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("description",), "about d"),
+        (("name_description",), "d about d"),
+        (("name",), "d"),
+        (("description", True), "about d d1 d2"),
+        (("description", False, 1), "about d b about b c about c"),
+        (("name", True, 2), "d d1 d2 b about b c about c a about a"),
+    ],
+)
+def test_text(options, expected):
+    assert label_text(DIAMOND["d"], DIAMOND, *options) == expected
+
+
+def test_text_without_descriptions():
+    labels = {
+        "a": Described("f:1", "a", ""),
+        "b": Described("f:2", "b", "", ("beta",), ("a",)),
+    }
+    assert label_text(labels["b"], labels) == "b"
+    assert label_text(labels["b"], labels, synonyms=True, parents=1) == "b beta a"
+
+
+def test_other_names_are_each_there_once_without_the_name():
+    assert other_names("a", ["b ", "a", "", " ", "c", " b", "A"]) == ["b", "c", "A"]
+
+
+def test_records():
+    fields = {"description": " d ", "synonyms": ["x", "n", "x"], "parents": ["p", "q"]}
+    assert described("f:1", "n", fields) == ("f:1", "n", "d", ("x",), ("p", "q"))
+    assert described("f:1", "n", {"synonyms": None}) == ("f:1", "n", "", (), ())
+
+
+@pytest.mark.parametrize("key", ["synonyms", "parents"])
+@pytest.mark.parametrize("value", ["a name", ["a", 5], {"a": "b"}, 0])
+def test_lists_of_something_else(key, value):
+    with pytest.raises(InputError, match=f"f:1: '{key}' is not a list of strings: "):
+        described("f:1", "n", {key: value})

@@ -1,0 +1,137 @@
+import gzip
+import json
+
+import pytest
+
+from gile_lightning.data.formats.lines import read_lines, read_records
+from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.common.errors import InputError
+
+ROWS = [{"id": i, "text": f"text {i * 7919}"} for i in range(2_500)]
+
+
+def fields(*paths, **options):
+    return [record.fields for record in read_records(paths, Skipped(), **options)]
+
+
+@pytest.mark.parametrize(
+    "name", ["a.jsonl", "a.jsonl.gz", "a [v2]/b*?.jsonl", "a [v2]/b.jsonl.gz", ".hidden/a.json"]
+)
+def test_plain_and_gzipped_files_with_any_name(write, name):
+    assert fields(write(name, ROWS)) == ROWS
+
+
+def test_records_name_file_and_line(write):
+    path = write("a.jsonl", '\n{"a": 1}\n\n{"a": 2}')
+    places = [record.where for record in read_records([path], Skipped())]
+    assert places == [f"{path}:2", f"{path}:4"]
+
+
+def test_several_files_in_the_given_order(write):
+    paths = [write("b.jsonl", ROWS[:3]), write("a.jsonl.gz", ROWS[3:5])]
+    assert fields(*paths) == ROWS[:5]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"articles":[\n{"a": "x]}"},\n{"a": 2}\n]}\n',
+        '{"articles": [\n{"a": "x]}"},\n{"a": 2}]}\n',  # as the original ends
+        '{"articles":[\n{"a": "x]}"},\n{"a": 2},]}',
+        '{"articles":[{"a": "x]}"},\n{"a": 2}\n]}',
+        '[\n{"a": "x]}"},\n{"a": 2}\n]',
+        '\ufeff{"articles":[\r\n{"a": "x]}"} ,\r\n {"a": 2}\r\n]}\r\n',
+    ],
+)
+def test_bioasq_wrapper(write, content):
+    skipped = Skipped()
+    found = [r.fields for r in read_records([write("a.json", content)], skipped)]
+    assert found == [{"a": "x]}"}, {"a": 2}]
+    assert not skipped.counts
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85"])
+def test_only_line_feeds_end_lines(write, sign):
+    path = write("a.jsonl", [{"text": f"one{sign}two"}, {"text": "three"}])
+    assert sign.encode() in path.read_bytes()  # unescaped
+    assert fields(path) == [{"text": f"one{sign}two"}, {"text": "three"}]
+    assert [number for number, _ in read_lines(path)] == [1, 2]
+
+
+def test_half_a_character_becomes_a_question_mark(write):
+    text = r'{"cut \ud83d": "off \uDE00", "whole": "\ud83d\ude00", "path": "C:\\ud83d"}'
+    (found,) = fields(write("a.jsonl", text))
+    assert found == {"cut ?": "off ?", "whole": "😀", "path": r"C:\ud83d"}
+
+
+def test_broken_lines_are_counted_up_to_a_limit(write):
+    lines = ['{"a": 1}', "{broken", '{"a": 2}', "[1, 2]", "{broken]}", "5]}", '{"a": 5}']
+    path = write("a.jsonl", "\n".join(lines))
+    skipped = Skipped()
+    found = [r.fields for r in read_records([path], skipped, max_broken=4)]
+    assert found == [{"a": 1}, {"a": 2}, {"a": 5}]
+    assert skipped.state() == {"broken JSON line": {"count": 4, "first": f"{path}:2"}}
+    with pytest.raises(InputError) as error:
+        fields(path, max_broken=3)
+    assert str(error.value).startswith(f"{path}:6: 4 lines are not JSON objects (first: {path}:2)")
+    assert "max_broken_lines = 3" in str(error.value)
+
+
+def test_limit_holds_over_all_files(write):
+    paths = [write(name, "{broken\n{}\n") for name in ("a", "b", "c")]
+    assert len(fields(*paths, max_broken=3)) == 3
+    with pytest.raises(InputError, match=f"{paths[2]}:1: 3 lines"):
+        fields(*paths, max_broken=2)
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", '{"articles":[\n]}\n', "{broken\n"])
+def test_file_without_records(write, content):
+    path = write("a.jsonl", content)
+    with pytest.raises(InputError, match=f"{path}: no JSON object"):
+        fields(write("b.jsonl", ROWS[:1]), path)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(InputError, match=r"none\.jsonl: no such file"):
+        fields(tmp_path / "none.jsonl")
+    with pytest.raises(InputError, match="no such file"):
+        list(read_lines(tmp_path))
+
+
+@pytest.mark.parametrize("cut", [4, 8, 500])
+def test_truncated_gzip(write, cut):
+    path = write("a.jsonl.gz", ROWS)
+    path.write_bytes(path.read_bytes()[:-cut])
+    with pytest.raises(InputError, match=f"{path}: the gzip file is truncated or damaged"):
+        fields(path)
+
+
+@pytest.mark.parametrize("place", [-6, -1_000])  # the checksum, the compressed data
+def test_damaged_gzip(write, place):
+    path = write("a.jsonl.gz", ROWS)
+    data = bytearray(path.read_bytes())
+    data[place] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=f"{path}: the gzip file is truncated or damaged"):
+        fields(path)
+
+
+def test_not_gzip_though_named_so(write):
+    path = write("a.jsonl", ROWS[:2]).rename(write("b.jsonl.gz", ""))
+    with pytest.raises(InputError, match=f"{path}: not a gzip file; rename it without .gz"):
+        fields(path)
+
+
+def test_gzip_though_not_named_so(write):
+    path = write("a.jsonl", gzip.compress(json.dumps(ROWS).encode()))
+    with pytest.raises(InputError, match=f"{path}: not utf-8 text"):
+        fields(path)
+
+
+def test_encodings(write):
+    path = write("a.jsonl", '{"a": "café"}\n'.encode("latin-1"))
+    with pytest.raises(InputError, match=f"{path}: not utf-8 text near line 1"):
+        fields(path)
+    assert fields(path, encoding="latin-1") == [{"a": "café"}]
+    with pytest.raises(InputError, match="'utf-99' is no text encoding"):
+        fields(path, encoding="utf-99")

@@ -1,0 +1,44 @@
+"""The transformer on ragged texts; the oracle is `SentenceTransformer.encode`."""
+
+import pytest
+import torch
+
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.pretrained import transformer
+from gile_testing.minilm import DIM, NAME, SENTENCES, oracle
+
+
+def subwords(texts):
+    return [torch.from_numpy(x) for x in TextEncoder(["UNK"], pretrained=NAME).subwords(texts)]
+
+
+@pytest.mark.parametrize("tokens", [1, 300, 100_000])
+def test_vectors_are_those_of_the_library(tokens, monkeypatch):
+    monkeypatch.setattr(transformer, "TOKENS", tokens)
+    vectors = transformer.encode(NAME, *subwords(SENTENCES))
+    torch.testing.assert_close(vectors, oracle(SENTENCES), rtol=0, atol=1e-5)
+    assert not vectors.requires_grad
+
+
+def test_a_text_without_a_subword_is_zeros():
+    vectors = transformer.encode(NAME, *subwords(["", SENTENCES[0], " ", SENTENCES[1]]))
+    assert vectors[[0, 2]].eq(0).all()
+    torch.testing.assert_close(vectors[[1, 3]], oracle(SENTENCES[:2]), rtol=0, atol=1e-5)
+    assert transformer.encode(NAME, *subwords(["", ""])).eq(0).all()
+    assert transformer.encode(NAME, *subwords([])).shape == (0, DIM)
+
+
+def test_batches_are_bounded_by_padded_tokens(monkeypatch):
+    monkeypatch.setattr(transformer, "TOKENS", 12)
+    counts = torch.tensor([3, 5, 0, 3, 4, 20, 3, 4])
+    order = counts.argsort(stable=True)
+    parts = [part.tolist() for part in transformer._batches(order, counts)]
+    assert parts == [[0, 3, 6], [4, 7], [1], [5]]
+    assert list(transformer._batches(order[:1], counts)) == []
+
+
+def test_a_folder_that_is_no_model(tmp_path):
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(InputError, match=f"{tmp_path}: not a model of sentence-transformers"):
+        transformer.Transformer(str(tmp_path))

@@ -1,0 +1,834 @@
+from dataclasses import replace
+
+import datasets
+import pytest
+from jsonargparse import ArgumentParser
+
+from gile_lightning.data import Columns
+from gile_lightning.data.readers import corpus as module
+from gile_lightning.data.readers.corpus import find_files, read_labels
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.shards.writing import SPLITS, Document
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.common.errors import InputError
+
+PLAIN = {"id": 1, "text": "a text", "labels": ["x"], "year": 2000}
+
+
+def texts(data, split):
+    """The documents of a split as (id, text, label names)."""
+    language = data.languages["english"]
+    words, names = language.text.vocabulary, language.labels.names
+    return [
+        (row["id"], " ".join(words[i] for i in row["words"]), [names[i] for i in row["labels"]])
+        for row in data.split(split)
+    ]
+
+
+def documents_of(data):
+    skipped = Skipped()
+    return list(data.documents(skipped)), skipped.state()
+
+
+def variants(**values):
+    """Eleven documents: five plain ones for training and testing each, and one of another kind."""
+    rows = [PLAIN | {"id": i, "year": year} for i, year in enumerate([2000, 2010] * 5)]
+    return [*rows, PLAIN | {"id": "odd"} | values]
+
+
+# ---------------------------------------------------------------- documents
+
+
+def test_documents_of_json_lines(corpus):
+    data = corpus([PLAIN, PLAIN | {"id": "b", "year": 2005, "more": [1]}])
+    path = data.path
+    assert documents_of(data)[0] == [
+        Document(f"{path}:1", "1", ["a text"], ["x"], "train"),
+        Document(f"{path}:2", "b", ["a text"], ["x"], "test"),
+    ]
+
+
+def test_text_columns_are_the_pieces_of_a_text(corpus):
+    columns = Columns(id="pmid", text=("title", "text", "end"), labels="tags", year="year")
+    row = PLAIN | {"pmid": 7, "title": "A title.", "end": "the end", "tags": ["y", "z"]}
+    data = corpus([row, row | {"year": 2010}], columns=columns)
+    first = documents_of(data)[0][0]
+    assert first[1:] == ("7", ["A title.", "a text", "the end"], ["y", "z"], "train")
+
+
+@pytest.mark.parametrize("given", ["{text: body, lead: title}", "{text: [body], lead: [title]}"])
+def test_one_name_is_a_list_of_one(given):
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_subclass_arguments(module.DocumentDataModule, "data")
+    path = f"{module.Corpus.__module__}.Corpus"
+    config = parser.parse_args([f"--data={path}", "--data.path=x", f"--data.columns={given}"])
+    columns = parser.instantiate_classes(config).data.columns
+    assert (columns.text, columns.lead) == (("body",), ("title",))
+    assert columns == Columns(text="body", lead="title")
+
+
+def test_no_text_column():
+    with pytest.raises(InputError, match=r"data\.columns\.text is empty"):
+        Columns(text=())
+
+
+def test_document_has_a_text_in_one_of_its_columns(corpus):
+    title, body = {"title": "A title."}, {"text": "a text"}
+    both = title | body
+    empty = [title | {"text": ""}, body | {"title": None}, title, body, {"title": " ", "text": 5}]
+    rows = [{"id": i, "labels": ["x"], "year": 2000} | row for i, row in enumerate([both, *empty])]
+    data = corpus(rows, columns=Columns(text=("title", "text")))
+    documents, skipped = documents_of(data)
+    pieces = [["A title.", "a text"], ["A title."], ["a text"], ["A title."], ["a text"]]
+    assert [document.pieces for document in documents] == pieces
+    assert skipped == {"documents without title and text": {"count": 1, "first": f"{data.path}:6"}}
+
+
+def test_lead_alone_is_no_document(corpus):
+    rows = [PLAIN | {"title": "A title."}, {**PLAIN, "title": "A title.", "text": ""}]
+    documents, skipped = documents_of(corpus(rows, columns=Columns(lead="title")))
+    assert [document.pieces for document in documents] == [["A title.", "a text"]]
+    assert skipped["documents without text"]["count"] == 1
+
+
+def test_wrong_name_of_one_of_the_text_columns(corpus):
+    columns = Columns(text=("text", "abstract"), year="year")
+    data = corpus([PLAIN | {"abstracts": "more"}] * 3, columns=columns)
+    with pytest.raises(InputError) as error:
+        documents_of(data)
+    message = str(error.value)
+    assert message.startswith(
+        f"{data.path}:1: no 'abstract' in this document and in 3 of the first 3"
+    )
+    assert "did you mean 'abstracts'?" in message
+
+
+def test_encoded_documents(prepared, rows):
+    data = prepared()
+    vocabulary = data.languages["english"].text.vocabulary
+    drawn = [int(id) for id, _, _ in texts(data, "validation")]
+    assert len(drawn) == 1
+    members = {"train": set(range(10)) - set(drawn), "validation": drawn, "test": range(10, 20)}
+    for split, numbers in members.items():
+        found = texts(data, split)
+        assert [id for id, _, _ in found] == [str(i) for i in numbers]
+        for id, text, labels in found:
+            row = rows[int(id)]
+            words = [word if word in vocabulary else "UNK" for word in row["text"].split()]
+            assert (text.split(), labels) == (words, row["labels"])
+    assert {"common", "even", "odd"} < set(vocabulary)
+
+
+def test_doubled_ids_are_counted_and_the_first_is_kept(prepared):
+    data = prepared(variants(id=0, text="doubled"))
+    case = data.meta["skipped"]["documents with an id that came before"]
+    assert case == {"count": 1, "first": f"{data.path}:11"}
+    assert {text for split in SPLITS for _, text, _ in texts(data, split)} == {"a text"}
+
+
+@pytest.mark.parametrize(
+    ("values", "column"),
+    [
+        ({"id": None}, "id"),
+        ({"id": ""}, "id"),
+        ({"text": None}, "text"),
+        ({"text": " \n"}, "text"),
+        ({"text": 5}, "text"),
+        ({"labels": None}, "labels"),
+        ({"labels": []}, "labels"),
+        ({"year": None}, "year"),
+        ({"year": "unknown"}, "year"),
+    ],
+)
+def test_documents_that_lack_something_are_counted_by_column(prepared, values, column):
+    data = prepared(variants(**values))
+    assert data.meta["skipped"][f"documents without {column}"] == {
+        "count": 1,
+        "first": f"{data.path}:11",
+    }
+    assert sum(data.meta["counts"]["documents"].values()) == 10
+
+
+def test_first_of_several_documents_that_lack_something(corpus):
+    odd = [PLAIN | {"text": ""}, PLAIN | {"labels": []}, PLAIN | {"text": None}]
+    data = corpus([*variants(), *odd])
+    _, skipped = documents_of(data)
+    assert skipped == {
+        "documents without text": {"count": 2, "first": f"{data.path}:12"},
+        "documents without labels": {"count": 1, "first": f"{data.path}:13"},
+    }
+
+
+def test_most_documents_lack_a_column(corpus):
+    rows = [PLAIN | {"abstract": "a text"}] + [
+        {"id": i, "abstractText": "a text", "labels": ["x"], "year": 2000} for i in range(5)
+    ]
+    data = corpus(rows, columns=Columns(text=("abstract",), year="year"))
+    with pytest.raises(InputError) as error:
+        documents_of(data)
+    message = str(error.value)
+    assert message.startswith(f"{data.path}:2: no 'abstract' in this document and in 5 of ")
+    assert "the first 6; the columns are id, abstractText, labels, year; did you mean" in message
+    assert "did you mean 'abstractText'? (set --data.columns)" in message
+
+
+def test_half_of_the_documents_may_lack_a_column(corpus):
+    data = corpus([PLAIN, PLAIN | {"text": ""}, PLAIN | {"year": 2010}, PLAIN | {"text": ""}])
+    assert len(documents_of(data)[0]) == 2
+
+
+def test_empty_column_is_not_its_own_nearest_name(corpus):
+    with pytest.raises(InputError) as error:
+        documents_of(corpus([PLAIN | {"text": ""}] * 3))
+    assert "the columns are id, text, labels, year (set --data.columns)" in str(error.value)
+
+
+def test_wrong_column_is_found_early(corpus, monkeypatch):
+    monkeypatch.setattr(module, "_CHECK_AFTER", 10)
+    data = corpus([PLAIN] * 30, columns=Columns(text=("txt",)))
+    with pytest.raises(InputError, match=r"in 10 of the first 10; .* did you mean 'text'"):
+        documents_of(data)
+
+
+@pytest.mark.parametrize("labels", ["x", {"x": 1}, [1, 2], ["x", None], [["x"]], 3])
+def test_labels_must_be_a_list_of_names(corpus, labels):
+    data = corpus(variants(labels=labels))
+    with pytest.raises(InputError, match=f"{data.path}:11: 'labels' is not a list of label names"):
+        documents_of(data)
+
+
+def test_label_assignments_without_a_description_are_counted(prepared):
+    rows = variants(labels=["none", "x", "nil"])
+    rows[4]["labels"] = ["none", "y"]
+    data = prepared(rows)
+    assert data.meta["skipped"]["label assignments without a description"] == {
+        "count": 3,
+        "first": f"{data.path}:5",
+    }
+    assert sorted(data.languages["english"].labels.names) == ["x", "y"]
+
+
+def test_broken_lines(corpus, write):
+    line = '{"id": %d, "text": "a", "labels": ["x"], "year": %d}\n'
+    content = line % (1, 2000) + "{broken\n" * 3 + line % (2, 2010)
+    data = corpus(write("broken.jsonl", content), max_broken_lines=3)
+    assert documents_of(data)[1] == {"broken JSON line": {"count": 3, "first": f"{data.path}:2"}}
+    with pytest.raises(InputError, match="3 lines are not JSON"):
+        documents_of(corpus(write("broken.jsonl", content), max_broken_lines=2))
+
+
+def test_encoding_of_both_files(corpus, write):
+    rows = '{"id": 1, "text": "café", "labels": ["é"], "year": 2000}\n'.encode("latin-1")
+    labels = '{"name": "é", "description": "à la"}\n'.encode("latin-1")
+    data = corpus(write("latin.jsonl", rows * 2), labels, encoding="latin-1")
+    skipped = Skipped()
+    assert next(iter(data.documents(skipped))).pieces == ["café"]
+    assert data.label_texts(skipped) == {"é": "à la"}
+
+
+# ---------------------------------------------------------------- splits
+
+
+@pytest.mark.parametrize(
+    ("year", "split"),
+    [
+        (2004, "train"),
+        (2005, "test"),
+        ("2004", "train"),
+        ("2004 Spring", "train"),
+        ("2005 Jan-Feb", "test"),
+        (" 1998-2007", "train"),
+        ("2007-03-01", "test"),
+        (2004.0, "train"),
+    ],
+)
+def test_split_by_year(corpus, year, split):
+    found, _ = documents_of(corpus(variants(year=year)))
+    assert found[-1].split == split
+
+
+def test_split_year_can_be_set(prepared):
+    data = prepared(split_year=2012, validation_size=3)
+    assert data.meta["counts"]["documents"] == {"train": 14, "validation": 3, "test": 3}
+    assert [id for id, _, _ in texts(data, "test")] == ["17", "18", "19"]
+
+
+def test_all_documents_can_train(corpus, prepared):
+    data = prepared(split_year=None, test_size=0, validation_size=4)
+    assert data.meta["counts"]["documents"] == {"train": 16, "validation": 4, "test": 0}
+    assert not data.has_test
+    assert "test 0 documents" in data.summary()
+    scored = corpus(split_year=None, test_size=0)
+    scored.use(data.languages)
+    scored.prepare_data()
+    scored.setup()
+    assert scored.meta["counts"]["documents"] == {"test": 20}  # of another corpus, all
+
+
+@pytest.mark.parametrize(
+    ("split_year", "message"),
+    [
+        (1995, "no document before 1995 for the train split; .* of 1995 to 2014; "),
+        (2015, "no document from 2015 for the test split; .* of 1995 to 2014; "),
+    ],
+)
+def test_no_document_on_one_side_of_the_split_year(corpus, split_year, message):
+    data = corpus(split_year=split_year)
+    with pytest.raises(InputError, match=f"{data.path}: {message}set --data.split_year"):
+        data.prepare_data()
+
+
+def test_split_column_goes_before_the_year(prepared):
+    names = ["validation", "test", "train"]
+    rows = [PLAIN | {"id": i, "part": names[i % 3]} for i in range(12)]
+    data = prepared(rows, columns=Columns(split="part", year="year"))
+    for place, split in enumerate(names):
+        assert [id for id, _, _ in texts(data, split)] == [str(i) for i in range(place, 12, 3)]
+
+
+def test_validation_is_drawn_if_the_split_column_has_none(prepared):
+    rows = [PLAIN | {"id": i, "part": "test" if i < 3 else "train"} for i in range(12)]
+    data = prepared(rows, columns=Columns(split="part"), validation_size=2)
+    assert data.meta["counts"]["documents"] == {"train": 7, "validation": 2, "test": 3}
+
+
+@pytest.mark.parametrize("value", ["dev", "", None])
+def test_split_column_with_another_value(corpus, value):
+    data = corpus([PLAIN | {"part": value}], columns=Columns(split="part"))
+    with pytest.raises(
+        InputError, match=rf"{data.path}:1: 'part' is .*expected one of train, validation, test"
+    ):
+        documents_of(data)
+
+
+def test_test_documents_are_drawn_without_split_and_year(prepared):
+    data = prepared(columns=Columns(), test_size=6, validation_size=4)
+    assert data.meta["counts"]["documents"] == {"train": 10, "validation": 4, "test": 6}
+    found = [int(id) for split in SPLITS for id, _, _ in texts(data, split)]
+    assert sorted(found) == list(range(20))
+
+
+# ---------------------------------------------------------------- sources
+
+
+def test_several_files_and_saved_datasets_give_the_same(prepared, write, tmp_path):
+    one = prepared()
+    rows = [row for row in datasets.load_dataset("json", data_files=one.path, split="train")]
+    write("parts/part-0.jsonl", rows[:7])
+    write("parts/part-1.jsonl.gz", rows[7:])
+    write("parts/other.txt", "no JSON")
+    datasets.Dataset.from_list(rows).save_to_disk(tmp_path / "saved")
+    for path in (tmp_path / "parts/part-*", tmp_path / "*/part-*", tmp_path / "saved"):
+        other = prepared(path)
+        assert other.languages == one.languages
+        for split in SPLITS:
+            assert texts(other, split) == texts(one, split)
+
+
+def test_saved_dataset_with_splits(prepared, tmp_path):
+    parts = {
+        split: datasets.Dataset.from_list([PLAIN | {"id": f"{split}{i}"} for i in range(2)])
+        for split in SPLITS
+    }
+    datasets.DatasetDict(parts).save_to_disk(tmp_path / "saved")
+    data = prepared(tmp_path / "saved", columns=Columns(split="split"))
+    for split in SPLITS:
+        assert [id for id, _, _ in texts(data, split)] == [f"{split}0", f"{split}1"]
+
+
+def test_no_document_at_all(corpus, monkeypatch):
+    data = corpus()
+    monkeypatch.setattr(data, "records", lambda skipped: iter(()))
+    with pytest.raises(InputError, match=f"{data.path}: no document in it"):
+        documents_of(data)
+
+
+def test_place_in_a_dataset(corpus, tmp_path):
+    rows = datasets.Dataset.from_list([PLAIN, PLAIN | {"labels": None}, PLAIN])
+    rows.save_to_disk(tmp_path / "one")
+    datasets.DatasetDict(a=rows).save_to_disk(tmp_path / "several")
+    for name, place in (("one", "one:2"), ("several", "several[a]:2")):
+        _, skipped = documents_of(corpus(tmp_path / name, columns=Columns()))
+        assert skipped["documents without labels"]["first"] == f"{tmp_path}/{place}"
+
+
+def test_find_files(write, tmp_path):
+    files = [write(name, "") for name in ("a/1.jsonl", "a/2.jsonl", "b/c/1.jsonl", "a [1].jsonl")]
+    assert find_files(str(files[0])) == [files[0]]
+    assert find_files(str(files[3])) == [files[3]]
+    assert find_files(f"{tmp_path}/a/*.jsonl") == files[:2]
+    assert find_files(f"{tmp_path}/**/1.jsonl") == [files[0], files[2]]
+    assert find_files(f"{tmp_path}/a/[2-9]*") == [files[1]]
+    assert find_files(f"{tmp_path}/a") == []
+    assert find_files(f"{tmp_path}/none") == []
+    with pytest.raises(InputError, match="no file matches"):
+        find_files(f"{tmp_path}/*.json")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (".", "neither a saved dataset nor a .jsonl file"),
+        ("none.jsonl", "no file or folder here, nor a dataset that can be loaded"),
+        ("nobody/nothing", "no file or folder here, nor a dataset that can be loaded"),
+        ("none-*.jsonl", "no file matches"),
+    ],
+)
+def test_path_of_nothing(corpus, monkeypatch, tmp_path, path, message):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message) as error:
+        documents_of(corpus(path))
+    assert str(error.value).startswith(f"{path}: ")
+
+
+def test_no_documents(tmp_path):
+    with pytest.raises(InputError, match=r"no documents: set --data.path"):
+        module.Corpus(None).fingerprint()
+    with pytest.raises(InputError, match=r"neither a saved dataset nor a \.jsonl file"):
+        module.Corpus(str(tmp_path)).label_texts(Skipped())
+
+
+# ---------------------------------------------------------------- labels
+
+
+@pytest.mark.parametrize(
+    ("label_text", "undescribed", "expected"),
+    [
+        ("description", "skip", {"a": "first letter"}),
+        ("description", "name", {"a": "first letter", "b": "b", "c": "c"}),
+        ("name_description", "skip", {"a": "a first letter"}),
+        ("name", "skip", {"a": "a"}),
+        ("name", "name", {"a": "a", "b": "b", "c": "c"}),
+    ],
+)
+def test_label_texts(corpus, label_text, undescribed, expected):
+    labels = [
+        {"name": "a", "description": " first letter\n"},
+        {"name": "b", "description": ""},
+        {"name": "c"},
+    ]
+    data = corpus(labels=labels, label_text=label_text, undescribed_labels=undescribed)
+    skipped = Skipped()
+    assert data.label_texts(skipped) == expected
+    counted = {"labels without a description": {"count": 2, "first": f"{data.labels}:2"}}
+    assert skipped.state() == (counted if undescribed == "skip" else {})
+
+
+def test_name_before_a_missing_description(corpus):
+    data = corpus(labels=[{"name": "b"}], label_text="name_description", undescribed_labels="name")
+    assert data.label_texts(Skipped())["b"].split() == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "labels.jsonl: no JSON object in the file"),
+        ('{"name": "a"}\n', "labels.jsonl: no label has a description"),
+        ('{"nam": "a", "text": "b"}\n', "l:1: a label needs a 'name'; the keys are nam, text"),
+        ('{"name": 5, "description": "b"}\n', "labels.jsonl:1: a label needs a 'name'"),
+        ('{"name": "", "description": "b"}\n', "labels.jsonl:1: a label needs a 'name'"),
+        ('{"name": "a", "description": "b"}\n{}\n', "labels.jsonl:2: .* the keys are none"),
+        ('{"name": "a", "description": "b"}\nbroken\n', "labels.jsonl:2: 1 lines are not JSON"),
+    ],
+)  # fmt: skip
+def test_unusable_labels(corpus, content, message):
+    with pytest.raises(InputError, match=message):
+        corpus(labels=content).label_texts(Skipped())
+
+
+def test_doubled_label_names_both_places(corpus):
+    labels = [{"name": name, "description": "d"} for name in "abca"]
+    data = corpus(labels=labels)
+    with pytest.raises(
+        InputError, match=f"{data.labels}:4: the label 'a' is there already at {data.labels}:1"
+    ):
+        data.label_texts(Skipped())
+
+
+def test_missing_label_file(corpus):
+    data = corpus()
+    data.labels.unlink()
+    with pytest.raises(InputError, match=f"{data.labels}: no such file"):
+        data.prepare_data()
+
+
+def test_read_labels_alone(write):
+    first = {"name": "a", "description": " d ", "synonyms": ["x", "a", "x"], "parents": ["b"]}
+    path = write("l.jsonl", [first, {"name": "b"}])
+    assert list(read_labels(path)) == [
+        (f"{path}:1", "a", "d", ("x",), ("b",)),
+        (f"{path}:2", "b", "", (), ()),
+    ]
+
+
+LETTERS = [
+    {"name": "x", "description": "letter x", "synonyms": ["ex", "ics"], "parents": ["y"]},
+    {"name": "y", "description": "letter y", "parents": ["z"]},
+    {"name": "z", "synonyms": ["zed"], "parents": ["x"]},
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "letter x"),
+        ({"label_synonyms": True}, "letter x ex ics"),
+        ({"label_parents": 1}, "letter x y letter y"),
+        ({"label_synonyms": True, "label_parents": 1}, "letter x ex ics y letter y"),
+        # z, which is no label for lack of a description, is a parent all the same
+        ({"label_parents": 7, "label_text": "name"}, "x y letter y z"),
+    ],
+)
+def test_synonyms_and_parents_follow_the_description(corpus, options, expected):
+    data = corpus(labels=LETTERS, **options)
+    assert data.label_texts(Skipped())["x"] == expected
+    assert data.synonyms() == {"x": ("ex", "ics"), "y": ()}
+
+
+@pytest.mark.parametrize("label_synonyms", [False, True])
+def test_label_set_has_the_synonyms_whether_in_the_texts_or_not(prepared, label_synonyms):
+    labels = prepared(labels=LETTERS, label_synonyms=label_synonyms).languages["english"].labels
+    assert dict(zip(labels.names, labels.synonyms, strict=True)) == {"x": ["ex", "ics"], "y": []}
+    assert labels.texts[labels.ids["x"]] == "letter x ex ics"[: None if label_synonyms else 8]
+
+
+def test_vocabulary_of_all_words_of_labels(prepared):
+    data = prepared(labels=LETTERS, label_words=True, min_count=11)
+    vocabulary = data.languages["english"].text.vocabulary
+    assert vocabulary == ["ex", "ics", "letter", "x", "y", "UNK"]
+
+
+def test_parent_that_is_no_label(corpus):
+    labels = [*LETTERS, {"name": "old", "description": "d", "parents": ["new"]}]
+    data = corpus(labels=labels, label_parents=1)
+    with pytest.raises(InputError, match=f"{data.labels}:4: the parent 'new' of the label 'old'"):
+        data.label_texts(Skipped())
+    corpus(labels=labels).label_texts(Skipped())  # without parents it does not matter
+
+
+def test_synonyms_must_be_a_list(corpus):
+    data = corpus(labels=[*LETTERS, {"name": "old", "synonyms": "aged"}])
+    with pytest.raises(InputError, match=f"{data.labels}:4: 'synonyms' is not a list of strings"):
+        data.prepare_data()
+
+
+def test_levels_of_parents_cannot_be_negative(corpus):
+    with pytest.raises(InputError, match="label_parents is -1"):
+        corpus(label_parents=-1)
+
+
+# ---------------------------------------------------------------- a trained model
+
+
+LANGUAGE = Language(
+    TextEncoder(["common", "UNK"]),
+    LabelSet(["zzz", "y", "new"], ["its z", "its y", "its new"], [5, 2, 0]),
+)
+
+
+def test_trained_model_is_scored_with_its_own_label_texts(corpus):
+    data = corpus()
+    data.use({"english": LANGUAGE})
+    assert data.label_texts(Skipped())["y"] == "its y"
+    data.prepare_data()
+    data.setup()
+    labels = data.languages["english"].labels
+    assert labels.names == ["zzz", "y", "new", "x", "z"]
+    assert labels.texts == ["its z", "its y", "its new", "about x", "about z"]
+    assert data.meta["counts"]["documents"] == {"test": 10}
+    assert texts(data, "test")[0] == ("10", "common UNK UNK", ["y", "new"])
+
+
+def test_trained_model_keeps_its_own_synonyms(corpus):
+    synonyms = {"y": ["of the file"], "z": ["zed"]}
+    rows = [{"name": n, "description": f"about {n}", "synonyms": s} for n, s in synonyms.items()]
+    known = replace(LANGUAGE.labels, synonyms=[["a"], ["of the model"], []])
+    data = corpus(labels=rows, label_synonyms=True)
+    data.use({"english": Language(LANGUAGE.text, known)})
+    data.prepare_data()
+    data.setup()
+    labels = data.languages["english"].labels
+    assert labels.names == ["zzz", "y", "new", "z"]
+    assert labels.texts == ["its z", "its y", "its new", "about z zed"]
+    assert labels.synonyms == [["a"], ["of the model"], [], ["zed"]]
+
+
+def test_trained_model_with_new_words(corpus):
+    plain, data = corpus(), corpus()
+    plain.use({"english": LANGUAGE})
+    data.use({"english": LANGUAGE}, new_words=True)
+    assert data.fingerprint() != plain.fingerprint()
+    data.prepare_data()
+    data.setup()
+    text = data.languages["english"].text
+    assert text.further == ("x", "about", "z")  # of the labels x and z
+    assert text.vocabulary == LANGUAGE.text.vocabulary
+
+
+def test_trained_model_needs_no_label_file(corpus):
+    data = corpus()
+    data.labels = None
+    data.use({"english": LANGUAGE})
+    assert data.label_texts(Skipped()) == {"zzz": "its z", "y": "its y", "new": "its new"}
+    data.prepare_data()
+    data.setup()
+    assert data.languages["english"].labels == LANGUAGE.labels
+    assert texts(data, "test")[0][2] == ["y", "new"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"split_year": None},
+        {"split_year": None, "held_out_labels": 1, "validation_size": 8},
+        {"min_count": 1, "label_synonyms": True, "label_words": True},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("further", [False, True])
+def test_shards_of_the_training_are_those_for_the_trained_model(
+    corpus, tmp_path, monkeypatch, options, further
+):
+    """Its test documents, words and labels are what encoding them anew gives."""
+    trained = corpus(**options)
+    if further:  # trained on from another model's vocabulary
+        trained.continue_from({"english": LANGUAGE})
+    trained.prepare_data()
+    trained.setup()
+    found = []
+    for cache in (tmp_path / "other", trained.cache_dir):
+        data = corpus(cache_dir=cache, **options)
+        data.use(trained.languages, new_words=True)
+        if found:
+            monkeypatch.setattr(module.Corpus, "documents", None)  # not read again
+        data.prepare_data()
+        data.setup()
+        found.append((data.languages, data.split("test").to_list()))
+    assert found[0] == found[1]
+
+
+def test_trained_model_needs_test_documents_only(corpus):
+    only_new = corpus(split_year=1995)
+    only_new.use({"english": LANGUAGE})
+    only_new.prepare_data()
+    only_old = corpus(split_year=2015)
+    only_old.use({"english": LANGUAGE})
+    with pytest.raises(InputError, match="no document from 2015 for the test split"):
+        only_old.prepare_data()
+
+
+# ---------------------------------------------------------------- labels by name
+
+
+@pytest.fixture
+def named(prepared, write):
+    """Encodes a corpus whose labels are known by their names alone."""
+
+    def make(rows, **options):
+        data = module.Corpus(str(write("documents.jsonl", rows)), **options)
+        data.cache_dir = write("cache/x", "").parent
+        data.prepare_data()
+        data.setup()
+        return data
+
+    return make
+
+
+def in_splits(*rows):
+    """Each row once in every split."""
+    return [
+        PLAIN | row | {"id": f"{split}{i}", "split": split}
+        for split in SPLITS
+        for i, row in enumerate(rows)
+    ]
+
+
+def label_sets(data, split="test"):
+    return [labels for _, _, labels in texts(data, split)]
+
+
+SPLIT = Columns(split="split")
+
+
+def test_labels_by_name(named):
+    rows = in_splits({"labels": ["x y", "b"]}, {"labels": ["b"]}, {"labels": ["Ä", "b"]})
+    data = named(rows, columns=SPLIT, min_count=1)
+    labels = data.languages["english"].labels
+    assert labels.names == labels.texts == ["b", "x y", "Ä"]
+    assert labels.frequencies == [3, 1, 1]
+    assert label_sets(data) == [["x y", "b"], ["b"], ["Ä", "b"]]
+
+
+def test_label_text_is_its_name_whatever_is_set(named):
+    rows = in_splits({"labels": ["x"]}, {"labels": ["y"]})
+    data = named(rows, columns=SPLIT, min_count=1, label_text="name_description")
+    assert data.languages["english"].labels.texts == ["x", "y"]
+
+
+def test_labels_of_held_out_documents_are_unseen(named):
+    rows = in_splits({"labels": ["x"]}, {"labels": ["y"]})
+    rows[-1]["labels"] = ["z", "x", " "]
+    rows[-2]["labels"] = []
+    data = named(rows, columns=SPLIT, min_count=1)
+    labels = data.languages["english"].labels
+    assert (labels.names, labels.frequencies) == (["x", "y", "z"], [1, 1, 0])
+    assert label_sets(data) == [["z", "x"]]
+    assert data.meta["skipped"]["documents without labels"]["count"] == 1
+    assert data.meta["skipped"]["label assignments without a description"]["count"] == 1
+
+
+def test_column_of_the_names_of_labels(named):
+    with pytest.raises(InputError) as error:
+        named(in_splits({}), columns=Columns(labels="tags", split="split"))
+    assert str(error.value).endswith("no document has a label in 'tags'; set --data.columns.labels")
+
+
+def test_labels_of_the_same_known_words_are_one(named, write):
+    vectors = write("english.txt", "a 1\nscience 2\ntechnology 3\n& 4\n")
+    rows = in_splits(
+        {"labels": ["Science/Technology", "the a"]},
+        {"labels": ["science technology"]},
+        {"labels": ["technology science", "Science, Technology"]},
+        {"labels": ["SCIENCE of technology", "science technology"]},
+        {"labels": ["unknown", "A"]},
+        {"labels": ["science & technology", "nothing"]},
+    )
+    data = named(rows, columns=SPLIT, word_vectors=vectors)
+    first, other, third, fourth = (
+        "Science/Technology",
+        "technology science",
+        "the a",
+        "science & technology",
+    )
+    labels = data.languages["english"].labels
+    assert dict(zip(labels.names, labels.frequencies, strict=True)) == {
+        first: 4, other: 1, third: 2, fourth: 1
+    }  # fmt: skip
+    assert label_sets(data) == [[first, third], [first], [other, first], [first], [third], [fourth]]
+    assert data.meta["skipped"] == {
+        "labels without a known word": {"count": 2, "first": ""},
+        "label assignments without a description": {
+            "count": 2 * 3,
+            "first": f"{data.path}:5",
+        },
+    }
+
+
+def test_labels_in_a_file_are_not_merged(corpus, write):
+    vectors = write("english.txt", "a 1\nx 2\n")
+    labels = [{"name": name, "description": "x"} for name in "xy"]
+    data = corpus(in_splits({"labels": ["x", "y"]}), labels, columns=SPLIT, word_vectors=vectors)
+    data.prepare_data()
+    data.setup()
+    assert label_sets(data) == [["x", "y"]]
+
+
+def test_labels_are_merged_with_those_of_a_trained_model(named, write):
+    vectors = write("english.txt", "a 1\nx 2\ny 3\nz 4\n")
+    rows = in_splits({"labels": ["X"]}, {"labels": ["y", "x!"]})
+    trained = named(rows, columns=SPLIT, word_vectors=vectors)
+    assert trained.languages["english"].labels.names == ["X", "y"]
+    other = in_splits({"labels": ["x?", "(Y)"]}, {"labels": ["Z", "z."]})
+    data = module.Corpus(
+        str(write("other.jsonl", other)),
+        columns=SPLIT,
+        word_vectors=vectors,
+        cache_dir=trained.cache_dir,
+    )
+    data.use(trained.languages)
+    data.prepare_data()
+    data.setup()
+    labels = data.languages["english"].labels
+    assert (labels.names, labels.frequencies) == (["X", "y", "Z"], [2, 1, 0])
+    assert label_sets(data) == [["X", "y"], ["Z"]]
+
+
+# ---------------------------------------------------------------- leads and languages
+
+
+def test_leads_come_first_where_there_are_some(corpus):
+    columns = Columns(text=("text", "end"), lead=("title", "teaser"), year="year")
+    row = PLAIN | {"end": "the end"}
+    rows = [
+        row | {"teaser": "A teaser.", "title": "A title."},
+        row | {"teaser": "A teaser.", "title": " "},
+        row | {"teaser": None, "title": 5},
+        row | {"year": 2010},
+    ]
+    found, skipped = documents_of(corpus(rows, columns=columns))
+    assert [document.pieces for document in found] == [
+        ["A title.", "A teaser.", "a text", "the end"],
+        ["A teaser.", "a text", "the end"],
+        ["a text", "the end"],
+        ["a text", "the end"],
+    ]
+    assert skipped == {}
+
+
+def test_lead_is_no_text(corpus):
+    columns = Columns(lead=("title",), year="year")
+    data = corpus(variants(text="", title="a title"), columns=columns)
+    assert documents_of(data)[1]["documents without text"]["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "expected"),
+    [
+        ("english", "en", ["en", "English", "EN", "english"]),
+        ("english", None, ["English", "english"]),
+        ("German", "de", ["de"]),
+        ("de", None, ["de"]),
+        ("fr", "fr", ["fr"]),
+    ],
+)
+def test_documents_of_a_language(corpus, language, code, expected):
+    names = ["en", "de", "English", "EN", "fr", "english", None]
+    rows = [PLAIN | {"id": i, "lang": name, "year": 2000 + i} for i, name in enumerate(names)]
+    columns = Columns(language="lang")
+    data = corpus(rows, columns=columns, language=language, sentences=code)
+    found, skipped = documents_of(data)
+    assert [names[int(document.id)] for document in found] == expected
+    others = len(names) - len(expected)
+    first = next(i for i, name in enumerate(names, 1) if name not in expected)
+    assert skipped == {
+        "documents of other languages": {"count": others, "first": f"{data.path}:{first}"}
+    }
+
+
+def test_labels_by_name_are_those_of_the_language(named):
+    rows = in_splits({"labels": ["x"], "lang": "en"}, {"labels": ["y"], "lang": "de"})
+    data = named(rows, columns=Columns(split="split", language="lang"), language="de", min_count=1)
+    assert data.languages["de"].labels.names == ["y"]
+    assert data.meta["skipped"]["documents of other languages"]["count"] == 3
+
+
+def test_languages_of_one_file_are_cached_apart(corpus):
+    columns = Columns(language="lang", year="year")
+    prints = {corpus(columns=columns, language=name).fingerprint() for name in ("en", "de")}
+    assert len(prints) == 2
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_no_language_column(corpus, write, by_name):
+    rows = [PLAIN | {"language": "en"}] * 2
+    data = corpus(rows, columns=Columns(language="languages"))
+    data.by_name = by_name
+    with pytest.raises(InputError) as error:
+        data.prepare_data()
+    assert str(error.value) == (
+        f"{data.path}:1: no 'languages' in this document; the columns are id, text, labels, year, "
+        "language; did you mean 'language'? (set --data.columns.language)"
+    )
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_no_document_of_the_language(corpus, by_name):
+    rows = [PLAIN | {"lang": "en"}] * 2
+    data = corpus(rows, columns=Columns(language="lang"), language="german", sentences="de")
+    data.by_name = by_name
+    with pytest.raises(InputError) as error:
+        data.prepare_data()
+    assert str(error.value) == f"{data.path}: no document of german (lang) in it"

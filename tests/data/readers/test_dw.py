@@ -1,0 +1,613 @@
+import gzip
+import json
+import pickle
+import re
+import warnings
+from collections import Counter
+
+import datasets
+import numpy as np
+import pytest
+
+from gile_lightning.data import DW, Columns
+from gile_lightning.data.readers.dw import LANGUAGES
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.shards.writing import SPLITS
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.common.errors import InputError
+
+FILES = {"train": "train", "dev": "validation", "test": "test"}
+VECTORS = {
+    "english": ["a", "news", "wins", "goals", "of", "culture", "sport", ".", "first", "she", "he"],
+    "german": ["die", "erste", "kultur", "sport", ".", "gewinnt", "er", "sie", "fußball"],
+}
+TEXTS = {
+    "english": ("A news", "First culture.", "She wins. He loses goals. Sport!"),
+    "german": ("Die", "Erste Kultur.", "Sie gewinnt. Er nicht. Fußball!"),
+}
+
+
+def article(name, i, **more):
+    """An article of a language, with a title and teaser unless i is odd."""
+    title, teaser, text = TEXTS[name]
+    kind = "culture" if name == "english" else "Kultur"
+    row = {"id": f"{name}{i}", "text": text, "general": [kind], "specific": [f"{kind} Sport"]}
+    if i % 2 == 0:
+        row |= {"title": title, "teaser": teaser}
+    return row | more
+
+
+@pytest.fixture
+def vectors(write):
+    """A folder of word vectors of size 2; the vector of word i is [i, 1]."""
+    for language, words in VECTORS.items():
+        lines = [f"{word} {i} 1\n" for i, word in enumerate(words)]
+        path = write(f"vectors/{language}.txt", "".join(lines))
+    return path.parent
+
+
+@pytest.fixture
+def raw(write):
+    """A folder of JSON lines; 4, 2 and 3 documents of each language."""
+    for language in VECTORS:
+        number = 0
+        for file, size in zip(FILES, (4, 2, 3), strict=True):
+            rows = [article(language, number + i) for i in range(size)]
+            number += size
+            path = write(f"raw/{language}/{file}.jsonl", rows)
+    return path.parent.parent
+
+
+@pytest.fixture
+def make(vectors, tmp_path):
+    def make(path, word_vectors=vectors, languages=tuple(VECTORS), label_set="general", **options):
+        options = {"cache_dir": tmp_path / "cache"} | options
+        return DW(str(path), word_vectors, languages, label_set, **options)
+
+    return make
+
+
+@pytest.fixture
+def prepared(make):
+    def prepared(*args, **options):
+        data = make(*args, **options)
+        data.prepare_data()
+        data.setup()
+        return data
+
+    return prepared
+
+
+def documents(data, language, split):
+    """Sentences and label names of every document, by its id."""
+    part = data.only(language)
+    known = part.languages[language]
+    found = {}
+    for row in part.split(split):
+        words = iter([known.text.vocabulary[i] for i in row["words"]])
+        sentences = [" ".join(next(words) for _ in range(n)) for n in row["sentence_lengths"]]
+        found[row["id"]] = sentences, [known.labels.names[i] for i in row["labels"]]
+    return found
+
+
+def counts(data):
+    return {name: data.meta["counts"][name]["documents"] for name in data.names}
+
+
+ENGLISH = [["a news", "first culture .", "she wins .", "he goals .", "sport"]]
+GERMAN = [["die", "erste kultur .", "sie gewinnt .", "er .", "fußball"]]
+ENGLISH.append(ENGLISH[0][2:])  # without title and teaser
+GERMAN.append(GERMAN[0][2:])
+SIZES = {"train": 4, "validation": 2, "test": 3}
+
+
+def expect_articles(data):
+    number = 0
+    for split, size in SIZES.items():
+        expected = range(number, number + size)
+        english, german = (documents(data, name, split) for name in VECTORS)
+        assert english == {f"english{i}": (ENGLISH[i % 2], ["culture"]) for i in expected}
+        assert german == {f"german{i}": (GERMAN[i % 2], ["Kultur"]) for i in expected}
+        number += size
+
+
+# ---------------------------------------------------------------- JSON lines by language
+
+
+def test_folder_of_json_lines(prepared, raw):
+    data = prepared(raw)
+    expect_articles(data)
+    assert data.names == ["english", "german"]
+    assert not data.builtin
+    assert counts(data) == dict.fromkeys(VECTORS, SIZES)
+    for name, words in VECTORS.items():
+        assert data.languages[name].text.vocabulary == [*words, "UNK"]
+        np.testing.assert_array_equal(
+            data.vectors(name), [*([i, 1] for i in range(len(words))), [0, 0]]
+        )
+
+
+@pytest.mark.parametrize("files", [["train"], ["dev", "test"], list(FILES)])
+def test_gzipped_files(prepared, raw, write, files):
+    for language in VECTORS:
+        for file in files:
+            path = raw / language / f"{file}.jsonl"
+            write(f"raw/{language}/{file}.jsonl.gz", path.read_text())
+            path.unlink()
+    expect_articles(prepared(raw))
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_missing_file(make, raw, file):
+    (raw / "german" / f"{file}.jsonl").unlink()
+    with pytest.raises(InputError) as error:
+        make(raw).prepare_data()
+    assert str(error.value) == f"{raw}/german/{file}.jsonl: no such file (or .gz of it)"
+
+
+def test_missing_files_are_named_at_once(make, raw):
+    for file in ("dev", "test"):
+        (raw / "english" / f"{file}.jsonl").unlink()
+    with pytest.raises(InputError, match=r"english/dev.jsonl, .*english/test.jsonl: no such file"):
+        make(raw).prepare_data()
+
+
+def test_trained_model_needs_the_test_file_only(make, raw):
+    for file in ("train", "dev"):
+        (raw / "english" / f"{file}.jsonl").unlink()
+    text = TextEncoder([*VECTORS["english"], "UNK"], known_words_only=True, sentences="en")
+    data = make(raw, languages=["english"])
+    data.use({"english": Language(text, LabelSet(["Culture!"], ["Culture!"], [3]))})
+    data.prepare_data()
+    data.setup()
+    assert documents(data, "english", "test") == {
+        f"english{i}": (ENGLISH[i % 2], ["Culture!"]) for i in (6, 7, 8)
+    }
+
+
+def test_missing_folder(make, raw):
+    (raw / "german").rename(raw / "deutsch")
+    with pytest.raises(InputError) as error:
+        make(raw).prepare_data()
+    assert str(error.value) == f"{raw}/german: no such folder, and {raw} is no saved dataset"
+
+
+def test_specific_labels(prepared, raw):
+    data = prepared(raw, label_set="specific")
+    assert data.languages["english"].labels.names == ["culture Sport"]
+    assert data.languages["german"].labels.names == ["Kultur Sport"]
+    words, _ = data.languages["german"].text.labels(["Kultur Sport"])
+    assert words.tolist() == [2, 3]
+
+
+def test_labels_where_there_is_one_kind(prepared, write):
+    for file in FILES:
+        rows = [{"id": f"{file}{i}", "text": "She wins", "labels": ["sport"]} for i in range(2)]
+        path = write(f"raw/english/{file}.jsonl", rows)
+    data = prepared(path.parent.parent, languages=["english"])
+    assert data.languages["english"].labels.names == ["sport"]
+
+
+def test_columns(prepared, write):
+    for file in FILES:
+        rows = [{"n": f"{file}{i}", "body": "She wins", "tags": ["sport"]} for i in range(2)]
+        rows = [row | {"kicker": "A news"} for row in rows]
+        path = write(f"raw/english/{file}.jsonl", rows)
+    columns = Columns(id="n", text=("body",), lead=("kicker",), labels="tags", split="split")
+    data = prepared(path.parent.parent, languages=["english"], columns=columns)
+    assert documents(data, "english", "test") == {
+        f"test{i}": (["a news", "she wins"], ["sport"]) for i in range(2)
+    }
+
+
+def test_sentences_are_cut(prepared, raw):
+    data = prepared(raw, max_sentences=3, max_sentence_words=2)
+    sentences, _ = documents(data, "english", "train")["english0"]
+    assert sentences == ["a news", "first culture", "she wins"]
+    assert data.languages["english"].text.settings() == {
+        "max_document_words": 6,
+        "max_label_words": 100,
+        "max_sentences": 3,
+        "max_sentence_words": 2,
+        "sentences": "en",
+        "known_words_only": True,
+    }
+
+
+def test_paper_sizes(make, raw):
+    part = make(raw).only("german")
+    text = part.settings.text(["UNK"])
+    assert (text.max_sentences, text.max_sentence_words, text.max_document_words) == (30, 30, 900)
+    assert (part.batch_size, text.max_label_words, text.sentences) == (16, 100, "de")
+
+
+@pytest.mark.parametrize("name", ["max_sentences", "max_sentence_words", "builtin_documents"])
+def test_sizes_must_be_positive(make, raw, name):
+    with pytest.raises(InputError, match=f"must be above 0: {name} is 0"):
+        make(raw, **{name: 0})
+
+
+def test_languages_by_their_code(prepared, write, vectors):
+    words = ["le", "sport", "."]
+    write("vectors/fr.txt", "".join(f"{word} 1 2\n" for word in words))
+    for file in FILES:
+        row = {"id": file, "text": "Le sport. Le Sport.", "labels": ["Sport"], "language": "fr"}
+        path = write(f"raw/fr/{file}.jsonl", [row])
+    data = prepared(path.parent.parent, languages=["fr"])
+    assert documents(data, "fr", "test") == {"test": (["le sport .", "le sport ."], ["Sport"])}
+    assert data.languages["fr"].text.sentences == "fr"
+
+
+# ---------------------------------------------------------------- one file or dataset for all
+
+
+def in_one(**names):
+    """All articles with a language and split column."""
+    split = [name for name, size in SIZES.items() for _ in range(size)]
+    rows = [
+        article(name, i, language=names.get(name, name), split=part)
+        for i, part in enumerate(split)
+        for name in VECTORS
+    ]
+    return [*rows, article("english", 99, language="fr", split="train")]
+
+
+@pytest.mark.parametrize(
+    "names", [{}, {"german": "de"}, {"english": "EN", "german": "German"}], ids=str
+)
+@pytest.mark.parametrize("name", ["one.jsonl", "one.jsonl.gz"])
+def test_one_file(prepared, write, names, name):
+    path = write(name, in_one(**names))
+    data = prepared(path)
+    expect_articles(data)
+    for language, other in (("english", 2), ("german", 1)):
+        skipped = data.meta["skipped"][language]["documents of other languages"]
+        assert skipped == {"count": 10, "first": f"{path}:{other}"}
+
+
+def test_split_names_of_the_authors(prepared, write):
+    rows = in_one()
+    for row in rows[::2]:
+        row["split"] = row["split"].replace("validation", "dev")
+    expect_articles(prepared(write("one.jsonl", rows)))
+
+
+def test_files_named_after_their_split(prepared, write):
+    rows = in_one()
+    for file, split in FILES.items():
+        own = [
+            {k: v for k, v in row.items() if k != "split"} for row in rows if row["split"] == split
+        ]
+        path = write(f"all/{file}.jsonl", own)
+    expect_articles(prepared(path.parent / "*.jsonl"))
+
+
+@pytest.mark.parametrize("dev", ["validation", "dev", "valid"])
+def test_saved_dataset(prepared, write, tmp_path, dev):
+    rows = in_one(german="de")
+    parts = {}
+    for split in SPLITS:
+        own = [row | {"title": row.get("title"), "teaser": row.get("teaser")} for row in rows]
+        own = [
+            {k: v for k, v in row.items() if k != "split"} for row in own if row["split"] == split
+        ]
+        parts[dev if split == "validation" else split] = datasets.Dataset.from_list(own)
+    datasets.DatasetDict(parts).save_to_disk(tmp_path / "saved")
+    expect_articles(prepared(tmp_path / "saved"))
+
+
+def test_saved_dataset_with_a_split_column(prepared, tmp_path):
+    rows = [row | {"title": row.get("title"), "teaser": row.get("teaser")} for row in in_one()]
+    datasets.Dataset.from_list(rows).save_to_disk(tmp_path / "saved")
+    expect_articles(prepared(tmp_path / "saved"))
+
+
+def test_splits_are_drawn_where_there_is_no_column(prepared, make, write):
+    rows = [{k: v for k, v in row.items() if k != "split"} for row in in_one()]
+    path = write("one.jsonl", rows)
+    with pytest.raises(InputError, match=r"set --data\.columns\.split null to draw one"):
+        make(path).prepare_data()
+    columns = Columns(lead=("title", "teaser"), language="language")
+    data = prepared(path, columns=columns, validation_size=2, test_size=3)
+    assert counts(data) == dict.fromkeys(VECTORS, SIZES)
+    found = {id for split in SPLITS for id in documents(data, "english", split)}
+    assert found == {f"english{i}" for i in range(9)}
+
+
+def test_no_language_column(make, write):
+    rows = [{k: v for k, v in row.items() if k != "language"} for row in in_one()]
+    path = write("one.jsonl", rows)
+    with pytest.raises(InputError, match=f"{path}:1: no 'language' in this document; the columns"):
+        make(path).prepare_data()
+
+
+def test_no_document_of_a_language(make, write):
+    path = write("one.jsonl", [row for row in in_one() if row["language"] != "german"])
+    with pytest.raises(InputError) as error:
+        make(path).prepare_data()
+    assert str(error.value) == f"{path}: no document of german (language) in it"
+
+
+# ---------------------------------------------------------------- the authors' format
+
+RELEASED = {
+    "train": {"X_ids": [[[0, 1], [3]], [[2]]], "Y_ids": [[0], [1, 0]], "label_ids": ["5", "5_6"]},
+    "dev": {"X_ids": [[[4, 1]]], "Y_ids": [[1]], "label_ids": ["5", "5_6"]},
+    "test": {"X_ids": [[[2], [2, 3]]], "Y_ids": [[0]], "label_ids": ["5", "5_6"]},
+}
+
+
+def write_released(write, folder, **changes):
+    for split, content in RELEASED.items():
+        path = write(f"{folder}/{split}/english.json", json.dumps(content | changes))
+    return path.parent.parent
+
+
+def expect_released(data):
+    assert counts(data) == {"english": {"train": 2, "validation": 1, "test": 1}}
+    assert documents(data, "english", "train") == {
+        "train-0": (["a news", "goals"], ["culture"]),
+        "train-1": (["wins"], ["culture sport", "culture"]),
+    }
+    assert documents(data, "english", "validation") == {
+        "validation-0": (["of news"], ["culture sport"])
+    }
+    assert documents(data, "english", "test") == {"test-0": (["wins", "wins goals"], ["culture"])}
+
+
+def test_authors_format(prepared, write):
+    data = prepared(write_released(write, "dw"), languages=["english"])
+    expect_released(data)
+    np.testing.assert_array_equal(data.vectors("english")[:3], [[0, 1], [1, 1], [2, 1]])
+    text = data.languages["english"].text
+    assert (text.max_sentences, text.max_sentence_words, text.max_document_words) == (30, 30, 900)
+    assert text.sentences == "en"  # of texts to come: these are split already
+
+
+@pytest.mark.parametrize("prefix", ["", "dw_"])
+@pytest.mark.parametrize("label_set", ["general", "specific"])
+def test_folder_of_a_label_set(prepared, write, label_set, prefix):
+    other = {"general": "specific", "specific": "general"}[label_set]
+    write_released(write, f"dw/{prefix}{other}", label_ids=["1", "2"])
+    folder = write_released(write, f"dw/{prefix}{label_set}").parent
+    expect_released(prepared(folder, languages=["english"], label_set=label_set))
+
+
+def test_language_without_a_file(make, write):
+    folder = write_released(write, "dw")
+    with pytest.raises(InputError, match=f"{folder}/train/german.json: no such file"):
+        make(folder).prepare_data()
+
+
+# ---------------------------------------------------------------- options
+
+
+def test_no_word_vectors(make, raw):
+    with pytest.raises(
+        InputError, match=r"no word vectors: set --data\.word_vectors to the folder"
+    ):
+        make(raw, word_vectors=None).prepare_data()
+
+
+def test_word_vectors_of_a_language_are_missing(make, raw, vectors):
+    (vectors / "german.txt").unlink()
+    with pytest.raises(InputError, match="no word vectors for 'german'"):
+        make(raw).prepare_data()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"languages": []}, "data.languages is empty: name a language at least"),
+        ({"languages": ["german", "english", "german"]}, "data.languages names german twice"),
+        ({"languages": ["germann"]}, "data.languages: 'germann' is none of english, german, "
+         "spanish, portuguese, ukrainian, russian, arabic, persian; did you mean 'german'?; name "
+         "another language by its ISO 639-1 code"),
+        ({"languages": ["english", "french"]}, "'french' is none of"),
+        ({"train_share": {"spanish": 0.5}}, "data.train_share: 'spanish' is none of the languages "
+         "english, german"),
+        ({"train_share": {"englsh": 0.5}}, "languages english, german; did you mean 'english'?"),
+        ({"train_share": {"german": 2}}, "train_share is 2; it is a share of 1"),
+        ({"train_share": {"german": 0}}, "must be above 0: train_share is 0"),
+        ({"languages": ["X"]}, "sentences is 'X'; give the ISO 639-1 code"),
+        ({"samples_per_epoch": 0}, "must be above 0: samples_per_epoch is 0"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_wrong_options(make, raw, options, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        make(raw, **options)
+
+
+def test_train_share_of_one_language(prepared, raw):
+    data = prepared(raw, train_share={"german": 0.5}, batch_size=2)
+    assert [len(data.only(name).split("train")) for name in VECTORS] == [4, 2]
+    assert data.meta["counts"]["german"]["training_documents_used"] == 2
+    sizes = [
+        [len(step[name].document_lengths) for step in data.train_dataloader()] for name in VECTORS
+    ]
+    assert sizes == [[2, 2], [2, 2]]
+
+
+def test_options_reach_every_language(make, raw):
+    data = make(
+        raw,
+        batch_size=3,
+        eval_batch_size=5,
+        samples_per_epoch=7,
+        split_seed=8,
+        validation_size=9,
+        test_size=10,
+        held_out_labels=0.5,
+        max_broken_lines=11,
+        seed=12,
+        pretrained="a/model",
+        max_subwords=13,
+    )
+    for number, part in enumerate(data.parts.values()):
+        assert (part.batch_size, part.eval_batch_size, part.samples_per_epoch) == (3, 5, 7)
+        settings = part.settings
+        assert (settings.split_seed, settings.validation_size, settings.test_size) == (8, 9, 10)
+        assert settings.held_out_labels == 0.5
+        assert (settings.pretrained, settings.max_subwords) == ("a/model", 13)
+        assert (part.max_broken_lines, part.seed) == (11, 12 + number)
+
+
+# ---------------------------------------------------------------- the invented corpus
+
+
+@pytest.fixture(scope="session")
+def builtin_news(tmp_path_factory):
+    """Makes the invented corpus with 120 documents, in one cache."""
+    cache = tmp_path_factory.mktemp("news")
+
+    def make(*languages, label_set="general"):
+        data = DW(None, None, languages, label_set, builtin_documents=120, cache_dir=cache)
+        data.prepare_data()
+        data.setup()
+        return data
+
+    return make
+
+
+def test_builtin(builtin_news):
+    data = builtin_news("german", "persian")
+    assert data.builtin
+    sizes = {"train": 96, "validation": 12, "test": 12}
+    assert counts(data) == {"german": sizes, "persian": sizes}
+    for name in data.names:
+        language = data.languages[name]
+        assert 0 < language.labels.seen == len(language.labels)
+        assert data.vectors(name).shape == (len(language.text.vocabulary), 40)
+        for sentences, _ in documents(data, name, "train").values():
+            assert 1 < len(sentences) <= 30
+            assert max(len(sentence.split()) for sentence in sentences) <= 30
+    assert not list(data.directory.parent.glob("*.partial"))
+
+
+def test_builtin_is_written_once(builtin_news):
+    file = builtin_news("german", "persian").directory / "german" / "train.jsonl"
+    written = file.stat().st_mtime_ns
+    again = builtin_news("german")
+    assert again.directory == file.parent.parent
+    assert file.stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize("label_set", ["general", "specific"])
+def test_builtin_labels(builtin_news, label_set):
+    data = builtin_news("german", label_set=label_set)
+    labels = data.languages["german"].labels
+    lines = (data.directory / "german" / "train.jsonl").read_text().splitlines()
+    numbers = Counter(name for line in lines for name in json.loads(line)[label_set])
+    assert dict(zip(labels.names, labels.frequencies, strict=True)) == numbers
+
+
+def test_builtin_languages_are_the_papers(tmp_path):
+    with pytest.raises(InputError, match="'fr' is none of english, german") as error:
+        DW(languages=["fr"], cache_dir=tmp_path)
+    assert "ISO" not in str(error.value)
+
+
+def test_builtin_folders(tmp_path):
+    names = {
+        DW(cache_dir=tmp_path).directory,
+        DW(cache_dir=tmp_path, builtin_documents=120).directory,
+        DW(cache_dir=tmp_path, builtin_paper_labels=True).directory,
+    }
+    assert len(names) == 3
+
+
+# ---------------------------------------------------------------- real articles, eight languages
+
+
+@pytest.fixture(scope="session")
+def real(shared, tmp_path_factory):
+    """The same articles from both doors."""
+    folder, cache = shared / "data" / "dw", tmp_path_factory.mktemp("real")
+    doors = {}
+    for name in ("released", "raw"):
+        doors[name] = DW(
+            str(folder / name), folder / "word_vectors", list(LANGUAGES), cache_dir=cache
+        )
+        doors[name].prepare_data()
+        doors[name].setup()
+    return doors
+
+
+@pytest.fixture(scope="session")
+def words_of(shared):
+    """The words of a language's vectors and the vectors, as Python's own pickle reads them."""
+
+    def words_of(language):
+        path = shared / "data" / "dw" / "word_vectors" / f"{language}.pkl.gz"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # numpy.core
+            words, vectors = pickle.loads(gzip.decompress(path.read_bytes()), encoding="latin1")
+        return words, np.stack(vectors)
+
+    return words_of
+
+
+@pytest.mark.parametrize("door", ["released", "raw"])
+def test_real_counts(real, door):
+    data = real[door]
+    sizes = {"train": 701, "validation": 99, "test": 204}
+    assert counts(data) == {name: sizes for name in LANGUAGES}
+    for name in LANGUAGES:
+        assert data.languages[name].labels.seen == len(data.languages[name].labels) == 7
+        assert data.meta["skipped"][name] == {}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_real_articles_have_the_ids_of_the_files(real, shared, words_of, language):
+    data = real["released"]
+    words, vectors = words_of(language)
+    np.testing.assert_array_equal(data.vectors(language)[:-1], vectors)
+    names = data.languages[language].labels.names
+    for file, split in FILES.items():
+        path = shared / "data" / "dw" / "released" / file / f"{language}.json"
+        content = json.loads(path.read_text())
+        keys = [" ".join(words[int(i)] for i in key.split("_")) for key in content["label_ids"]]
+        rows = data.only(language).split(split)
+        assert len(rows) == len(content["X_ids"])
+        for row, sentences, labels in zip(rows, content["X_ids"], content["Y_ids"], strict=True):
+            kept = [sentence[:30] for sentence in sentences[:30]]
+            assert row["words"] == [i for sentence in kept for i in sentence]
+            assert row["sentence_lengths"] == list(map(len, kept))
+            assert [names[i] for i in row["labels"]] == [keys[i] for i in labels]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_real_articles_of_json_lines(real, shared, words_of, language):
+    data = real["raw"]
+    known = set(words_of(language)[0])
+    text = data.languages[language].text
+    uncut = 0
+    for file, split in FILES.items():
+        path = shared / "data" / "dw" / "raw" / language / f"{file}.jsonl"
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        found = documents(data, language, split)
+        assert {id: labels for id, (_, labels) in found.items()} == {
+            row["id"]: row["labels"] for row in rows
+        }
+        for row in rows:
+            sentences = [sentence.split(" ") for sentence in found[row["id"]][0]]
+            words = [word for sentence in sentences for word in sentence]
+            assert known.issuperset(words)
+            if max(map(len, sentences)) < 30:
+                uncut += 1
+                assert words == text.words(row["text"])  # none is lost between sentences
+                assert {word for word in row["text"].split() if word in known} <= set(words)
+    assert uncut > 500
+
+
+def test_languages_side_by_side(real):
+    data = real["released"]
+    steps = list(data.train_dataloader())
+    assert len(steps) == 44  # 701 documents, 16 at a time
+    for step in steps:
+        assert list(step) == list(LANGUAGES)
+    assert [sum(len(step[name].document_lengths) for step in steps) for name in LANGUAGES] == [
+        701
+    ] * 8

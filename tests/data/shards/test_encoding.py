@@ -1,0 +1,583 @@
+import random
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+
+from gile_lightning.data.shards import encoding
+
+from gile_lightning.data.shards import writing as shards
+
+from gile_lightning.data.shards import splitting
+from gile_lightning.data.shards.encoding import EncodingSettings, encode
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.shards.writing import SPLITS, Document
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.common.errors import InputError
+
+TEXTS = {f"label{i}": f"about label{i}" for i in range(30)}
+SETTINGS = EncodingSettings(min_count=3, max_document_words=12, validation_size=9)
+
+
+def make_documents(number=60, splits=("train", "train", "test")):
+    """Random documents with words and labels of falling frequency."""
+    generator = random.Random(1)
+    documents = []
+    for i in range(number):
+        words = [f"w{'abcdefghijklmnop'[int(generator.expovariate(0.3)) % 16]}" for _ in range(15)]
+        kept = generator.randint(1, 15)
+        labels = [f"label{int(generator.expovariate(0.2)) % 40}" for _ in range(4)]
+        split = splits[i % len(splits)]
+        documents.append(Document(f"file:{i}", f"id{i}", [" ".join(words[:kept])], labels, split))
+    return documents
+
+
+DOCUMENTS = make_documents()
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Encodes and reads back the rows of each split, the language and the counts."""
+    runs = iter(range(1_000))
+
+    def run(
+        documents=DOCUMENTS,
+        texts=TEXTS,
+        settings=SETTINGS,
+        known=None,
+        text=None,
+        num_proc=1,
+        **more,
+    ):
+        directory = tmp_path / str(next(runs))
+        directory.mkdir()
+        skipped = Skipped()
+        counts = encode(
+            documents,
+            texts,
+            directory,
+            settings,
+            skipped,
+            known,
+            text=text,
+            num_proc=num_proc,
+            **more,
+        )
+        rows = {split: [] for split in SPLITS}
+        files = sorted(directory.glob("*.arrow"))
+        for file in files:
+            with pa.OSFile(str(file)) as stream:
+                table = pa.ipc.open_stream(stream).read_all()
+            rows[file.name.partition("-")[0]] += table.to_pylist()
+        names = {file.name for file in files} | {"language.json"}
+        assert {file.name for file in directory.iterdir()} == names  # no raw shard is left
+        assert counts["documents"] == {s: len(rows[s]) for s in (["test"] if known else SPLITS)}
+        return SimpleNamespace(
+            **rows,
+            rows=rows,
+            counts=counts,
+            skipped=skipped.state(),
+            language=Language.load(directory / "language.json"),
+            files=len(files),
+            content={name: (directory / name).read_bytes() for name in sorted(names)},
+        )
+
+    return run
+
+
+def ids(rows):
+    return [row["id"] for row in rows]
+
+
+def documents_of(rows):
+    by_id = {document.id: document for document in DOCUMENTS}
+    return [by_id[row["id"]] for row in rows]
+
+
+def described(document):
+    return [name for name in dict.fromkeys(document.labels) if name in TEXTS]
+
+
+# ---------------------------------------------------------------- words and labels
+
+
+def test_documents_decode_to_their_words_and_labels(run):
+    result = run()
+    vocabulary, names = result.language.text.vocabulary, result.language.labels.names
+    assert len(result.test) == 20
+    for split in SPLITS:
+        for row, document in zip(result.rows[split], documents_of(result.rows[split]), strict=True):
+            words = document.pieces[0].split()[:12]
+            expected = [word if word in vocabulary else "UNK" for word in words]
+            assert [vocabulary[i] for i in row["words"]] == expected
+            assert [names[i] for i in row["labels"]] == described(document)
+            assert row["sentence_lengths"] == [len(words)]
+
+
+def test_vocabulary_is_of_the_training_documents(run):
+    result = run()
+    training = documents_of(result.train)
+    counts = Counter(word for d in training for word in d.pieces[0].split()[:12])
+    kept = sorted((word for word in counts if counts[word] >= 3), key=lambda w: (-counts[w], w))
+    assert len(kept) < len(counts)  # something is rare
+    assert result.language.text == TextEncoder([*kept, "UNK"], 12, 50)
+    assert result.counts["words"] == len(kept) + 1
+    assert result.skipped["words rarer than min_count = 3"]["count"] == len(counts) - len(kept)
+
+
+def test_words_of_all_labels_if_wanted(run):
+    documents = [
+        Document("", str(i), [text], ["known"], split)
+        for i, (text, split) in enumerate(
+            [("cell cell rare", "train"), ("cell", "validation"), ("cell", "test")]
+        )
+    ]
+    texts = {"known": "a cell", "nowhere": "a rare word"}
+    settings = EncodingSettings(min_count=2, label_words=True)
+    result = run(documents, texts, settings=settings)
+    # all as if they had come twice, so in alphabetical order
+    assert result.language.text.vocabulary == [
+        "a",
+        "cell",
+        "known",
+        "nowhere",
+        "rare",
+        "word",
+        "UNK",
+    ]
+    assert result.train[0]["words"] == [1, 1, 4]
+
+
+def test_words_of_names_and_synonyms_if_wanted(tmp_path):
+    documents = [Document("", split, ["cell"], ["a name"], split) for split in SPLITS]
+    texts = {"a name": "cell", "other": "cell"}
+    synonyms = {"a name": ["alias 5", "cell"], "other": (), "no label": ["nothing"]}
+    settings = EncodingSettings(min_count=1, label_words=True)
+    encode(documents, texts, tmp_path, settings, Skipped(), synonyms=synonyms)
+    language = Language.load(tmp_path / "language.json")
+    assert sorted(language.text.vocabulary) == sorted(
+        ["cell", "a", "name", "other", "alias", "NUM", "UNK"]
+    )
+    assert language.labels.names == ["a name"]
+    assert language.labels.synonyms == [["alias 5", "cell"]]
+
+
+def test_word_frequent_only_in_test_or_validation_is_unknown(run):
+    documents = [
+        Document("", str(i), [text], ["label0"], split)
+        for i, (text, split) in enumerate(
+            [
+                ("cell once", "train"),
+                ("cell", "train"),
+                ("once once once cell tested tested tested", "test"),
+                ("once once validated validated validated cell", "validation"),
+            ]
+        )
+    ]
+    result = run(documents, settings=EncodingSettings(min_count=2))
+    assert result.language.text.vocabulary == ["cell", "UNK"]
+    assert result.train[0]["words"] == [0, 1]
+    assert result.test[0]["words"] == [1, 1, 1, 0, 1, 1, 1]
+    assert result.validation[0]["words"] == [1, 1, 1, 1, 1, 0]
+
+
+def test_seen_labels_by_training_frequency_unseen_ones_behind(run):
+    result = run()
+    training = Counter(name for d in documents_of(result.train) for name in described(d))
+    others = documents_of(result.validation + result.test)
+    unseen = {name for d in others for name in described(d)} - set(training)
+    assert unseen
+    labels = result.language.labels
+    assert labels.names == sorted(training, key=lambda n: (-training[n], n)) + sorted(unseen)
+    assert labels.frequencies == [training[name] for name in labels.names]
+    assert labels.documents == len(result.train)
+    assert labels.texts == [TEXTS[name] for name in labels.names]
+    assert result.counts["seen_labels"] == labels.seen == len(training)
+    assert result.counts["unseen_labels"] == len(unseen)
+    unused = len(TEXTS) - len(labels)
+    assert result.skipped["described labels that no document has"]["count"] == unused
+
+
+@pytest.mark.parametrize("size", [1, 7, 20, 60, 61])
+def test_several_shards_give_the_same_as_one(run, monkeypatch, size):
+    one = run()
+    for module in (shards, encoding):
+        monkeypatch.setattr(module, "SHARD", size)
+    several = run()
+    assert several.files > one.files or size >= len(DOCUMENTS)
+    assert several.rows == one.rows
+    assert several.language == one.language
+    assert several.counts == one.counts
+    assert several.skipped == one.skipped
+
+
+def test_sentences_share_the_room_of_a_document(run):
+    documents = [
+        Document("", "0", ["a b", " ", "c d e f", "g"], ["label0"], "train"),
+        Document("", "1", ["a"], ["label0"], "train"),
+        Document("", "2", ["a"], ["label0"], "test"),
+    ]
+    result = run(documents, settings=EncodingSettings(1, max_document_words=5, validation_size=1))
+    row = next(r for r in result.train + result.validation if r["id"] == "0")
+    assert row["sentence_lengths"] == [2, 3]
+    assert len(row["words"]) == 5
+
+
+def test_sentences_are_truncated(run):
+    pieces = ["Cats sleep here. Dogs sleep there.", ["g", "h", "i"], "left out"]
+    documents = [Document("", str(i), pieces, ["label0"], s) for i, s in enumerate(SPLITS)]
+    settings = EncodingSettings(1, sentences="en", max_sentences=3, max_sentence_words=2)
+    result = run(documents, settings=settings)
+    row, vocabulary = result.test[0], result.language.text.vocabulary
+    assert [vocabulary[i] for i in row["words"]] == ["cats", "sleep", "dogs", "sleep", "g", "h"]
+    assert row["sentence_lengths"] == [2, 2, 2]
+
+
+# ---------------------------------------------------------------- a given vocabulary
+
+
+GIVEN = TextEncoder(["wc", "unused", "wa", "about", "label1", "UNK"], 12, 50, known_words_only=True)
+
+
+@pytest.mark.parametrize("size", [7, 1_000])
+def test_given_vocabulary_is_kept(run, monkeypatch, size):
+    monkeypatch.setattr(encoding, "SHARD", size)
+    result = run(text=GIVEN)
+    assert result.language.text == GIVEN
+    assert result.counts["words"] == 6
+    word_ids = {"wc": 0, "wa": 2}
+    found = [row for split in SPLITS for row in result.rows[split]]
+    for row in found:
+        document = next(d for d in DOCUMENTS if d.id == row["id"])
+        known = [word_ids[word] for word in document.pieces[0].split() if word in word_ids]
+        assert row["words"] == known[:12]
+        assert row["sentence_lengths"] == [len(row["words"])]
+    usable = [
+        d for d in DOCUMENTS if described(d) and not word_ids.keys().isdisjoint(d.pieces[0].split())
+    ]
+    assert sorted(ids(found)) == sorted(d.id for d in usable)
+    assert len(usable) < len(DOCUMENTS)
+    wordless = sum(bool(described(d)) for d in DOCUMENTS) - len(usable)
+    assert result.skipped["documents without a word"]["count"] == wordless
+
+
+def test_labels_without_a_known_word_are_left_out(run):
+    texts = {"label0": "unknown", "label1": "label1", "label2": "UNK", "label3": "(about)"}
+    result = run(texts=texts, text=GIVEN)
+    assert set(result.language.labels.names) == {"label1", "label3"}
+    assert result.skipped["labels without a known word"]["count"] == 2
+    unused = sum(name not in ("label1", "label3") for d in DOCUMENTS for name in d.labels)
+    assert result.skipped["label assignments without a description"]["count"] == unused
+
+
+def test_given_vocabulary_that_does_not_drop_words(run):
+    text = TextEncoder(["wc", "unused", "wa", "UNK"], 12)
+    result = run(text=text)
+    assert result.language.text == text
+    for row, document in zip(result.test, documents_of(result.test), strict=True):
+        expected = [{"wc": 0, "wa": 2}.get(word, 3) for word in document.pieces[0].split()[:12]]
+        assert row["words"] == expected
+    assert set(result.language.labels.names) <= set(TEXTS)
+    assert "labels without a known word" not in result.skipped
+
+
+# ---------------------------------------------------------------- what is left out
+
+
+def test_what_is_left_out_is_counted(run):
+    words = ["word"]
+    documents = [
+        Document("f:1", "1", words, ["label0", "none", "label0", "nil"], "train"),
+        Document("f:2", "2", words, ["none"], "train"),
+        Document("f:3", "1", ["other"], ["label1"], "train"),
+        Document("f:4", "3", ["", " \n"], ["label0"], "train"),
+        Document("f:5", "4", words, ["label1"], "train"),
+        Document("f:6", "5", words, ["label2"], "test"),
+        Document("f:7", "4", words, ["label1"], "test"),
+        Document("f:8", "2", words, ["label1"], "train"),  # the first one was of no use
+    ]
+    result = run(documents, settings=EncodingSettings(1, validation_size=1))
+    assert sorted(ids(result.train + result.validation)) == ["1", "2", "4"]
+    assert ids(result.test) == ["5"]
+    first = next(row for row in result.train + result.validation if row["id"] == "1")
+    assert [result.language.labels.names[i] for i in first["labels"]] == ["label0"]
+    assert result.skipped == {
+        "documents with an id that came before": {"count": 2, "first": "f:3"},
+        "label assignments without a description": {"count": 3, "first": "f:1"},
+        "documents without a described label": {"count": 1, "first": "f:2"},
+        "documents without a word": {"count": 1, "first": "f:4"},
+        "described labels that no document has": {"count": 27, "first": ""},
+    }
+
+
+@pytest.mark.parametrize(
+    ("documents", "settings", "message"),
+    [
+        ([], {}, "no document has a described label"),
+        ([Document("", "1", ["a"], ["none"], "train")], {}, "no document has a described label"),
+        (DOCUMENTS, {"min_count": 1_000}, "no word occurs 1000 times in the training documents"),
+        ([d for d in DOCUMENTS if d.split == "train"], {}, "no test document is left"),
+        ([d for d in DOCUMENTS if d.split == "test"], {}, "no train document is left"),
+        (
+            [d._replace(split=s) for d, s in zip(DOCUMENTS, ("test", "validation"), strict=False)],
+            {},
+            "no train document is left",
+        ),
+    ],
+)
+def test_nothing_to_encode(run, documents, settings, message):
+    with pytest.raises(InputError, match=message):
+        run(documents, settings=replace(SETTINGS, **settings))
+
+
+# ---------------------------------------------------------------- several processes
+
+
+@pytest.mark.parametrize("num_proc", [2, 3, 0])
+@pytest.mark.parametrize(("shard", "chunk"), [(7, 3), (20, 7), (1_000, 256)])
+def test_several_processes_write_the_same_files(run, monkeypatch, num_proc, shard, chunk):
+    monkeypatch.setattr(encoding, "SHARD", shard)
+    monkeypatch.setattr(splitting, "CHUNK", chunk)
+    documents = list(DOCUMENTS)
+    documents[5] = documents[5]._replace(id="id2")  # came before
+    documents[9] = documents[9]._replace(pieces=["", " "])  # so that the next one is the first
+    documents[10] = documents[10]._replace(id="id9", pieces=["only here", "wa wb. wc"])
+    documents[30] = documents[30]._replace(labels=["none"])
+    one, several = (run(documents, num_proc=n) for n in (1, num_proc))
+    assert several.content == one.content
+    assert several.counts == one.counts
+    assert several.skipped == one.skipped
+    assert {"documents with an id that came before", "documents without a word"} < set(one.skipped)
+
+
+def test_several_processes_with_a_given_vocabulary(run, monkeypatch):
+    monkeypatch.setattr(splitting, "CHUNK", 4)
+    one, several = (run(text=GIVEN, num_proc=n) for n in (1, 2))
+    assert several.content == one.content
+    assert several.skipped == one.skipped
+
+
+def test_no_document_for_several_processes(run):
+    with pytest.raises(InputError, match="no document has a described label"):
+        run([], num_proc=2)
+
+
+# ---------------------------------------------------------------- splits
+
+
+@pytest.mark.parametrize(("size", "expected"), [(1, 1), (9, 9), (39, 39), (0.25, 10), (0.001, 1)])
+def test_validation_documents_are_drawn_from_training(run, size, expected):
+    result = run(settings=replace(SETTINGS, min_count=1, validation_size=size))
+    assert len(result.validation) == expected
+    training, validation = set(ids(result.train)), set(ids(result.validation))
+    assert not training & validation
+    assert training | validation == {d.id for d in DOCUMENTS if d.split == "train"}
+    assert ids(result.test) == [d.id for d in DOCUMENTS if d.split == "test"]
+
+
+def test_draw_depends_on_the_seed_alone(run):
+    first, again = run(), run()
+    other = run(settings=replace(SETTINGS, split_seed=2))
+    assert ids(first.validation) == ids(again.validation)
+    assert ids(first.validation) != ids(other.validation)
+    assert len(other.validation) == 9
+
+
+@pytest.mark.parametrize("size", [40, 41, 0.999])
+def test_validation_takes_not_all(run, size):
+    with pytest.raises(InputError, match=f"validation_size = {size:g} would take all 40 documents"):
+        run(settings=replace(SETTINGS, validation_size=size))
+
+
+@pytest.mark.parametrize(("size", "expected"), [(12, 12), (0.3, 18)])
+def test_test_documents_are_drawn_where_nothing_says_which(run, size, expected):
+    result = run(
+        make_documents(splits=("",)), settings=replace(SETTINGS, test_size=size, validation_size=5)
+    )
+    assert [len(result.rows[s]) for s in SPLITS] == [60 - 5 - expected, 5, expected]
+    found = [id for split in SPLITS for id in ids(result.rows[split])]
+    assert sorted(found) == sorted(d.id for d in DOCUMENTS)
+    with pytest.raises(InputError, match="test_size = 60 would take all 60 documents"):
+        run(make_documents(splits=("",)), settings=replace(SETTINGS, test_size=60))
+
+
+def test_given_splits_are_kept(run):
+    documents = make_documents(splits=("train", "validation", "test", "train"))
+    result = run(documents)
+    for split in SPLITS:
+        assert ids(result.rows[split]) == [d.id for d in documents if d.split == split]
+
+
+# ---------------------------------------------------------------- labels that are held out
+
+
+def labelled(split, rows):
+    """A document per row of labels, with a word of its own; ids say the split and the number."""
+    return [
+        Document("", f"{split}{i}", [f"word w-{split}-{i}"], row, split)
+        for i, row in enumerate(rows)
+    ]
+
+
+LABELLED = [
+    *labelled(
+        "train", [["label5", "label6"], ["label5"], ["label6", "label7"], ["label7"], ["label8"]]
+    ),
+    *labelled("validation", [["label5", "label6"], ["label7", "label9"]]),
+    *labelled("test", [["label5", "label8"], ["label6", "label7"]]),
+]
+POOL = ["label5", "label6", "label7"]  # of training and validation documents
+
+
+@pytest.mark.parametrize("size", [2, 1_000])
+@pytest.mark.parametrize("held_out", [1, 2, 0.4, 0.01])  # 0.4 * 3 labels is 1.2, and 0.03 is 1 too
+def test_held_out_labels(run, monkeypatch, size, held_out):
+    monkeypatch.setattr(encoding, "SHARD", size)
+    drawn_ones = set()
+    for seed in range(12):
+        settings = EncodingSettings(1, held_out_labels=held_out, split_seed=seed)
+        plain = run(LABELLED, settings=replace(settings, held_out_labels=0))
+        result = run(LABELLED, settings=settings)
+        drawn = set(plain.language.labels.names[: plain.language.labels.seen])
+        drawn -= set(result.language.labels.names[: result.language.labels.seen])
+        assert len(drawn) == max(1, int(held_out))
+        assert drawn <= set(POOL)
+        drawn_ones |= drawn
+        expected = {
+            split: {d.id: d.labels for d in LABELLED if d.split == split} for split in SPLITS
+        }
+        training = {
+            id: [name for name in labels if name not in drawn]
+            for id, labels in expected["train"].items()
+        }
+        expected["train"] = {id: labels for id, labels in training.items() if labels}
+        names = result.language.labels.names
+        for split, documents in expected.items():
+            rows = result.rows[split]
+            assert {r["id"]: [names[i] for i in r["labels"]] for r in rows} == documents
+            words = {r["id"]: r["words"] for r in plain.rows[split]}
+            assert [r["words"] for r in rows] == [words[r["id"]] for r in rows]
+        counts = Counter(name for labels in training.values() for name in labels)
+        assert result.language.labels.frequencies == [counts[name] for name in names]
+        assert result.language.labels.documents == len(result.train)
+        assert result.language.text == plain.language.text  # with the words of all training texts
+        assert result.counts["held_out_labels"] == len(drawn)
+        assert result.counts["unseen_labels"] == len(drawn) + 1  # and label9
+        bare = sum(not labels for labels in training.values())
+        taken = sum(name in drawn for d in LABELLED if d.split == "train" for name in d.labels)
+        skipped = {reason: case["count"] for reason, case in result.skipped.items()}
+        reason = "training documents with no label but held-out ones"
+        assert skipped.pop(reason, 0) == bare
+        assert skipped.pop("training assignments of held-out labels") == taken
+        assert skipped == {reason: case["count"] for reason, case in plain.skipped.items()}
+        assert run(LABELLED, settings=settings).rows == result.rows
+    assert drawn_ones == set(POOL)
+
+
+@pytest.mark.parametrize("held_out", [3, 7, 0.9])
+def test_labels_cannot_all_be_held_out(run, held_out):
+    message = f"held_out_labels = {held_out:g} would take all 3 labels that training and valid"
+    with pytest.raises(InputError, match=message):
+        run(LABELLED, settings=EncodingSettings(1, held_out_labels=held_out))
+
+
+def test_no_label_to_hold_out(run):
+    documents = [d._replace(labels=["label1"]) for d in LABELLED]
+    with pytest.raises(InputError, match=r"held_out_labels: 1 labels .* set it to 0"):
+        run(documents, settings=EncodingSettings(1, held_out_labels=0.5))
+
+
+def test_a_trained_model_is_scored_on_labels_that_were_held_out(run):
+    settings = EncodingSettings(1, held_out_labels=2)
+    trained = run(LABELLED, settings=settings)
+    scored = run(LABELLED, settings=settings, known=trained.language)
+    assert scored.test == trained.test
+    assert scored.language == trained.language
+
+
+def test_settings_that_are_not_used_are_no_part_of_the_cache_key():
+    assert "held_out_labels" not in EncodingSettings().state()
+    assert EncodingSettings(held_out_labels=0.1).state()["held_out_labels"] == 0.1
+
+
+# ---------------------------------------------------------------- a trained model
+
+
+KNOWN = Language(
+    TextEncoder(["wb", "wa", "other", "UNK"], max_document_words=12, max_label_words=5),
+    LabelSet(["label3", "zzz", "label0"], ["text of 3", "text of zzz", "text of 0"], [9, 4, 0], 11),
+)
+
+
+@pytest.mark.parametrize("size", [7, 1_000])
+def test_known_vocabulary_and_label_ids_are_kept(run, monkeypatch, size):
+    monkeypatch.setattr(encoding, "SHARD", size)
+    result = run(known=KNOWN)
+    tested = [d for d in DOCUMENTS if d.split == "test"]
+    assert ids(result.test) == [d.id for d in tested]
+    assert result.train == result.validation == []
+    new = sorted({name for d in tested for name in described(d)} - {"label3", "zzz", "label0"})
+    assert new
+    assert result.language.text == KNOWN.text
+    labels = result.language.labels
+    assert labels.names == ["label3", "zzz", "label0", *new]
+    assert labels.texts == ["text of 3", "text of zzz", "text of 0", *(TEXTS[n] for n in new)]
+    assert labels.frequencies == [9, 4, 0] + [0] * len(new)
+    assert labels.documents == 11  # those that the model was trained on
+    word_ids = {"wb": 0, "wa": 1}
+    for row, document in zip(result.test, tested, strict=True):
+        assert row["words"] == [word_ids.get(w, 3) for w in document.pieces[0].split()[:12]]
+        assert [labels.names[i] for i in row["labels"]] == described(document)
+    assert result.counts["seen_labels"] == 2
+    assert result.counts["unseen_labels"] == 1 + len(new)
+    assert result.skipped["training documents (a trained model is scored)"]["count"] == 40
+
+
+@pytest.mark.parametrize("size", [0.25, 15])
+def test_known_draws_the_test_documents_of_training(run, size):
+    documents = make_documents(splits=("",))
+    settings = replace(SETTINGS, test_size=size)
+    trained = run(documents, settings=settings)
+    scored = run(documents, settings=settings, known=trained.language)
+    assert ids(scored.test) == ids(trained.test)
+    assert len(ids(scored.test)) == 15
+
+
+def test_known_can_test_every_document(run):
+    settings = replace(SETTINGS, test_size=60)
+    result = run(make_documents(splits=("",)), settings=settings, known=KNOWN)
+    assert sorted(ids(result.test)) == sorted(d.id for d in DOCUMENTS)
+
+
+def test_known_keeps_the_length_of_documents(run):
+    settings = replace(SETTINGS, max_document_words=2)
+    short, full = (run(settings=s, known=KNOWN) for s in (settings, SETTINGS))
+    assert [row["words"] for row in short.test] == [row["words"] for row in full.test]
+
+
+def test_known_needs_a_test_document(run):
+    with pytest.raises(InputError, match="no test document is left"):
+        run([d for d in DOCUMENTS if d.split == "train"], known=KNOWN)
+
+
+@pytest.mark.parametrize("num_proc", [1, 2])
+def test_known_with_new_words(run, num_proc):
+    """Words of labels that are new to the model, not of its own labels or of documents alone."""
+    documents = [
+        Document("", "0", ["zorb wa other odd zorb. text"], ["label0", "label1"], "test"),
+        Document("", "1", ["named flump"], ["label2"], "test"),
+    ]
+    texts = {"label0": "odd", "label1": "a zorb", "label2": "named", "label4": "flump"}
+    without = run(documents, texts, known=KNOWN, num_proc=num_proc)
+    assert [row["words"] for row in without.test] == [[3, 1, 2, 3, 3, 3, 3], [3, 3]]
+    assert without.language.text == KNOWN.text
+    result = run(documents, texts, known=KNOWN, num_proc=num_proc, new_words=True)
+    assert [row["words"] for row in result.test] == [[6, 1, 2, 3, 6, 3, 3], [7, 3]]
+    assert result.language.text.further == ("labelNUM", "a", "zorb", "named")
+    assert result.language.text.vocabulary == KNOWN.text.vocabulary
+    assert result.language.labels == without.language.labels
+    assert result.counts == without.counts

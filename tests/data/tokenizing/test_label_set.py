@@ -1,0 +1,81 @@
+from collections import Counter
+
+import pytest
+
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.common.errors import InputError
+
+TEXTS = {name: f"about {name}" for name in "abcdefg"}
+
+
+def test_seen_labels_by_falling_frequency_then_name_unseen_ones_behind():
+    labels = LabelSet.from_counts(Counter(c=2, a=5, b=2), ["g", "c", "d", "g"], TEXTS)
+    assert labels.names == ["a", "b", "c", "d", "g"]
+    assert labels.frequencies == [5, 2, 2, 0, 0]
+    assert labels.texts == ["about a", "about b", "about c", "about d", "about g"]
+    assert labels.ids == {"a": 0, "b": 1, "c": 2, "d": 3, "g": 4}
+    assert (len(labels), labels.seen) == (5, 3)
+
+
+def test_extended_keeps_ids_and_texts():
+    labels = LabelSet(["b", "a"], ["text of b", "text of a"], [3, 0])
+    more = labels.extended(["d", "a", "c", "d"], TEXTS)
+    assert more.names == ["b", "a", "c", "d"]
+    assert more.texts == ["text of b", "text of a", "about c", "about d"]
+    assert more.frequencies == [3, 0, 0, 0]
+    assert more.seen == labels.seen == 1
+    assert len(labels) == 2  # as it was
+    assert LabelSet(["b"], [""], [3], 7).extended(["a"], TEXTS).documents == 7
+
+
+def test_state_rebuilds_an_equal_set():
+    labels = LabelSet.from_counts(Counter(a=1), ["b"], TEXTS, documents=4)
+    assert labels.documents == 4
+    assert LabelSet(**labels.state()) == labels
+
+
+def test_state_from_before_documents_were_counted():
+    labels = LabelSet.from_counts(Counter(a=1), ["b"], TEXTS)
+    state = labels.state()
+    assert state.pop("documents") == 0
+    assert LabelSet(**state) == labels
+
+
+SYNONYMS = {"a": ["alpha", "first"], "d": ("delta",), "x": ["none of these"]}
+
+
+def test_synonyms_stand_beside_the_names():
+    labels = LabelSet.from_counts(Counter(b=1, a=5), ["d"], TEXTS, synonyms=SYNONYMS)
+    assert labels.synonyms == [["alpha", "first"], [], ["delta"]]
+    more = labels.extended(["c", "a"], TEXTS, {"c": ["gamma"], "a": ["another"]})
+    assert more.names == ["a", "b", "d", "c"]
+    assert more.synonyms == [["alpha", "first"], [], ["delta"], ["gamma"]]
+    assert labels.extended(["c"], TEXTS).synonyms == [*labels.synonyms, []]
+    assert LabelSet(**labels.state()).synonyms == labels.synonyms
+    assert LabelSet(["a", "b"], ["", ""], [2, 1]).synonyms == [[], []]
+
+
+def test_sets_are_equal_though_one_lacks_synonyms():
+    labels = LabelSet.from_counts(Counter(a=1), ["b"], TEXTS, synonyms=SYNONYMS)
+    state = labels.state()
+    assert state.pop("synonyms") == [["alpha", "first"], []]
+    assert LabelSet(**state) == labels  # a checkpoint from before there were synonyms
+    assert LabelSet(**state, synonyms=[["alpha", "first"], []]) == labels
+    assert LabelSet(**state, synonyms=[["alpha"], []]) != labels
+    assert LabelSet(**(state | {"texts": ["about a", "other"]})) != labels
+    assert labels != labels.names
+
+
+@pytest.mark.parametrize("synonyms", [[["x"]], [[], [], []]])
+def test_one_list_of_synonyms_for_each_name(synonyms):
+    with pytest.raises(InputError, match="one list of synonyms for each name"):
+        LabelSet(["a", "b"], ["", ""], [1, 1], synonyms=synonyms)
+
+
+@pytest.mark.parametrize(
+    ("names", "texts", "frequencies"),
+    [(["a", "a"], ["", ""], [1, 1]), (["a"], [], [1]), (["a"], [""], [1, 2])],
+)
+def test_names_are_unique_with_one_text_and_frequency_each(names, texts, frequencies):
+    with pytest.raises(InputError, match="unique names"):
+        LabelSet(names, texts, frequencies)

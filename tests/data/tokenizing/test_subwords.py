@@ -1,0 +1,153 @@
+"""Subwords of documents, from the raw text to the batch."""
+
+import numpy as np
+import pytest
+import torch
+
+from gile_lightning.data.shards import writing as shards
+from gile_lightning.data.loading.loader import RaggedLoader
+from gile_lightning.data.multilingual import Multilingual
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.common.errors import InputError
+from gile_testing.minilm import DIM, NAME, oracle
+
+LENGTH = 9
+DOCUMENTS = [
+    {
+        "id": i,
+        "title": f"Insulin study {'abcdefghij'[i % 10]}",
+        "text": f"common {'mice ' * (i % 4)}w{'abcdefghij'[i % 7]}",
+        "labels": ["xyz"[i % 3]],
+        "year": 1995 + i,
+    }
+    for i in range(20)
+]
+
+
+@pytest.fixture
+def data(prepared, corpus):
+    """Makes a `Corpus` with titles whose documents are split into subwords."""
+    from gile_lightning.data import Columns
+
+    columns = Columns(text=["title", "text"], year="year")
+    options = {"columns": columns, "pretrained": NAME, "max_subwords": LENGTH}
+    return lambda **more: prepared(DOCUMENTS, **(options | more))
+
+
+def text_of(document):
+    return f"{document['title']} {document['text']}"
+
+
+def expected(data, split):
+    """The subwords of the documents of a split, in its order."""
+    text = TextEncoder(["UNK"], pretrained=NAME, max_subwords=LENGTH)
+    ids = data.split(split)["id"]
+    subwords, counts = text.subwords([text_of(DOCUMENTS[int(i)]) for i in ids])
+    return np.split(subwords, counts.cumsum()[:-1])
+
+
+def rows_of(batch):
+    parts = batch.subwords.split(batch.subword_counts.tolist())
+    return [part.tolist() for part in parts]
+
+
+@pytest.mark.parametrize("num_proc", [1, 2])
+@pytest.mark.parametrize("together", [1, 3, 256])
+def test_documents_have_their_subwords(data, num_proc, together, monkeypatch):
+    monkeypatch.setattr(shards, "_TOGETHER", together)
+    module = data(num_proc=num_proc)
+    for split in ("train", "validation", "test"):
+        rows = expected(module, split)
+        assert {len(row) for row in rows} <= set(range(6, LENGTH + 1))
+        loader = RaggedLoader(module.split(split), "english", 4)
+        found = [row for batch in loader for row in rows_of(batch["english"])]
+        assert found == [row.tolist() for row in rows]
+
+
+def test_a_share_of_the_documents(data):
+    module = data(train_share=0.5)
+    rows = [row.tolist() for row in expected(module, "train")]
+    (batch,) = RaggedLoader(module.split("train"), "english", 50)
+    assert rows_of(batch["english"]) == rows
+
+
+def test_batches_have_the_vectors_of_their_documents(data, monkeypatch):
+    module = data(max_subwords=256, batch_size=3)
+    assert next(iter(module.train_dataloader()))["english"].vectors is None
+    module.keep_text_vectors()
+    ids = module.split("train")["id"]
+    vectors = oracle([text_of(document) for document in DOCUMENTS])
+    for batch in module.train_dataloader():
+        documents = batch["english"]
+        rows = [int(ids[i]) for i in documents.rows.tolist()]
+        torch.testing.assert_close(documents.vectors, vectors[rows], rtol=0, atol=1e-5)
+    again = data(max_subwords=256, validation_size=0.3)
+    monkeypatch.setattr("gile_lightning.data.pretrained.transformer.encode", None)  # all are there
+    again.keep_text_vectors()
+    assert sum(len(batch["english"].vectors) for batch in again.val_dataloader()) == 3
+
+
+def test_several_languages(data, tmp_path):
+    module = Multilingual({"english": data(language="english"), "german": data(language="german")})
+    assert module.pretrained == NAME
+    module.setup()
+    module.keep_text_vectors()
+    batch = next(iter(module.train_dataloader()))
+    assert {name: part.vectors.shape[1] for name, part in batch.items()} == {
+        "english": DIM,
+        "german": DIM,
+    }
+
+
+def test_fingerprints(corpus):
+    def fingerprint(**options):
+        return corpus(**options).fingerprint()
+
+    plain, with_model = fingerprint(), fingerprint(pretrained=NAME)
+    assert plain == fingerprint(max_subwords=7) != with_model
+    assert with_model != fingerprint(pretrained=NAME, max_subwords=7)
+    assert {"pretrained", "max_subwords"}.isdisjoint(corpus().settings.state())
+
+
+def test_a_trained_model_says_which(corpus, data):
+    trained = data()
+    known = corpus()
+    known.use(trained.languages)
+    assert known.pretrained == NAME
+    other = corpus()
+    other.continue_from(trained.languages)
+    assert other.pretrained == NAME
+    assert corpus().pretrained is None
+
+
+def test_a_missing_model_is_refused_before_encoding(corpus):
+    with pytest.raises(InputError, match="'none/such'"):
+        corpus(pretrained="none/such").prepare_data()
+    with pytest.raises(InputError, match="max_subwords is 0"):
+        corpus(pretrained=NAME, max_subwords=0)
+
+
+def batch(documents=5):
+    counts = torch.arange(documents)
+    ones = torch.ones(documents, dtype=torch.long)
+    subwords = torch.arange(int(counts.sum()))
+    vectors = torch.rand(documents, 2)
+    return RaggedBatch(ones, ones, ones, ones, ones, None, 1.0, subwords, counts, vectors)
+
+
+def test_parts_keep_their_subwords_and_vectors():
+    whole = batch()
+    for parts in (list(whole.split(2)), list(whole.texts.split(2))):
+        assert [len(part.subword_counts) for part in parts] == [2, 2, 1]
+        assert [row for part in parts for row in rows_of(part)] == rows_of(whole)
+        assert torch.equal(torch.cat([part.vectors for part in parts]), whole.vectors)
+
+
+def test_texts_move_whole():
+    moved = batch().texts.to("meta")
+    assert all(part.is_meta for part in moved if part is not None)
+    assert moved.subwords is not None
+    assert moved.vectors is not None
+    plain = Texts(*batch().texts[:3]).to("meta")
+    assert all(part is None for part in plain[3:])

@@ -1,0 +1,128 @@
+"""Hierarchical networks beside NumPy, one document and one sentence at a time."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.network.encoders import GRU, HAN, HNN, WAN, BiGRU, Dense, Mean, SumPooling
+
+INPUT_DIM, DIM = 4, 5
+DOCUMENTS = [[3, 1, 2], [4], [], [0, 2, 0, 6], [0], [1, 1]]  # words per sentence
+
+
+def dense(states, layer):
+    weight, bias = (p.detach().numpy() for p in (layer.linear.weight, layer.linear.bias))
+    return np.maximum(states @ weight.T + bias, 0)
+
+
+def attention(states, pooling):
+    """Eq. 2: v_t = f(h_t), a_t = exp(v_t u) / sum_j exp(v_j u), the sum of a_t h_t."""
+    hidden, score = (
+        (module.weight.detach().numpy(), module.bias.detach().numpy())
+        for module in (pooling.hidden, pooling.score)
+    )
+    v = np.maximum(states @ hidden[0].T + hidden[1], 0)
+    exponentials = np.exp(v @ score[0][0] + score[1])
+    return (exponentials / exponentials.sum()) @ states
+
+
+def average(states, pooling):
+    return states.mean(axis=0)
+
+
+def numpy_vector(encoder, pool, sentences):
+    """One document, given as a list of arrays of word vectors."""
+    vectors = [
+        pool(dense(sentence, encoder.word_layer), encoder.word_pooling)
+        for sentence in sentences
+        if len(sentence)
+    ]
+    if not vectors:
+        return np.zeros(DIM)
+    return pool(dense(np.stack(vectors), encoder.sentence_layer), encoder.sentence_pooling)
+
+
+@pytest.mark.parametrize(("kind", "pool"), [(HAN, attention), (HNN, average)])
+def test_equals_numpy_document_by_document(kind, pool):
+    torch.manual_seed(1)
+    encoder = kind(INPUT_DIM, layer=partial(Dense, dim=DIM)).double()
+    sizes = [size for document in DOCUMENTS for size in document]
+    words = torch.randn(sum(sizes), INPUT_DIM, dtype=torch.double)
+    sentences = iter(np.split(words.numpy(), np.cumsum(sizes)[:-1]))
+    expected = [
+        numpy_vector(encoder, pool, [next(sentences) for _ in document]) for document in DOCUMENTS
+    ]
+    counts = torch.tensor([len(document) for document in DOCUMENTS])
+    actual = encoder(words, Texts(torch.arange(len(words)), torch.tensor(sizes), counts))
+    torch.testing.assert_close(actual, torch.from_numpy(np.stack(expected)), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("layer", [GRU, BiGRU])
+def test_recurrent_layers_stay_within_their_segment(layer):
+    """Word states begin anew in every sentence, sentence states in every document."""
+    torch.manual_seed(1)
+    encoder = HNN(INPUT_DIM, layer=partial(layer, dim=DIM)).double()
+    sizes = [3, 1, 2]
+    words = torch.randn(sum(sizes), INPUT_DIM, dtype=torch.double)
+    vectors = [
+        encoder.word_layer.gru(sentence)[0].mean(dim=0)  # PyTorch's, without a batch
+        for sentence in words.split(sizes)
+    ]
+    expected = [
+        encoder.sentence_layer.gru(torch.stack(document))[0].mean(dim=0)
+        for document in (vectors[:2], vectors[2:])
+    ]
+    actual = encoder(
+        words, Texts(torch.arange(len(words)), torch.tensor(sizes), torch.tensor([2, 1]))
+    )
+    torch.testing.assert_close(actual, torch.stack(expected), rtol=1e-12, atol=1e-14)
+
+
+def count(*modules):
+    return sum(p.numel() for module in modules for p in module.parameters())
+
+
+@pytest.mark.parametrize(
+    ("make", "encoders", "attentions"),
+    [
+        (HAN, 14_200, 20_402),
+        (partial(HAN, layer=GRU), 102_600, 20_402),
+        (partial(HAN, layer=BiGRU), 265_200, 80_802),
+        (HNN, 14_200, 0),
+    ],
+    ids=["HAN-Dense", "HAN-GRU", "HAN-biGRU", "HNN-Dense"],
+)
+def test_sizes_of_the_paper(make, encoders, attentions):
+    """For word vectors of 40 numbers; in all 34,602, 123,002, 346,002 and 14,200."""
+    with torch.device("meta"):
+        encoder = make(40)
+    assert count(encoder.word_layer, encoder.sentence_layer) == encoders
+    assert count(encoder.word_pooling, encoder.sentence_pooling) == attentions
+    assert count(encoder) == encoders + attentions
+
+
+@pytest.mark.parametrize(
+    ("make", "hidden", "output"),
+    [
+        (HAN, 100, 100),
+        (partial(HAN, layer=partial(BiGRU, dim=7)), 7, 14),
+        (partial(HNN, layer=partial(GRU, dim=7)), 7, 7),
+        (partial(WAN, layer=BiGRU), 100, 200),
+        (Mean, 40, 40),
+    ],
+)
+def test_hidden_dim_is_that_of_one_direction(make, hidden, output):
+    encoder = make(40)
+    assert (encoder.hidden_dim, encoder.output_dim) == (hidden, output)
+
+
+def test_any_pooling():
+    encoder = HAN(INPUT_DIM, layer=partial(Dense, dim=DIM), pooling=SumPooling)
+    words = torch.rand(3, INPUT_DIM)
+    sentence = encoder.word_layer(words, torch.tensor([3])).sum(dim=0)
+    expected = encoder.sentence_layer(sentence[None], torch.tensor([1]))
+    texts = Texts(torch.arange(3), torch.tensor([3]), torch.tensor([1]))
+    torch.testing.assert_close(encoder(words, texts), expected)

@@ -1,0 +1,102 @@
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from sklearn.feature_extraction.text import TfidfTransformer
+from torch import nn
+
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.network.encoders import Idf, IdfMean, Mean, WordEmbedding
+from gile_lightning.network.encoded_labels import LabelTexts
+from gile_lightning.network.outputs import GILE
+from gile_lightning.network.network import Scorer
+
+# words of documents; everyone has the word 4
+DOCUMENTS = [[0, 1, 0, 4, 0], [4], [4, 2, 2, 1], [3, 4]]
+WORDS, DIM = 6, 3
+
+
+def texts(documents):
+    lengths = torch.tensor([len(document) for document in documents])
+    words = torch.tensor([word for document in documents for word in document], dtype=torch.int32)
+    return Texts(words, lengths, torch.ones_like(lengths))
+
+
+def counts(documents):
+    return np.array([np.bincount(np.array(d, dtype=int), minlength=WORDS) for d in documents])
+
+
+def fitted(**options):
+    encoder = IdfMean(DIM, **options)
+    encoder.idf.build(WORDS)
+    encoder.idf.count_words(torch.tensor((counts(DOCUMENTS) > 0).sum(0)), len(DOCUMENTS))
+    return encoder.double()
+
+
+@pytest.fixture
+def table():
+    return torch.randn(WORDS, DIM, generator=torch.Generator().manual_seed(2)).double()
+
+
+@pytest.mark.parametrize("learned", [False, True])
+@pytest.mark.parametrize("sublinear_tf", [False, True])
+def test_weighted_mean(table, sublinear_tf, learned):
+    """Scikit-learn's TF-IDF weights, without the 1 that it adds and with a sum of 1."""
+    oracle = TfidfTransformer(sublinear_tf=sublinear_tf, norm="l1").fit(counts(DOCUMENTS))
+    oracle.idf_ = oracle.idf_ - 1
+    documents = [*DOCUMENTS, [], [5, 0, 0], [4, 4]]  # the last but one has an unknown word
+    expected = oracle.transform(counts(documents)).toarray() @ table.numpy()
+    found = fitted(sublinear_tf=sublinear_tf, learned=learned)(table, texts(documents))
+    # the weights are kept in float32
+    np.testing.assert_allclose(found.detach(), expected, rtol=1e-6, atol=1e-7)
+    assert found[[1, 4, 6]].eq(0).all()  # nothing but what all documents have
+
+
+def test_learned_weights(table):
+    encoder = fitted(learned=True)
+    with torch.no_grad():
+        encoder.idf.logarithms.copy_(torch.arange(WORDS) / 10)
+    ids = torch.tensor([0, 3])
+    weights = np.log(5 / np.array([2, 2])) * np.exp([0, 0.3])  # each in one of four documents
+    np.testing.assert_allclose(encoder.idf(ids).detach(), weights, rtol=1e-6)
+    expected = weights / weights.sum() @ table[ids].numpy()
+    found = encoder(table, texts([[0, 3]]))[0]
+    np.testing.assert_allclose(found.detach(), expected, rtol=1e-6)
+
+
+def test_weights_are_stored():
+    weights = fitted(learned=True).state_dict()
+    assert {name: len(values) for name, values in weights.items()} == {
+        "idf.weights": WORDS,
+        "idf.logarithms": WORDS,
+    }
+    other = IdfMean(DIM, learned=True)
+    other.idf.build(WORDS)
+    other.load_state_dict(weights)
+    assert torch.equal(other.idf.weights, weights["idf.weights"].float())
+
+
+@pytest.mark.parametrize("labels", [Mean, partial(IdfMean, learned=True)])
+def test_a_table_of_some_words(labels):
+    """Training looks the vectors of a batch's words up once; weights are those of the words."""
+    torch.manual_seed(0)
+    scorer = Scorer(
+        WordEmbedding(["w"] * WORDS, DIM),
+        IdfMean(DIM, sublinear_tf=True),
+        labels(DIM),
+        GILE(DIM, DIM, 2),
+        nn.Identity(),
+        nn.Identity(),
+    )
+    for part in (module for module in scorer.modules() if isinstance(module, Idf)):
+        part.build(WORDS)
+        part.count_words(torch.arange(WORDS), WORDS)
+    documents, names = texts([[5, 1, 1], [3, 4, 2]]), texts([[2, 3], [5]])
+    chosen = LabelTexts(names).select(torch.arange(2))
+    trained = scorer(documents, chosen)
+    with torch.no_grad():
+        whole = scorer(documents, chosen)
+    torch.testing.assert_close(trained, whole)
+    trained.sum().backward()
+    assert scorer.word_vectors.grad[[1, 2, 3, 5]].any(dim=1).all()

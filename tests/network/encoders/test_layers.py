@@ -1,0 +1,218 @@
+"""Recurrent layers beside NumPy, one segment and one step at a time."""
+
+import copy
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from gile_lightning.network.encoders import GRU, BiGRU, Dense
+from gile_lightning.network.encoders.layers import packed_places
+from gile_lightning.common.errors import InputError
+
+INPUT_DIM, DIM = 3, 2
+LENGTHS = {
+    "several": [3, 1, 5, 2],
+    "equal": [2, 2, 2],
+    "empty ones": [0, 4, 0, 0, 1, 6, 0],
+    "one": [7],
+    "only empty": [0, 0],
+    "none": [],
+}
+every_length = pytest.mark.parametrize("sizes", LENGTHS.values(), ids=LENGTHS.keys())
+recurrent = pytest.mark.parametrize("kind", [GRU, BiGRU])
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def states_of(segment, weights, suffix=""):
+    """The states after each vector of one segment; the gates are stored as r, z, c."""
+    w = np.split(weights[f"gru.weight_ih_l0{suffix}"], 3)
+    u = np.split(weights[f"gru.weight_hh_l0{suffix}"], 3)
+    b = np.split(weights[f"gru.bias_ih_l0{suffix}"], 3)
+    state = np.zeros(len(u[0]))
+    states = [np.empty((0, len(state)))]
+    for x in segment:
+        reset = sigmoid(w[0] @ x + u[0] @ state + b[0])
+        update = sigmoid(w[1] @ x + u[1] @ state + b[1])
+        candidate = np.tanh(w[2] @ x + b[2] + reset * (u[2] @ state))
+        state = update * state + (1 - update) * candidate
+        states.append(state[None])
+    return np.concatenate(states)
+
+
+def numpy_layer(layer, segments):
+    """The states of ragged segments, segment after segment."""
+    weights = {name: value.detach().numpy() for name, value in layer.named_parameters()}
+    results = [np.empty((0, layer.output_dim))]
+    for segment in segments:
+        states = states_of(segment, weights)
+        if isinstance(layer, BiGRU):
+            backward = states_of(segment[::-1], weights, "_reverse")[::-1]
+            states = np.concatenate([states, backward], axis=1)
+        results.append(states)
+    return np.concatenate(results)
+
+
+def random(*shape):
+    return torch.randn(shape, dtype=torch.double, generator=torch.Generator().manual_seed(5))
+
+
+def make(kind, dim=DIM):
+    torch.manual_seed(1)
+    layer = kind(INPUT_DIM, dim).double()
+    with torch.no_grad():
+        for parameter in layer.parameters():  # the biases too are not zero
+            parameter.copy_(torch.randn_like(parameter))
+    return layer
+
+
+@recurrent
+@every_length
+def test_equals_numpy_segment_by_segment(kind, sizes):
+    layer, values = make(kind), random(sum(sizes), INPUT_DIM)
+    states = layer(values, torch.tensor(sizes, dtype=torch.long))
+    segments = np.split(values.numpy(), np.cumsum(sizes)[:-1]) if sizes else []
+    expected = torch.from_numpy(numpy_layer(layer, segments))
+    torch.testing.assert_close(states, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_by_hand():
+    """One dimension, all gates 1/2: the state is half the state before plus half of tanh x."""
+    layer = GRU(1, 1).double()
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.zero_()
+        layer.gru.weight_ih_l0[2] = 1
+    x = torch.tensor([[1.0], [-2.0], [1.0]]).double()
+    first = math.tanh(1) / 2
+    expected = [first, first / 2 - math.tanh(2) / 2, first]  # the third begins a segment
+    assert layer(x, torch.tensor([2, 1])).flatten().tolist() == pytest.approx(expected, rel=1e-12)
+
+
+def test_backward_states_are_in_reading_order():
+    layer = make(BiGRU)
+    values, lengths = random(5, INPUT_DIM), torch.tensor([3, 2])
+    states = layer(values, lengths)
+    changed = values.clone()
+    changed[1] += 1
+    moved = (layer(changed, lengths) - states).abs() > 1e-9
+    assert moved[:, :DIM].any(dim=1).tolist() == [False, True, True, False, False]
+    assert moved[:, DIM:].any(dim=1).tolist() == [True, True, False, False, False]
+
+
+@recurrent
+@every_length
+def test_gradients_are_those_of_finite_differences(kind, sizes):
+    layer, lengths = make(kind), torch.tensor(sizes, dtype=torch.long)
+    values = random(sum(sizes), INPUT_DIM).requires_grad_()
+    parameters = list(layer.parameters())
+    assert torch.autograd.gradcheck(lambda v, *_: layer(v, lengths), (values, *parameters))
+
+
+@recurrent
+def test_no_element_keeps_the_graph(kind):
+    layer, values = make(kind), random(0, INPUT_DIM).requires_grad_()
+    layer(values, torch.tensor([0, 0])).sum().backward()
+    assert values.grad is not None
+    assert all(parameter.grad.eq(0).all() for parameter in layer.parameters())
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "parameters"),
+    [
+        (Dense, (40, 100), 14_200),
+        (GRU, (40,), 42_300),
+        (GRU, (100,), 60_300),
+        (GRU, (40, 100), 102_600),
+        (BiGRU, (40, 200), 265_200),
+    ],
+)
+def test_sizes_of_the_paper(kind, inputs, parameters):
+    with torch.device("meta"):
+        layers = [kind(size) for size in inputs]
+    assert {p.device.type for layer in layers for p in layer.parameters()} == {"meta"}
+    assert sum(p.numel() for layer in layers for p in layer.parameters()) == parameters
+    assert all(layer.hidden_dim == 100 for layer in layers)
+    assert all(layer.output_dim == (200 if kind is BiGRU else 100) for layer in layers)
+
+
+@recurrent
+def test_starts_as_in_the_authors_code(kind):
+    torch.manual_seed(0)
+    layer = kind(40, 100)
+    limit = math.sqrt(6 / (40 + 300))
+    for name, value in layer.gru.named_parameters():
+        if name.startswith("weight_ih"):
+            assert value.abs().max() <= limit
+            assert value.std().item() == pytest.approx(limit / math.sqrt(3), rel=0.02)
+        elif name.startswith("weight_hh"):
+            torch.testing.assert_close(value.T @ value, torch.eye(100), rtol=0, atol=1e-5)
+        else:
+            assert value.eq(0).all()
+
+
+@recurrent
+def test_second_bias_stays_zero(kind):
+    layer = make(kind)
+    optimizer = torch.optim.Adam(layer.parameters(), lr=0.1)
+    values, lengths = random(5, INPUT_DIM), torch.tensor([3, 2])
+    before = layer(values, lengths)
+    before.sum().backward()
+    optimizer.step()
+    assert not torch.equal(layer(values, lengths), before)
+    assert not any("bias_hh" in name for name in layer.state_dict())
+    assert [name for name, _ in layer.named_buffers() if "bias_hh" in name]
+    assert all(buffer.eq(0).all() for buffer in layer.buffers())
+
+
+@recurrent
+def test_state_travels(kind):
+    layer, values, lengths = make(kind), random(5, INPUT_DIM), torch.tensor([3, 2])
+    expected = layer(values, lengths)
+    for assign in (False, True):
+        other = kind(INPUT_DIM, DIM).double()
+        other.load_state_dict(copy.deepcopy(layer.state_dict()), assign=assign)
+        torch.testing.assert_close(other(values, lengths), expected, rtol=0, atol=0)
+
+
+@recurrent
+def test_copies_are_independent(kind):
+    layer, values, lengths = make(kind), random(5, INPUT_DIM), torch.tensor([3, 2])
+    expected = layer(values, lengths)
+    clone = copy.deepcopy(layer)
+    with torch.no_grad():
+        layer.gru.weight_hh_l0.add_(1)
+    torch.testing.assert_close(clone(values, lengths), expected, rtol=0, atol=0)
+    assert not torch.equal(layer(values, lengths), expected)
+
+
+@recurrent
+def test_precision(kind):
+    layer, values, lengths = make(kind), random(5, INPUT_DIM), torch.tensor([3, 2])
+    expected = layer(values, lengths).float()
+    single = layer.to(torch.float32)
+    assert {t.dtype for t in [*single.parameters(), *single.buffers()]} == {torch.float32}
+    torch.testing.assert_close(single(values.float(), lengths), expected)
+
+
+@every_length
+def test_packed_places(sizes):
+    """Element t of the segments, longest first (then as they come), for t = 0, 1, ..."""
+    order = sorted(range(len(sizes)), key=lambda segment: -sizes[segment])
+    steps = [[(s, t) for s in order if sizes[s] > t] for t in range(max(sizes, default=0))]
+    packed = [element for step in steps for element in step]
+    places, step_sizes = packed_places(torch.tensor(sizes, dtype=torch.long))
+    elements = [(s, t) for s, size in enumerate(sizes) for t in range(size)]
+    assert step_sizes.tolist() == [len(step) for step in steps]
+    assert places.tolist() == [packed.index(element) for element in elements]
+
+
+@pytest.mark.parametrize("kind", [Dense, GRU, BiGRU])
+@pytest.mark.parametrize("dim", [0, -1])
+def test_layer_without_units(kind, dim):
+    with pytest.raises(InputError, match=f"above 0: dim is {dim}"):
+        kind(3, dim)

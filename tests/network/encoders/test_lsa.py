@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+import torch
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.preprocessing import normalize
+
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.network.encoders import LSA
+
+TEXTS, WORDS = 60, 25
+
+
+@pytest.fixture
+def documents():
+    random = np.random.default_rng(0)
+    return [random.zipf(1.5, random.integers(0, 12)).clip(1, WORDS - 1) - 1 for _ in range(TEXTS)]
+
+
+def texts(documents):
+    lengths = torch.tensor([len(document) for document in documents])
+    words = torch.from_numpy(np.concatenate(documents).astype(np.int32))
+    return Texts(words, lengths, torch.ones_like(lengths))
+
+
+def weights(documents, sublinear_tf):
+    counts = np.array([np.bincount(document, minlength=WORDS) for document in documents])
+    oracle = TfidfTransformer(sublinear_tf=sublinear_tf).fit(counts)
+    oracle.idf_ = oracle.idf_ - 1  # which scikit-learn adds
+    return oracle.transform(counts)
+
+
+@pytest.mark.parametrize("sublinear_tf", [False, True])
+def test_matrix(documents, sublinear_tf):
+    found = LSA(sublinear_tf=sublinear_tf).matrix(texts(documents), WORDS)
+    expected = weights(documents, sublinear_tf).toarray().T
+    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-5, atol=1e-7)
+    assert found.dtype == np.float32
+
+
+@pytest.mark.parametrize("power", [0, 0.5, 1])
+def test_vectors_are_those_of_scikit_learn(documents, power):
+    # with these dimensions and the ten more that are tried, the randomised method is exact
+    svd = TruncatedSVD(15, algorithm="arpack").fit(weights(documents, True))
+    expected = normalize(svd.components_.T * svd.singular_values_**power)
+    learned = LSA(power=power).learn([texts(documents[:40])], texts(documents[40:]), WORDS, 15)
+    # but for the signs of their columns
+    np.testing.assert_allclose(learned @ learned.T, expected @ expected.T, atol=1e-4)
+    assert learned[WORDS - 1].eq(0).all()  # of a word that occurs nowhere

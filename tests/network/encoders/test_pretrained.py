@@ -1,0 +1,169 @@
+"""The encoder `Pretrained`, frozen and fine-tuned, and its place in a model."""
+
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+
+from gile_lightning.systems.neural import TextClassifier
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.network.encoders import Concatenation, Mean, Pretrained
+from gile_lightning.common.errors import InputError
+from gile_lightning.common.factories import instantiate
+from gile_lightning.data.pretrained import transformer
+from gile_testing.minilm import DIM, NAME, SENTENCES, oracle
+
+TEXT = TextEncoder(["insulin", "heart", "UNK"], pretrained=NAME)
+TABLE = torch.zeros(3, 5)
+TUNED = partial(Pretrained, trainable=True)
+
+
+def texts(documents=SENTENCES):
+    return Texts.from_flat(*TEXT.documents(documents), *TEXT.subwords(documents))
+
+
+def made(make=Pretrained):
+    encoder = make(5)
+    encoder.attach(TEXT)
+    return encoder
+
+
+def test_frozen():
+    encoder = made()
+    assert encoder.output_dim == encoder.hidden_dim == DIM
+    assert not list(encoder.parameters())
+    assert not encoder.state_dict()
+    vectors = encoder(TABLE, texts())
+    torch.testing.assert_close(vectors, oracle(SENTENCES), rtol=0, atol=1e-5)
+    assert not vectors.requires_grad
+
+
+def test_frozen_returns_known_vectors(monkeypatch):
+    monkeypatch.setattr(transformer, "encode", lambda *_: pytest.fail("encoded again"))
+    known = torch.rand(len(SENTENCES), DIM)
+    assert made()(TABLE, texts()._replace(vectors=known)) is known
+
+
+def test_fine_tuned_starts_as_frozen():
+    encoder = made(TUNED).eval()
+    torch.testing.assert_close(encoder(TABLE, texts()), oracle(SENTENCES), rtol=0, atol=1e-5)
+    assert sum(p.numel() for p in encoder.parameters()) == 22_713_216  # the model card's 22.7M
+    known = torch.rand(len(SENTENCES), DIM)  # of the model before its fine-tuning
+    assert encoder(TABLE, texts()._replace(vectors=known)) is not known
+
+
+def test_fine_tuned_has_dropout_in_training():
+    encoder = made(TUNED)
+    assert encoder.training
+    first, second = (encoder(TABLE, texts(SENTENCES[:2])) for _ in range(2))
+    assert not torch.allclose(first, second)
+
+
+def test_every_trained_weight_gets_a_gradient():
+    encoder = made(TUNED).eval()
+    (encoder(TABLE, texts(SENTENCES[:2])) @ torch.rand(DIM)).sum().backward()
+    trained = [p for p in encoder.parameters() if p.requires_grad]
+    assert len(trained) == 103 - 2  # but BERT's own pooling
+    assert all(p.grad is not None for p in trained)
+
+
+def model(**parts):
+    torch.manual_seed(1)
+    built = TextClassifier(**parts)
+    labels = LabelSet(["a", "b", "c"], ["insulin", "heart failure", "mice"], [2, 1, 1])
+    built.build({"en": Language(TEXT, labels)})
+    return built
+
+
+def test_a_scorer_keeps_the_pretrained_weights():
+    """The initialization of a model's other layers leaves them alone."""
+    built = model(encoder=TUNED, label_encoder=Pretrained)
+    own = dict(built.scorer("en").encoder.transformer.named_parameters())
+    for key, weight in transformer.frozen(NAME).named_parameters():
+        assert torch.equal(own[key], weight)
+
+
+def test_a_training_step_moves_the_transformer():
+    built = model(encoder=TUNED, label_encoder=Pretrained)
+    scorer, labels = built.scorer("en"), built.texts("en")
+    before = {k: v.clone() for k, v in scorer.encoder.state_dict().items()}
+    optimizer = torch.optim.SGD(built.parameters(), lr=1.0)
+    logits = scorer(texts(SENTENCES[:2]), labels.select(torch.tensor([2, 0, 1])))
+    nn.functional.binary_cross_entropy_with_logits(logits, torch.eye(3)[:2]).backward()
+    optimizer.step()
+    moved = {k for k, v in scorer.encoder.state_dict().items() if not torch.equal(v, before[k])}
+    assert moved >= {k for k in before if k.endswith(("query.weight", "word_embeddings.weight"))}
+    other = model(encoder=TUNED, label_encoder=Pretrained)
+    other.load_state_dict(built.state_dict())
+    scored = [m.eval().scorer("en").encode_documents(texts(SENTENCES[:2])) for m in (built, other)]
+    assert torch.equal(*scored)
+
+
+def test_label_texts_have_the_vectors_of_their_ids():
+    built = model(encoder=Pretrained, label_encoder=Pretrained)
+    taken = built.texts("en").take(torch.tensor([2, 0]))
+    torch.testing.assert_close(taken.vectors, oracle(["mice", "insulin"]), rtol=0, atol=1e-5)
+    assert taken.subwords is None  # which nothing reads
+    tuned = model(encoder=Pretrained, label_encoder=TUNED).texts("en").take(torch.tensor([2, 0]))
+    subwords, counts = TEXT.subwords(["mice", "insulin"])
+    assert tuned.subwords.tolist() == subwords.tolist()
+    assert tuned.subword_counts.tolist() == counts.tolist()
+    assert tuned.vectors is None
+
+
+def test_unread_word_vectors_are_not_trained():
+    """Several processes would wait for their gradients."""
+    assert not model(encoder=Pretrained, label_encoder=Pretrained).scorer("en").sparse
+    for label_encoder, trained in ((Pretrained, False), (Mean, True)):
+        scorer = model(encoder=Pretrained, label_encoder=label_encoder).scorer("en")
+        assert scorer.word_vectors.requires_grad is trained
+
+
+def test_without_a_pretrained_model():
+    with pytest.raises(InputError, match=r"set --data\.pretrained"):
+        TextClassifier(encoder=Pretrained).check()
+    TextClassifier(encoder=Pretrained).check(pretrained=NAME)
+    TextClassifier(encoder=TUNED).check(pretrained=NAME)
+    with pytest.raises(InputError, match="texts without subwords"):
+        made()(TABLE, Texts.from_flat(*TEXT.documents(SENTENCES)))
+
+
+def test_sharing():
+    tuned, other = made(TUNED), made(TUNED)
+    tuned.share(other, "encoders")
+    assert tuned.transformer is other.transformer
+    with pytest.raises(InputError, match="no encoders to share"):
+        made().share(made(), "encoders")
+    made().share(made(), "none")
+
+
+def test_concatenation():
+    encoder = made(partial(Concatenation, encoders=[Mean, Pretrained]))
+    assert encoder.output_dim == 5 + DIM
+    assert encoder.reads == {"words", "vectors"}
+    table = torch.rand(3, 5)
+    batch = texts()
+    expected = [Mean(5)(table, batch), oracle(SENTENCES)]
+    vectors = encoder(table, batch)
+    torch.testing.assert_close(vectors, torch.cat(expected, dim=1), rtol=0, atol=1e-5)
+
+
+def test_a_list_of_encoders_travels_with_a_checkpoint():
+    both = partial(Concatenation, encoders=[Mean, TUNED])
+    parts = TextClassifier(encoder=both).hparams
+    assert parts["encoder"]["init_args"]["encoders"] == [
+        {"class_path": "gile_lightning.network.encoders.mean.Mean", "init_args": {}},
+        {
+            "class_path": "gile_lightning.network.encoders.pretrained.Pretrained",
+            "init_args": {"trainable": True},
+        },
+    ]
+    again = instantiate(TextClassifier, parts)
+    assert again.hparams["encoder"] == parts["encoder"]
+    first, second = again.make.encoder(7).parts
+    assert isinstance(first, Mean)
+    assert second.trainable

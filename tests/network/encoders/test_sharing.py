@@ -1,0 +1,131 @@
+"""Encoders of several languages that hold the same modules."""
+
+from functools import partial
+
+import pytest
+import torch
+
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.network.encoders import (
+    GRU,
+    HAN,
+    HNN,
+    WAN,
+    BiGRU,
+    Concatenation,
+    Dense,
+    Mean,
+    SumPooling,
+)
+from gile_lightning.common.errors import InputError
+
+LAYERS, POOLINGS = ("word_layer", "sentence_layer"), ("word_pooling", "sentence_pooling")
+SHARED = {"none": (), "encoders": LAYERS, "attention": POOLINGS, "both": LAYERS + POOLINGS}
+
+
+def pair(make, parts, *sizes):
+    torch.manual_seed(2)
+    first, second = (make(size) for size in sizes or (40, 40))
+    second.share(first, parts)
+    return torch.nn.ModuleList([first, second])
+
+
+@pytest.mark.parametrize(
+    ("parts", "parameters"),
+    # 14,200 in the layers, 20,402 in the attention
+    [("none", 69_204), ("encoders", 55_004), ("attention", 48_802), ("both", 34_602)],
+)
+def test_same_objects(parts, parameters):
+    both = pair(HAN, parts)
+    for name in SHARED["both"]:
+        same = getattr(both[0], name) is getattr(both[1], name)
+        assert same is (name in SHARED[parts])
+    assert sum(p.numel() for p in both.parameters()) == parameters
+
+
+@pytest.mark.parametrize("parts", ["encoders", "attention", "both"])
+@pytest.mark.parametrize("layer", [GRU, BiGRU])
+def test_gradients_of_both_languages_add_up(parts, layer):
+    both = pair(partial(HAN, layer=partial(layer, dim=3)), parts, 4, 4).double()
+    words = [torch.randn(6, 4, dtype=torch.double) for _ in both]
+    lengths, counts = torch.tensor([2, 3, 1]), torch.tensor([2, 1])
+    documents = Texts(torch.arange(6), lengths, counts)
+    losses = [encoder(w, documents).square().sum() for encoder, w in zip(both, words, strict=True)]
+    shared = [p for name in SHARED[parts] for p in getattr(both[0], name).parameters()]
+    alone = [torch.autograd.grad(loss, shared, retain_graph=True) for loss in losses]
+    sum(losses).backward()
+    for parameter, first, second in zip(shared, *alone, strict=True):
+        torch.testing.assert_close(parameter.grad, first + second, rtol=1e-12, atol=1e-14)
+    assert all(any(g.abs().max() > 1e-6 for g in gradients) for gradients in alone)
+
+
+def test_wan():
+    both = pair(WAN, "encoders")
+    assert both[0].layer is both[1].layer
+    assert both[0].pooling is not both[1].pooling
+    both = pair(WAN, "attention", 40, 50)  # the attention does not see the word vectors
+    assert both[0].layer is not both[1].layer
+    assert both[0].pooling is both[1].pooling
+
+
+@pytest.mark.parametrize("parts", ["encoders", "both"])
+def test_hnn_has_encoders(parts):
+    assert sum(p.numel() for p in pair(HNN, parts).parameters()) == 14_200
+
+
+@pytest.mark.parametrize(
+    ("make", "parts", "message"),
+    [
+        (HNN, "attention", "HNN has no attention to share; HAN and WAN with AttentionPooling"),
+        (Mean, "both", "Mean has nothing to share; HAN, HNN and WAN have"),
+        (Mean, "attention", "Mean has no attention to share; HAN and WAN"),
+        (Mean, "encoders", "Mean has no encoders to share; HAN, HNN and WAN have"),
+    ],
+)
+def test_nothing_to_share(make, parts, message):
+    with pytest.raises(InputError, match=message):
+        pair(make, parts)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "parts", "message"),
+    [
+        (
+            partial(HAN, 50),
+            partial(HAN, 40),
+            "encoders",
+            r"encoders cannot be shared: word_layer\.linear\.weight is \[100, 40\] in one language "
+            r"and \[100, 50\] in another; .* word vectors of one size",
+        ),
+        (partial(HAN, 40), partial(WAN, 40), "attention", "the encoder is WAN .* HAN in another"),
+        (partial(HAN, 40, GRU), partial(HAN, 40), "both", "word_layer is Dense .* GRU in another"),
+        (
+            partial(WAN, 40, pooling=SumPooling),
+            partial(WAN, 40),
+            "both",
+            "pooling is AttentionPooling .* SumPooling in another",
+        ),
+    ],
+    ids=["word vectors", "encoder", "layer", "pooling"],
+)
+def test_modules_that_do_not_fit(first, second, parts, message):
+    held, encoder = first(), second()
+    before = dict(encoder.named_modules())
+    with pytest.raises(InputError, match=message):
+        encoder.share(held, parts)
+    assert dict(encoder.named_modules()) == before  # nothing is shared by half
+
+
+def test_concatenations_share_what_their_parts_share():
+    make = partial(Concatenation, encoders=[Mean, partial(WAN, layer=partial(Dense, dim=3))])
+    first, second = make(4), make(4)
+    first.share(second, "encoders")
+    assert first.parts[1].layer is second.parts[1].layer
+    first.share(second, "none")
+    for other in (Mean(4), Concatenation(4, [Mean])):
+        with pytest.raises(InputError, match="a Concatenation of the same"):
+            first.share(other, "encoders")
+    with pytest.raises(InputError, match="no encoders to share"):
+        Concatenation(4, [Mean]).share(Concatenation(4, [Mean]), "encoders")
+    with pytest.raises(InputError, match="needs an encoder"):
+        Concatenation(4, [])

@@ -1,0 +1,152 @@
+"""Learned lexical matching, against scikit-learn and dense matrices."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from gile_lightning.network.matchers import LexicalMatch
+from gile_lightning.network.matchers.lexical import multiply
+from gile_lightning.network.matchers.stems import stem_ids
+from gile_lightning.data.loading.ragged import Texts
+from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
+
+STEMS = dict(zip(TEXT.vocabulary, stem_ids(TEXT.vocabulary, "english").tolist(), strict=True))
+
+
+def label_texts():
+    return [" ".join((name, text, *more)) for name, (text, more) in LABELS.items()]
+
+
+def words(text, stemmer=None):
+    """The known words of a text, or their stems."""
+    found = [word for word in TEXT.words(text) if word in TEXT.vocabulary]
+    return found if stemmer is None else [str(STEMS[word]) for word in found]
+
+
+@pytest.mark.parametrize("scale", [10.0, 3.0])
+def test_tf_idf_at_the_start(scale):
+    vectorizer = TfidfVectorizer(
+        analyzer=words, lowercase=False, sublinear_tf=True, vocabulary=list(TEXT.vocabulary)
+    )
+    vectorizer.fit([" ".join(document) for document in DOCUMENTS])
+    vectorizer.idf_ = vectorizer.idf_ - 1  # which it adds
+    vectors = vectorizer.transform([" ".join(document) for document in DOCUMENTS])
+    expected = scale * (vectors @ vectorizer.transform(label_texts()).T).toarray()
+    channel = made(partial(LexicalMatch, scale=scale))
+    assert (expected > 0).sum() > 15
+    np.testing.assert_allclose(scores(channel).detach(), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(channel.idf[:-1], vectorizer.idf_[:-1], rtol=1e-6)  # without UNK's
+
+
+def dense(channel, stemmer):
+    """The scores by matrices of all stems: [B, K]."""
+    sets = ([" ".join(document) for document in DOCUMENTS], label_texts())
+    tables = []
+    for texts in sets:
+        counts = torch.zeros(len(texts), channel.stem_count, dtype=torch.float64)
+        for row, text in enumerate(texts):
+            for word in words(text):
+                counts[row, STEMS[word] if stemmer else TEXT.vocabulary.index(word)] += 1
+        tf = torch.where(counts > 0, 1 + counts.clamp(min=1).log(), 0)
+        table = tf * channel.idf * channel.log_factor.exp()
+        tables.append(table / (table**2).sum(1, keepdim=True).clamp(min=1e-12).sqrt())
+    return 10 * channel.scale * tables[0] @ tables[1].T
+
+
+@pytest.mark.parametrize("stemmer", [None, "english"])
+def test_learned_weights_and_their_gradients(stemmer):
+    channel = made(partial(LexicalMatch, stemmer=stemmer)).double()
+    torch.manual_seed(1)
+    with torch.no_grad():
+        channel.log_factor.normal_()
+    factors = torch.randn(len(DOCUMENTS), len(LABELS), dtype=torch.float64)
+    results = []
+    for found in (scores(channel), dense(channel, stemmer)):
+        channel.zero_grad()
+        (found * factors).sum().backward()
+        gradients = [parameter.grad.clone() for parameter in channel.parameters()]
+        results.append([found.detach(), *gradients])
+    assert results[0][2].count_nonzero() > 10
+    for ours, expected in zip(*results, strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_words_of_one_stem_are_one():
+    channel = made(partial(LexicalMatch, stemmer="english"))
+    assert channel.stem_count < len(TEXT.vocabulary)
+    rats, rat = (scores(channel, [[word]]) for word in ("rats", "rat"))
+    assert torch.equal(rats, rat)
+    # as often as there are documents with "rat" and with "rats", of five
+    counts = sum(
+        word in TEXT.words(" ".join(document)) for document in DOCUMENTS for word in ("rat", "rats")
+    )
+    stem = STEMS["rat"]
+    assert stem == STEMS["rats"]
+    assert float(channel.idf[stem]) == pytest.approx(np.log(6 / (1 + counts)), rel=1e-6)
+
+
+def test_a_stem_is_in_no_more_documents_than_there_are():
+    documents = [["liver livers"], ["liver livers"]]
+    channel = made(partial(LexicalMatch, stemmer="english"), documents)
+    assert float(channel.idf[STEMS["liver"]]) == pytest.approx(0, abs=1e-7)
+
+
+def test_counts_are_kept_whole_in_bfloat16():
+    """Ids and counts are no floats, and so not rounded by a model of low precision."""
+    index = made(LexicalMatch).index(TEXT, label_set(), None).bfloat16()
+    assert not any(buffer.is_floating_point() for buffer in index.buffers())
+
+
+def test_another_label_set_leaves_the_model_as_it_is():
+    channel = made(LexicalMatch)
+    before = scores(channel)
+    scores(channel, labels=label_set(("Liver",)))
+    assert torch.equal(scores(channel), before)
+
+
+def test_new_words():
+    """They count in the norm of a document for the labels that have them, and for no others."""
+    channel = made(LexicalMatch)
+    text = TEXT.extended(["xylophone", "organ-grinder"])
+    read = Texts.from_flat(*text.documents(DOCUMENTS))
+    every = torch.arange(len(LABELS))
+    found = channel(read, channel.index(text, label_set(), None).take(every)).detach()
+    known = scores(channel).detach()
+    have = torch.tensor(["xylophone" in text for text in label_texts()])
+    assert torch.equal(found[:, ~have], known[:, ~have])
+    idf = dict(zip(TEXT.vocabulary, channel.idf.tolist(), strict=True))
+    idf["xylophone"] = max(idf.values())
+    for row, document in enumerate(DOCUMENTS):
+        for column in have.nonzero().flatten().tolist():
+            bags = []
+            for given in (" ".join(document), label_texts()[column]):
+                tokens = [word for word in TEXT.words(given) if word in idf]
+                bags.append({w: (1 + np.log(tokens.count(w))) * idf[w] for w in set(tokens)})
+            lengths = [np.sqrt(sum(value**2 for value in bag.values())) for bag in bags]
+            product = sum(value * bags[1].get(word, 0) for word, value in bags[0].items())
+            expected = 10 * product / max(lengths[0] * lengths[1], 1e-9)
+            assert float(found[row, column]) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+def test_documents_whose_words_are_rows_of_a_table():
+    channel = made(LexicalMatch)
+    index = channel.index(TEXT, label_set(), None).take(torch.arange(len(LABELS)))
+    rows = encoded()._replace(words=torch.zeros_like(encoded().words), ids=encoded().words)
+    assert torch.equal(channel(rows, index), channel(encoded(), index))
+
+
+@pytest.mark.parametrize("lengths", [[2, 0, 3], [0, 0], [], [1]], ids=str)
+def test_multiply(lengths):
+    torch.manual_seed(2)
+    lengths = torch.tensor(lengths, dtype=torch.long)
+    n = int(lengths.sum())
+    columns, weights = torch.arange(n) % 4, torch.rand(n, dtype=torch.float64)
+    table = torch.rand(4, 3, dtype=torch.float64, requires_grad=True)
+    matrix = torch.zeros(len(lengths), 4, dtype=torch.float64)
+    rows = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
+    matrix.index_put_((rows, columns), weights, accumulate=True)
+    torch.testing.assert_close(multiply(table, columns, weights, lengths), matrix @ table)
+    assert torch.autograd.gradcheck(lambda t: multiply(t, columns, weights, lengths), (table,))

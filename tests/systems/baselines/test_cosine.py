@@ -1,0 +1,192 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+import gile_lightning
+from gile_lightning import evaluate, fit, predict
+from gile_lightning.systems.baselines import TfidfCosine
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, TextEncoder
+from gile_lightning.common.errors import InputError
+from gile_testing import baseline_runs, dw_runs, runs
+
+COSINE = "gile_lightning.systems.baselines.TfidfCosine"
+NEW = {"Kittens": "Young cats, in the house.", "Liver": "A large organ, of the body, with bile."}
+
+
+@pytest.fixture(scope="module")
+def run():
+    return baseline_runs.trained("cosine.yaml")
+
+
+@pytest.fixture(scope="module")
+def articles():
+    (folder,) = runs.cache().glob(f"builtin-*-{baseline_runs.DATA['builtin_documents']}")
+    return runs.articles(folder)
+
+
+def vectorizer(model, articles):
+    """Scikit-learn's own, on the raw texts of the documents that the model was trained on."""
+    words = model.language.text.vocabulary[:-1]
+    tfidf = TfidfVectorizer(
+        analyzer=baseline_runs.words, vocabulary=words, sublinear_tf=True, lowercase=False
+    )
+    tfidf.fit([runs.text(article) for article in training(articles)])
+    tfidf.idf_ -= 1
+    return tfidf
+
+
+def training(articles):
+    """The documents before 2005 that have a described label, without those for validation."""
+    model = gile_lightning.load(baseline_runs.trained("cosine.yaml").best)
+    names = {*model.language.labels.names}
+    pool = [a for a in articles if int(a["year"]) < 2005 and names & {*a["meshMajor"]}]
+    count = model.language.labels.documents
+    generator = np.random.default_rng(1234)
+    drawn = {*generator.choice(len(pool), len(pool) - count, replace=False).tolist()}
+    return [article for i, article in enumerate(pool) if i not in drawn]
+
+
+def cosines(model, articles, labels):
+    tfidf = vectorizer(model, articles)
+    texts = [runs.text(article) for article in articles]
+    label_tfidf = TfidfVectorizer(
+        analyzer=list, vocabulary=tfidf.vocabulary_, sublinear_tf=True, lowercase=False
+    )
+    label_tfidf.idf_ = tfidf.idf_
+    words = [baseline_runs.words(f"{name} {text}") for name, text in labels]
+    return (tfidf.transform(texts) @ label_tfidf.transform(words).T).toarray()
+
+
+@pytest.fixture(scope="module")
+def oracle(run, articles):
+    model = gile_lightning.load(run.best)
+    # label_text: name_description has the name in the text, name_weight: 1 counts it once more
+    labels = model.language.labels
+    return cosines(model, articles, zip(labels.names, labels.texts, strict=True))
+
+
+def test_scores_are_cosines(run, articles, oracle):
+    model = gile_lightning.load(run.best)
+    found = model.logits([runs.text(article) for article in articles]).sigmoid().numpy()
+    assert found == pytest.approx(oracle, abs=1e-6)
+
+
+def test_test_metrics_are_scikit_learns(run, articles, oracle):
+    labels = gile_lightning.load(run.best).language.labels
+    tested = [
+        i
+        for i, article in enumerate(articles)
+        if int(article["year"]) >= 2005 and {*article["meshMajor"]} & {*labels.names}
+    ]
+    scores = oracle[tested].astype(np.float32)
+    targets = runs.positives([articles[i]["meshMajor"] for i in tested], labels.names)
+    sets = {"seen": slice(labels.seen), "unseen": slice(labels.seen, None), "all": slice(None)}
+    for key, columns in sets.items():
+        expected = runs.ranking_scores(scores[:, columns], targets[:, columns])
+        for metric in ("ranking_loss", "average_precision", "one_error", "documents"):
+            # a tie in 32 bits may be none in the other order of adding up
+            found = run.metrics[f"test.{key}.{metric}"]
+            assert found == pytest.approx(expected[metric], abs=1e-3), (key, metric)
+
+
+def test_evaluate_says_the_same(run):
+    done = runs.call(evaluate.main, "--checkpoint", run.output, *progress())
+    assert done.status is None, done.errors
+    for key, value in done.result.items():
+        assert value == pytest.approx(run.metrics[key], abs=1e-9), key
+
+
+def progress():
+    return "--trainer.enable_progress_bar", "false", "--trainer.accelerator", "cpu"
+
+
+def test_predict_new_labels(run, articles, tmp_path):
+    model = gile_lightning.load(run.best)
+    # as in training: the name in the text, and once more
+    texts = [(name, f"{name} {text}") for name, text in NEW.items()]
+    expected = cosines(model, articles, texts)[:3]
+    assert expected.any(axis=1).all()
+    files = [tmp_path / name for name in ("texts.jsonl", "labels.jsonl", "out.jsonl")]
+    lines = [json.dumps({"text": runs.text(article)}) for article in articles[:3]]
+    files[0].write_text("\n".join(lines))
+    records = [{"name": name, "description": text} for name, text in NEW.items()]
+    files[1].write_text("\n".join(map(json.dumps, records)))
+    options = ("--input", files[0], "--labels", files[1], "--output", files[2])
+    done = runs.call(predict.main, "--checkpoint", run.output, *options)
+    assert done.status is None, done.errors
+    for line, row in zip(files[2].read_text().splitlines(), expected, strict=True):
+        scores = {label["name"]: label["score"] for label in json.loads(line)["labels"]}
+        assert [scores[name] for name in NEW] == pytest.approx(row.tolist(), abs=1e-6)
+
+
+def small(texts, **options):
+    """A model of three words, not fitted, and the scores of a text for labels."""
+    names = [str(i) for i in range(len(texts))]
+    labels = LabelSet(names, texts, [1] * len(texts))
+    language = Language(TextEncoder(["liver", "heart", "mice", UNKNOWN]), labels)
+    model = TfidfCosine(**options)
+    model.build({"text": language})
+    documents = Texts.from_flat(*language.text.documents(["heart heart mice", "nothing known"]))
+    return model.score("text", documents, model.project("text", labels)).sigmoid()
+
+
+def test_before_training_all_words_weigh_the_same():
+    scores = small(["heart mice", "liver", "heart heart mice"], sublinear_tf=False)
+    assert scores[0].tolist() == pytest.approx([3 / 10**0.5, 0, 1], abs=1e-6)
+    assert scores[1].tolist() == [0, 0, 0]
+    first = 1 + np.log(2)
+    expected = (first + 1) / (2 * (first**2 + 1)) ** 0.5
+    assert small(["heart mice"])[0].item() == pytest.approx(expected, abs=1e-6)
+
+
+def weights(folder):
+    return torch.load(folder / "checkpoints/last.ckpt", weights_only=True)["state_dict"]
+
+
+def test_resumed_run_is_an_unbroken_one(run, tmp_path):
+    output = tmp_path / "run"
+    done = baseline_runs.interrupted("cosine.yaml", output)
+    assert done.status
+    (idf,) = weights(output).values()
+    assert idf.eq(1).all()  # fitted at the end of the epoch
+    done = runs.call(
+        fit.main, *baseline_runs.arguments("cosine.yaml", output, "--ckpt_path", "last")
+    )
+    assert done.status is None, done.errors
+    assert done.result["test.seen.average_precision"] == run.metrics["test.seen.average_precision"]
+    before, after = weights(run.output), weights(output)
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[key], after[key]) for key in before)
+    options = ("--ckpt_path", "last", "--trainer.max_epochs", "3")
+    again = runs.call(fit.main, *baseline_runs.arguments("cosine.yaml", output, *options))
+    assert again.status is None, again.errors
+    assert again.result["epochs"] == 1  # fitted is fitted
+
+
+def test_labels_by_name_in_two_languages():
+    output = runs.folder() / "dw-cosine"
+    given = [
+        *("--config", dw_runs.CONFIG, "--model", COSINE, "--output", output),
+        *("--data.cache_dir", runs.cache(), "--data.builtin_documents", dw_runs.DOCUMENTS),
+        *("--trainer.accelerator", "cpu", "--trainer.enable_progress_bar", "false"),
+        *("--trainer.logger", "false"),
+    ]
+    done = runs.call(fit.main, *given)
+    assert done.status is None, done.errors
+    model = gile_lightning.load(output, language="german")
+    assert model.language.text.known_words_only
+    name = next(name for name in model.language.labels.names if " " not in name)
+    scores = {x["name"]: x["score"] for x in model.predict([name], top_k=None)[0]}
+    assert scores[name] == pytest.approx(1)  # a document that is the label's name alone
+
+
+@pytest.mark.parametrize("weight", [-1])
+def test_a_weight_below_zero_is_refused(weight):
+    with pytest.raises(InputError, match="name_weight is -1"):
+        TfidfCosine(name_weight=weight)

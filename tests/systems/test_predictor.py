@@ -1,0 +1,360 @@
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+import torch
+
+import gile_lightning
+from gile_lightning.systems import predictor as predictor_module
+from gile_lightning.network import prepared_labels as projected_module
+from gile_lightning.systems.neural import TextClassifier
+from gile_lightning.data import Corpus
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.common.errors import InputError
+from gile_lightning.systems.predictor import Predictor
+from gile_lightning.network.network import Scorer
+from gile_testing import runs
+
+TEXTS = ["Fibrosis of the liver in mice.", "The kidney of the rat after surgery"]
+LABELS = {"Kittens": "Young cats that are kept in the house.", "Liver": "A large organ."}
+
+
+@pytest.fixture(scope="module")
+def predictor():
+    return gile_lightning.load(runs.trained().output)
+
+
+def test_prediction(predictor):
+    logits = predictor.logits(TEXTS)
+    names = predictor.language.labels.names
+    for found, row in zip(predictor.predict(TEXTS, top_k=3), logits, strict=True):
+        order = row.argsort(descending=True)[:3].tolist()
+        assert [label["name"] for label in found] == [names[i] for i in order]
+        assert [label["score"] for label in found] == row[order].sigmoid().tolist()
+
+
+@pytest.mark.parametrize("text", ["body", "[body]"])
+def test_columns_of_the_training_documents(predictor, monkeypatch, text):
+    config = f"data: {{init_args: {{columns: {{lead: title, text: {text}}}}}}}"
+    monkeypatch.setattr(predictor.classifier, "config", config)
+    assert predictor.columns == ("title", "body")
+
+
+def names(predictions):
+    return [[label["name"] for label in found] for found in predictions]
+
+
+@pytest.mark.parametrize("scores", [1, 300])
+def test_slabs_of_documents_change_nothing(predictor, monkeypatch, scores):
+    texts = [*TEXTS, "", *TEXTS]
+    whole = predictor.predict(texts, top_k=4)
+    monkeypatch.setattr(predictor_module, "SCORES", scores)  # one document at a time, or two
+    assert names(predictor.predict(texts, top_k=4)) == names(whole)
+
+
+def test_label_vectors_of_a_label_set_too_large_to_keep(predictor, monkeypatch):
+    whole = predictor.label_vectors()
+    monkeypatch.setattr(projected_module, "KEPT", 0)
+    fresh = Predictor(predictor.classifier)
+    assert not fresh.label_vectors().requires_grad
+    torch.testing.assert_close(fresh.label_vectors(), whole)
+
+
+def test_label_vectors_are_what_documents_are_scored_against(predictor):
+    vectors = predictor.label_vectors()
+    assert vectors.shape == (len(predictor.language.labels), runs.MODEL["output.joint_dim"])
+    documents = Texts.from_flat(*predictor.language.text.documents(TEXTS))
+    output = predictor.classifier.scorer(predictor.name).output
+    with torch.no_grad():
+        joint = output.project_documents(
+            predictor.classifier.scorer(predictor.name).encode_documents(documents)
+        )
+        logits = output.unit(joint[:, None] * vectors).squeeze(-1)
+    torch.testing.assert_close(predictor.logits(TEXTS), logits)
+
+
+def test_five_labels_by_default(predictor):
+    assert [len(found) for found in predictor.predict(TEXTS)] == [5, 5]
+
+
+def test_no_limit(predictor):
+    (found,) = predictor.predict(TEXTS[:1], top_k=None)
+    assert len(found) == len(predictor.language.labels)
+    limit = found[9]["score"]
+    (above,) = predictor.predict(TEXTS[:1], top_k=None, threshold=limit)
+    assert above == [label for label in found if label["score"] > limit]
+
+
+@pytest.mark.parametrize("form", ["mapping", "records", "path", "name of a file"])
+def test_new_labels(predictor, form, tmp_path):
+    records = [{"name": name, "description": text} for name, text in LABELS.items()]
+    path = tmp_path / "labels.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)))
+    forms = {"mapping": LABELS, "records": records, "path": path, "name of a file": str(path)}
+    own = predictor.predict(TEXTS)
+    expected = predictor.predict(TEXTS, LABELS)
+    assert predictor.predict(TEXTS, forms[form]) == expected
+    assert [{label["name"] for label in found} for found in expected] == [set(LABELS)] * 2
+    assert predictor.predict(TEXTS) == own  # the model's own labels again
+
+
+def test_a_description_counts_not_a_name(predictor):
+    labels = predictor.language.labels
+    name, described = labels.names[0], labels.texts[0]
+    own = predictor.predict(TEXTS, top_k=None)
+    renamed = predictor.predict(TEXTS, {"Other": described})
+    for found, (label,) in zip(own, renamed, strict=True):
+        score = next(x["score"] for x in found if x["name"] == name)
+        assert label["score"] == pytest.approx(score, rel=1e-5)
+
+
+@pytest.fixture
+def trained_with(predictor, monkeypatch):
+    """Lets the model have been trained with other options of the data."""
+
+    def trained_with(options):
+        recipe = Corpus("", **{"labels": "labels.jsonl", **options}).recipe()
+        monkeypatch.setattr(predictor, "language", replace(predictor.language, recipe=recipe))
+
+    return trained_with
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"undescribed_labels": "name"},
+        {"undescribed_labels": "name", "label_text": "name_description"},
+        {"label_text": "name"},
+        {"labels": None},
+    ],
+)
+def test_a_name_describes_where_it_did_in_training(predictor, trained_with, options):
+    expected = predictor.predict(TEXTS, {"Liver": "liver", "Mice": "mice"})
+    trained_with(options)
+    assert predictor.predict(TEXTS, [{"name": "Liver"}, {"name": "Mice"}]) == expected
+
+
+def test_a_description_is_needed_where_it_was_in_training(predictor, trained_with):
+    trained_with({"undescribed_labels": "skip", "labels": "labels.jsonl"})
+    with pytest.raises(InputError, match="'Liver' has no description"):
+        predictor.predict(TEXTS, [{"name": "Liver"}])
+
+
+RECORDS = [
+    {"name": "Cats", "description": "House animals.", "synonyms": ["Felines", "Mice"]},
+    {"name": "Spleen", "description": "A large organ.", "parents": ["Cats"]},
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "texts"),
+    [
+        ({}, ["House animals.", "A large organ."]),
+        (
+            {"label_synonyms": True, "label_parents": 2},
+            ["House animals. Felines Mice", "A large organ. Cats House animals."],
+        ),
+        ({"label_text": "name_description"}, ["Cats House animals.", "Spleen A large organ."]),
+        ({"label_text": "name", "label_synonyms": True}, ["Cats Felines Mice", "Spleen"]),
+    ],
+)
+def test_label_texts_as_in_training(predictor, trained_with, monkeypatch, options, texts):
+    projected = []
+    trained_with(options)
+    monkeypatch.setattr(
+        predictor.classifier, "project", lambda name, labels: projected.append(labels)
+    )
+    predictor.use_labels(RECORDS)
+    predictor.use_labels(None)
+    (labels,) = projected
+    assert labels == LabelSet(["Cats", "Spleen"], texts, [0, 0])
+    assert labels.synonyms == [["Felines", "Mice"], []]
+
+
+def test_known_labels_keep_the_synonyms_that_are_known(predictor, monkeypatch):
+    own = predictor.language.labels
+    name = next(name for name, more in zip(own.names, own.synonyms, strict=True) if more)
+    projected = []
+    monkeypatch.setattr(
+        predictor.classifier, "project", lambda name, labels: projected.append(labels)
+    )
+    predictor.use_labels([{"name": name, "description": "x"}])
+    predictor.use_labels([{"name": name, "description": "x", "synonyms": ["Other"]}])
+    predictor.use_labels(None)
+    assert [labels.synonyms for labels in projected] == [
+        [own.synonyms[own.ids[name]]],
+        [["Other"]],
+    ]
+
+
+def test_labels_stay_in_use(predictor, monkeypatch):
+    encoded = []
+    encode = Scorer.encode_labels
+    monkeypatch.setattr(
+        Scorer, "encode_labels", lambda self, texts: encoded.append(1) or encode(self, texts)
+    )
+    predictor.use_labels(LABELS)
+    first, second = predictor.predict(TEXTS), predictor.predict(TEXTS)
+    predictor.use_labels(None)
+    assert len(encoded) == 1
+    assert first == second
+    assert {label["name"] for label in first[0]} == set(LABELS)
+
+
+def test_own_labels_come_back_after_an_error(predictor):
+    own = predictor.predict(TEXTS)
+    with pytest.raises(InputError, match="top_k is 0"):
+        predictor.predict(TEXTS, LABELS, top_k=0)
+    assert predictor.predict(TEXTS) == own
+
+
+def test_no_texts(predictor):
+    assert predictor.predict([]) == []
+
+
+def test_texts_without_a_word(predictor):
+    assert [len(found) for found in predictor.predict(["", " \n", "word"])] == [0, 0, 5]
+
+
+def test_stream_takes_texts_one_batch_at_a_time(predictor):
+    taken = []
+    texts = (taken.append(i) or text for i, text in enumerate(TEXTS * 3))
+    stream = predictor.stream(texts, batch_size=2)
+    next(stream)
+    assert taken == [0, 1]
+    assert len(list(stream)) == 5
+
+
+@pytest.mark.parametrize(
+    ("labels", "error"),
+    [
+        ({}, "no label given"),
+        ([], "no label given"),
+        ([{"description": "x"}], "label 0: a label needs a name"),
+        (["a", "b"], "label 0 is 'a': give descriptions by name, or records"),
+        ({"a": "x", "b": " "}, "label 1: the label 'b' has no description"),
+        ([{"name": "a", "description": "x", "synonyms": "b"}], "label 0: 'synonyms' is not a list"),
+        ([{"name": "a", "description": "x"}] * 2, "label 1: the label 'a' is there .* label 0"),
+        ("/no/where.jsonl", "/no/where.jsonl: no such file"),
+    ],
+)
+def test_bad_labels(predictor, labels, error):
+    with pytest.raises(InputError, match=error):
+        predictor.predict(TEXTS, labels)
+
+
+def test_one_text_is_no_list(predictor):
+    with pytest.raises(InputError, match="a list of texts, not one text"):
+        predictor.predict("Liver")
+
+
+def test_linear_scores_no_other_labels():
+    predictor = gile_lightning.load(runs.trained(*runs.LINEAR).best)
+    with pytest.raises(InputError, match=r"Linear scores only .* gile_lightning\.outputs\.GILE"):
+        predictor.predict(TEXTS, LABELS)
+    labels = predictor.language.labels
+    scored = {label["name"] for label in predictor.predict(TEXTS[:1], top_k=None)[0]}
+    assert scored == set(labels.names[: labels.seen])
+
+
+def test_a_checkpoint_is_all_it_takes(predictor, tmp_path, monkeypatch):
+    """Without the run folder and the corpus, at another place."""
+    expected = predictor.predict(TEXTS, top_k=None)
+    new = predictor.predict(TEXTS, LABELS)
+    run = runs.trained()
+    (tmp_path / "elsewhere").mkdir()
+    shutil.copy(run.best, tmp_path / "elsewhere/model.ckpt")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    away = runs.folder().rename(f"{runs.folder()}-away")
+    try:
+        moved = gile_lightning.load("model.ckpt")
+    finally:
+        away.rename(runs.folder())
+    assert moved.predict(TEXTS, top_k=None) == expected
+    assert moved.predict(TEXTS, LABELS) == new
+
+
+# --- words that are new ---
+
+INVENTED = "Zorblax flumpery"
+
+
+@pytest.fixture(scope="module")
+def matching():
+    return gile_lightning.load(runs.trained(*runs.MATCH).output)
+
+
+def test_a_new_label_named_by_an_invented_word(matching):
+    """It is the best of all labels for a text that has the word, and only for that."""
+    assert "zorblax" not in matching.language.text.vocabulary
+    own = matching.language.labels
+    records = [
+        {"name": name, "description": text, "synonyms": synonyms}
+        for name, text, synonyms in zip(own.names, own.texts, own.synonyms, strict=True)
+    ]
+    texts = [*TEXTS, "Zorblax in the rat after surgery"]
+    before = matching.predict(texts, top_k=None)
+    matching.use_labels([*records, {"name": "Zorblax", "description": "The zorblax."}])
+    after = matching.predict(texts, top_k=None)
+    matching.use_labels(None)
+    assert [found[0]["name"] == "Zorblax" for found in after] == [False, False, True]
+    for old, new in zip(before[:2], after[:2], strict=True):  # the others are scored as they were
+        scores = {label["name"]: label["score"] for label in new}
+        del scores["Zorblax"]
+        assert scores == pytest.approx({x["name"]: x["score"] for x in old}, rel=1e-4)
+    assert matching.predict(texts, top_k=None) == before  # with the vocabulary alone
+
+
+def added(model, text):
+    """What is added to the logit of the output layer for a text and a label that is the text."""
+    scorer = model.classifier.scorer(model.name)
+    encoded = Texts.from_flat(*model.language.text.documents([text]))  # by the vocabulary alone
+    with torch.no_grad():
+        logits = scorer.output(scorer.encode_documents(encoded), scorer.encode_labels(encoded))
+    model.use_labels({text: text})
+    found = model.logits([text]) - logits
+    model.use_labels(None)
+    return found.item()
+
+
+def test_new_words_count_for_channels_alone(predictor, matching):
+    """For the encoders they are the unknown word; a text that is the label has the cosine 1."""
+    assert set(INVENTED.lower().split()).isdisjoint(matching.language.text.vocabulary)
+    assert added(matching, "the liver") > 0.1
+    assert added(matching, INVENTED) == pytest.approx(added(matching, "the liver"), rel=1e-5)
+    assert added(predictor, INVENTED) == pytest.approx(0, abs=1e-6)
+
+
+# --- several languages ---
+
+
+def two_languages():
+    model = TextClassifier()
+    languages = {
+        name: Language(TextEncoder([*words, "UNK"]), LabelSet([f"{name} label"], [words[0]], [1]))
+        for name, words in {"english": ["liver"], "german": ["leber", "niere"]}.items()
+    }
+    torch.manual_seed(0)
+    model.build(languages)
+    return model
+
+
+def test_a_language_must_be_chosen():
+    with pytest.raises(InputError, match=r"several languages \(english, german\): choose one"):
+        Predictor(two_languages())
+    with pytest.raises(InputError, match="no 'french'; its languages are english, german"):
+        Predictor(two_languages(), language="french")
+
+
+def test_a_language_has_its_own_labels():
+    predictor = Predictor(two_languages(), language="german")
+    assert [label["name"] for label in predictor.predict(["niere"])[0]] == ["german label"]
+
+
+def test_unknown_device():
+    with pytest.raises(InputError, match="device 'gpu7' cannot be used"):
+        gile_lightning.load(runs.trained().best, device="gpu7")

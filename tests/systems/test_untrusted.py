@@ -1,0 +1,150 @@
+"""A checkpoint of unknown origin calls nothing, whatever it names and wherever."""
+
+import copy
+import os
+import subprocess
+
+import own_parts
+import pytest
+import runs
+import yaml
+
+from gile_lightning import evaluate, fit, load
+from gile_lightning.systems.system import STATE
+from gile_lightning.training.checkpoint import HPARAMS, AtomicCheckpointIO, read_checkpoint
+from gile_lightning.common.errors import InputError
+
+CALLS = {  # what is named, by a name for the test
+    "os.system": {"class_path": "os.system", "init_args": {"command": "touch called"}},
+    "subprocess.Popen": {
+        "class_path": "subprocess.Popen",
+        "init_args": {"args": ["touch", "called"]},
+    },
+    "builtins.exec": {
+        "class_path": "builtins.exec",
+        "init_args": {"source": "open('called', 'w')"},
+    },
+    "a function": "os.system",
+    "a builtin function": "builtins.exec",
+    "another module": {
+        "class_path": "own_parts.subprocess.Popen",
+        "init_args": {"args": ["touch"]},
+    },
+    "a function of ours": "gile_lightning.fit.main",
+    "a module of another library": {
+        "class_path": "sentence_transformers.SentenceTransformer",
+        "init_args": {"model_name_or_path": "called", "trust_remote_code": True},
+    },
+}
+PARTS = (
+    *("embedding", "encoder", "label_encoder", "output", "norm", "sampler", "channels", "memory"),
+    *("loss", "optimizer", "schedule"),
+)
+NESTED = {  # where in a known part
+    "embedding": {
+        "class_path": "gile_lightning.network.encoders.WordEmbedding",
+        "init_args": {"vectors": 0},
+    },
+    "encoder": {"class_path": "gile_lightning.network.encoders.WAN", "init_args": {"layer": 0}},
+    "output": {"class_path": "gile_lightning.network.outputs.GILE", "init_args": {"activation": 0}},
+}
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """A sound checkpoint, as `read_checkpoint` returns it."""
+    return read_checkpoint(own_parts.train("norm", 3.0, tmp_path_factory.mktemp("sound")))
+
+
+@pytest.fixture
+def called(tmp_path, monkeypatch):
+    """Return what has been called, by name or by its traces."""
+    monkeypatch.chdir(tmp_path)
+    calls = []
+    monkeypatch.setattr(os, "system", lambda *args: calls.append(args))
+    monkeypatch.setattr(subprocess, "Popen", lambda *args, **kwargs: calls.append(args))
+    return lambda: calls or [path for path in tmp_path.iterdir() if "called" in path.name]
+
+
+def written(checkpoint, folder):
+    AtomicCheckpointIO().save_checkpoint(checkpoint, folder / "bad.ckpt")
+    return folder / "bad.ckpt"
+
+
+def placed(call, part):
+    """Return the value of a part, or of one in it, that names a call."""
+    key, _, nested = part.partition(".")
+    if not nested:
+        return key, [call] if key == "channels" else call
+    spec = copy.deepcopy(NESTED[key])
+    spec["init_args"][nested] = call
+    return key, spec
+
+
+PLACES = [*PARTS, "embedding.vectors", "encoder.layer", "output.activation", "new"]
+
+
+def harmless(call, part):
+    """A file is named by text, also one that reads like an import path."""
+    return isinstance(call, str) and part == "embedding.vectors"
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_model_is_made_of_parts_alone(call, sound, called, tmp_path):
+    for part in PLACES:
+        key, value = placed(call, part)
+        path = written(sound | {HPARAMS: sound[HPARAMS] | {key: value}}, tmp_path)
+        if not harmless(call, part):
+            with pytest.raises(InputError):
+                load(path)
+        assert not called(), part
+    if isinstance(call, dict):
+        state = sound[STATE] | {"class_path": call["class_path"]}
+        with pytest.raises(InputError):
+            load(written(sound | {STATE: state, HPARAMS: call["init_args"]}, tmp_path))
+        assert not called()
+
+
+CONFIG = {
+    "model": {"class_path": "gile_lightning.systems.neural.TextClassifier", "init_args": {}},
+    "data": {"class_path": "own_parts.Reader", "init_args": {"min_count": 1}},
+}
+
+
+@pytest.mark.parametrize("command", [fit, evaluate])
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_configuration_names_parts_alone(call, command, sound, called, tmp_path):
+    configs = []
+    for part in PLACES:
+        if not harmless(call, part):
+            key, value = placed(call, part)
+            model = CONFIG["model"] | {"init_args": {key: value}}
+            configs.append(CONFIG | {"model": model})
+    configs.append(CONFIG | {"model": call})
+    configs.append(CONFIG | {"data": call})
+    if isinstance(call, dict):
+        data = CONFIG["data"] | {"init_args": {"word_vectors": call}}
+        configs.append(CONFIG | {"data": data})
+        configs.append(CONFIG | {"data": CONFIG["data"] | {"init_args": {"factor": call}}})
+    key = {fit: "--start_from", evaluate: "--checkpoint"}[command]
+    for config in configs:
+        state = sound[STATE] | {"config": yaml.safe_dump(config)}
+        done = runs.call(command.main, key, written(sound | {STATE: state}, tmp_path))
+        assert done.status == 2, config
+        assert not called(), config
+
+
+@pytest.mark.parametrize("key", ["trainer", "trainer.callbacks", "config", "output", "ckpt_path"])
+def test_other_sections_are_left_alone(key, sound, called, tmp_path):
+    value = {"callbacks": [CALLS["os.system"]]} if key == "trainer" else [CALLS["os.system"]]
+    config = CONFIG | {key: value, "model": {"class_path": "os.system"}}
+    state = sound[STATE] | {"config": yaml.safe_dump(config)}
+    done = runs.call(evaluate.main, "--checkpoint", written(sound | {STATE: state}, tmp_path))
+    assert done.status == 2
+    assert not called()
+
+
+def test_a_checkpoint_without_a_configuration(sound, tmp_path):
+    done = runs.call(evaluate.main, "--checkpoint", written(sound, tmp_path))
+    assert done.status == 2
+    assert "the checkpoint holds no configuration" in done.errors

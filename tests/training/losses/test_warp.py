@@ -1,0 +1,166 @@
+"""WARP beside a plain loop over documents, positives and trials."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from gile_lightning.training.losses.warp import find_violations, rank_weights, warp_updates
+
+DIM, DOCUMENTS, LABELS = 6, 5, 12
+SETTINGS = {"lr": 0.3, "margin": 0.4, "max_norm": 1.0, "weight_decay": 0.05}
+
+
+def tables(seed=0):
+    source = np.random.default_rng(seed)
+    documents = source.normal(size=(DOCUMENTS, DIM)) / 2
+    return [documents, source.normal(size=(LABELS, DIM)) / 2, source.normal(size=(DIM, DIM)) / 2]
+
+
+def limited(vector, limit):
+    norm = np.linalg.norm(vector)
+    return vector if limit is None or norm <= limit else vector * (limit / norm)
+
+
+def loop(documents, labels, mapping, row, positives, draws, *, lr, margin, max_norm, weight_decay):
+    """One document: the positives in the given order, with the labels drawn for each of them."""
+    found = []
+    for p, drawn in zip(positives, draws, strict=True):
+        x = documents[row].copy()
+        hidden = mapping @ x
+        others = len(labels) - len(positives)
+        for q, other in enumerate(drawn[:others], 1):
+            if other in positives or margin - labels[p] @ hidden + labels[other] @ hidden <= 0:
+                continue
+            step = lr * sum(1 / i for i in range(1, others // q + 1)) / len(positives)
+            difference = labels[other] - labels[p]
+            labels[p] = limited(labels[p] + step * hidden, max_norm)
+            labels[other] = limited(labels[other] - step * hidden, max_norm)
+            documents[row] = limited(x - step * mapping.T @ difference, max_norm)
+            mapping -= step * np.outer(difference, x) + lr * weight_decay * mapping
+            found.append((p, other, q))
+            break
+    return found
+
+
+def drawn_by(seed, positives, rounds):
+    """Return the order of a document's positives, and the labels that are drawn for each."""
+    generator = torch.Generator().manual_seed(seed)
+    keys = torch.rand(len(positives), generator=generator, dtype=torch.double)
+    order = [positives[i] for i in keys.argsort().tolist()]
+    draws = [torch.randint(LABELS, (1, 32), generator=generator)[0].tolist() for _ in order]
+    return order, draws[:rounds]
+
+
+@pytest.mark.parametrize("settings", [SETTINGS, SETTINGS | {"max_norm": None, "weight_decay": 0}])
+@pytest.mark.parametrize("positives", [[4], [7, 0], [3, 11, 5, 8, 1], list(range(12))], ids=len)
+def test_one_document_equals_the_loop(settings, positives):
+    expected = tables()
+    given = [torch.from_numpy(part.copy()) for part in expected]
+    violations = 0
+    for seed in range(20):
+        row = seed % DOCUMENTS
+        generator = torch.Generator().manual_seed(seed)
+        ids, counts = torch.tensor(positives), torch.tensor([len(positives)])
+        found = warp_updates(*given, torch.tensor([row]), ids, counts, generator, **settings)
+        pairs = loop(*expected, row, *drawn_by(seed, positives, None), **settings)
+        rows = zip(found.positives, found.labels, found.trials, strict=True)
+        assert [tuple(map(int, one)) for one in rows] == pairs
+        violations += len(pairs)
+        for ours, theirs in zip(given, expected, strict=True):
+            np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-9, atol=1e-12)
+    if len(positives) < LABELS:
+        assert violations > 5
+    else:
+        assert violations == 0  # there is no other label
+
+
+def test_documents_of_a_batch_add_up():
+    """Two documents with one positive each take their steps from the same vectors."""
+    before = [torch.from_numpy(part) for part in tables()]
+    together = [part.clone() for part in before]
+    ids, counts = torch.tensor([4, 4]), torch.tensor([1, 1])
+    settings = {**SETTINGS, "max_norm": None, "margin": 9.0}
+    generator = torch.Generator().manual_seed(3)
+    found = warp_updates(*together, torch.tensor([1, 3]), ids, counts, generator, **settings)
+    assert found.documents.tolist() == [0, 1]
+    changes = [torch.zeros_like(part) for part in before]
+    for row, other, q in zip([1, 3], found.labels.tolist(), found.trials.tolist(), strict=True):
+        single = [part.numpy().copy() for part in before]
+        draws = [[4] * (q - 1) + [other]]  # the trials before were none, or the positive
+        loop(*single, row, [4], draws, **settings)
+        for change, part, first in zip(changes, single, before, strict=True):
+            change += torch.from_numpy(part) - first
+    for part, first, change in zip(together, before, changes, strict=True):
+        torch.testing.assert_close(part, first + change, rtol=1e-10, atol=1e-12)
+
+
+def test_violations_are_in_the_order_of_the_documents():
+    given = [torch.from_numpy(part) for part in tables()]
+    ids, counts = torch.tensor([1, 2, 3, 4, 5, 6]), torch.tensor([3, 0, 2, 1])
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.tensor([3, 0, 1, 4])
+    settings = {**SETTINGS, "margin": 9.0}  # everything is a violation
+    found = warp_updates(*given, rows, ids, counts, generator, **settings)
+    assert found.documents.tolist() == [0, 0, 0, 2, 2, 3]
+    assert sorted(found.positives[:3].tolist()) == [1, 2, 3]
+    assert sorted(found.positives[3:5].tolist()) == [4, 5]
+
+
+@pytest.mark.parametrize("first", [1, 3, 32])
+def test_violations_have_the_distribution_of_single_trials(first):
+    """4 of 12 labels violate, beside the document's own three; at most 12 - 3 trials."""
+    count = 200_000
+    query, labels = torch.tensor([[1.0]]), torch.zeros(LABELS, 1)
+    labels[[0, 1, 4, 5, 6, 8, 9]] = 1
+    own = torch.zeros(1, LABELS, dtype=torch.bool)
+    own[0, [0, 8, 9]] = True
+    found, trials = find_violations(
+        query.expand(count, 1),
+        labels,
+        torch.zeros(count, dtype=torch.long),
+        own.expand(count, -1),
+        0.5,
+        torch.Generator().manual_seed(first),
+        first,
+    )
+    share, limit = 4 / 12, 9
+    expected = [(1 - share) ** limit] + [share * (1 - share) ** (q - 1) for q in range(1, 10)]
+    counts = torch.bincount(trials, minlength=10)
+    assert len(counts) == limit + 1
+    for q in range(limit + 1):
+        spread = math.sqrt(count * expected[q] * (1 - expected[q]))
+        assert abs(float(counts[q]) - count * expected[q]) < 5 * spread
+    hits = torch.bincount(found[trials > 0], minlength=LABELS).double()
+    assert hits[[1, 4, 5, 6]].sum() == hits.sum()
+    even = float(hits.sum()) / 4
+    assert all(abs(x - even) < 5 * math.sqrt(even * 3 / 4) for x in hits[[1, 4, 5, 6]].tolist())
+
+
+@pytest.mark.parametrize("first", [2, 32])
+def test_no_violation(first):
+    query, labels = torch.ones(2, 1), torch.tensor([[1.0], [0.5], [0.5], [0.5]])
+    own = torch.eye(4, dtype=torch.bool)[[0, 0]]
+    generator = torch.Generator().manual_seed(0)
+    positives = torch.tensor([0, 0])
+    # scored lower by the margin exactly: m - s_p + s_l > 0 does not hold
+    _, trials = find_violations(query, labels, positives, own, 0.5, generator, first)
+    assert trials.tolist() == [0, 0]
+
+
+def test_rank_weights_are_harmonic_numbers():
+    assert rank_weights(4).tolist() == pytest.approx([0, 1, 3 / 2, 11 / 6, 25 / 12])
+    # H_n = ln n + γ + 1/2n - 1/12n² (Euler and Maclaurin)
+    expected = math.log(26_104) + 0.577215664901533 + 1 / (2 * 26_104)
+    assert rank_weights(26_104)[-1].item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_batch_without_labels():
+    given = [torch.from_numpy(part) for part in tables()]
+    before = [part.clone() for part in given]
+    ids, counts = torch.zeros(0, dtype=torch.long), torch.tensor([0, 0])
+    generator = torch.Generator().manual_seed(0)
+    found = warp_updates(*given, torch.tensor([0, 1]), ids, counts, generator, **SETTINGS)
+    assert [len(part) for part in found] == [0] * 4
+    assert all(map(torch.equal, given, before))

@@ -1,0 +1,93 @@
+"""What every sampler promises. A new sampler is one more entry of SAMPLERS."""
+
+import pytest
+import torch
+
+from gile_lightning.training.samplers import (
+    AllLabels,
+    HardLabels,
+    PopularLabels,
+    SharedUniformLabels,
+    UniformLabels,
+)
+
+LABEL_COUNT = 10
+FREQUENCIES = torch.tensor([400, 90, 30, 9, 9, 4, 2, 1, 1, 1])
+SAMPLERS = [
+    AllLabels(),
+    UniformLabels(rate=0.3),
+    UniformLabels(rate=1),
+    UniformLabels(negatives=25),
+    SharedUniformLabels(rate=0.3),
+    SharedUniformLabels(rate=1),
+    SharedUniformLabels(rate=0.3, correction="importance"),
+    SharedUniformLabels(rate=0.3, correction="log_q"),
+    PopularLabels(rate=0.3),
+    PopularLabels(rate=1, exponent=1),
+    PopularLabels(rate=0.5, correction="importance"),
+    PopularLabels(rate=0.5, correction="log_q", exponent=0),
+    HardLabels(SharedUniformLabels(0.6), hard=2),
+    HardLabels(UniformLabels(rate=0.5), hard=20, random=3),
+    HardLabels(AllLabels(), hard=1, random=1),
+]
+BATCHES = {
+    "several documents": [[3, 0], [7], [2, 9, 3]],
+    "one document": [[4, 1]],
+    "one without a label": [[], [1], []],
+    "one with every label": [[4], [*range(LABEL_COUNT)]],
+    "no label at all": [[], []],
+}
+every_sampler = pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
+every_batch = pytest.mark.parametrize("documents", BATCHES.values(), ids=BATCHES.keys())
+
+
+def draw(sampler, documents, seed=0):
+    ids = torch.tensor([label for document in documents for label in document]).long()
+    counts = torch.tensor([len(document) for document in documents])
+    generator = torch.Generator().manual_seed(seed)
+    sample = sampler(ids, counts, FREQUENCIES, generator)
+    logits = torch.arange(sample.targets.numel()).cos().view_as(sample.targets)
+    return sampler.refine(sample, logits, generator)
+
+
+@every_sampler
+@every_batch
+def test_sample(sampler, documents):
+    sample = draw(sampler, documents)
+    labels = sample.labels.tolist()
+    assert labels == sorted(set(labels))
+    assert set(labels) <= set(range(LABEL_COUNT))
+    assert sample.targets.shape == sample.weights.shape == (len(documents), len(labels))
+    assert sample.offsets is None or sample.offsets.shape == (len(labels),)
+    assert all(part is None or part.isfinite().all() for part in sample)
+    for document, targets, weights in zip(documents, sample.targets, sample.weights, strict=True):
+        own = [label in document for label in labels]
+        assert set(document) <= set(labels)
+        assert targets.tolist() == own
+        assert weights[torch.tensor(own, dtype=torch.bool)].eq(1).all()
+        assert weights.ge(0).all()
+
+
+@every_sampler
+def test_depends_on_the_generator_alone(sampler):
+    documents = BATCHES["several documents"]
+    torch.manual_seed(1)
+    first = draw(sampler, documents)
+    torch.manual_seed(2)
+    for one, other in zip(first, draw(sampler, documents), strict=True):
+        assert one is other is None or torch.equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        UniformLabels(rate=0.3),
+        SharedUniformLabels(rate=0.3),
+        PopularLabels(rate=0.3, exponent=0),
+        HardLabels(AllLabels(), hard=1, random=3),
+    ],
+    ids=str,
+)
+def test_another_state_gives_another_sample(sampler):
+    samples = [draw(sampler, BATCHES["several documents"], seed) for seed in range(20)]
+    assert len({(*s.labels.tolist(), *s.weights.flatten().tolist()) for s in samples}) > 10

@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+import torch
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.training.samplers import (
+    AllLabels,
+    HardLabels,
+    LabelSample,
+    PopularLabels,
+    SharedUniformLabels,
+    UniformLabels,
+)
+
+LABELS = 8
+DOCUMENTS = [[3, 0], [], [*range(LABELS)], [6]]
+
+
+def draw(sampler, seed=0):
+    ids = torch.tensor([label for document in DOCUMENTS for label in document])
+    counts = torch.tensor([len(document) for document in DOCUMENTS])
+    generator = torch.Generator().manual_seed(seed)
+    sample = sampler(ids, counts, torch.ones(LABELS).long(), generator)
+    logits = torch.randn(sample.targets.shape, generator=torch.Generator().manual_seed(seed + 99))
+    return sample, logits, sampler.refine(sample, logits, generator)
+
+
+def test_by_hand():
+    """Pair (0, 2) is not in the pool, pair (1, 3) is there twice."""
+    sample = LabelSample(
+        torch.tensor([1, 4, 5, 9]),
+        torch.tensor([[1.0, 0, 0, 0], [0, 0, 0, 0]]),
+        torch.tensor([[1.0, 1, 0, 1], [1, 1, 1, 2]]),
+    )
+    logits = torch.tensor([[-5.0, 0.1, 7, 0.3], [-1, -4, -3, -2]])
+    refine = HardLabels(hard=1).refine
+    weights = refine(sample, logits, torch.Generator()).weights
+    assert weights.tolist() == [[1, 0, 0, 1], [1, 0, 0, 0]]
+    weights = HardLabels(hard=2).refine(sample, logits, torch.Generator()).weights
+    assert weights.tolist() == [[1, 1, 0, 1], [1, 0, 0, 2]]
+
+
+@pytest.mark.parametrize("hard", [1, 3, 100])
+@pytest.mark.parametrize("pool", [AllLabels(), SharedUniformLabels(0.5), PopularLabels(0.5)])
+def test_highest_negatives_are_kept(pool, hard):
+    sample, logits, refined = draw(HardLabels(pool, hard))
+    assert torch.equal(refined.labels, sample.labels)
+    assert torch.equal(refined.targets, sample.targets)
+    for targets, scores, weights in zip(
+        sample.targets.numpy(), logits.numpy(), refined.weights.numpy(), strict=True
+    ):
+        negatives = np.flatnonzero(targets == 0)
+        best = negatives[np.argsort(-scores[negatives])][:hard]
+        assert set(np.flatnonzero(weights)) == {*np.flatnonzero(targets), *best}
+
+
+def test_more_than_there_are_keeps_the_pool():
+    sample, _, refined = draw(HardLabels(UniformLabels(negatives=9), hard=LABELS))
+    assert torch.equal(refined.weights, sample.weights)
+    assert sample.weights.max() > 1
+
+
+def test_random_negatives_are_from_the_rest_and_uniform():
+    sampler, repeats = HardLabels(AllLabels(), hard=2, random=2), 600
+    counts = torch.zeros(len(DOCUMENTS), LABELS)
+    sample, logits, _ = draw(sampler)
+    for seed in range(repeats):
+        counts += sampler.refine(sample, logits, torch.Generator().manual_seed(seed)).weights
+    for targets, scores, kept in zip(sample.targets, logits, counts / repeats, strict=True):
+        negatives = [k for k in scores.argsort(descending=True).tolist() if not targets[k]]
+        assert kept[targets > 0].eq(1).all()
+        assert kept[negatives[:2]].eq(1).all()
+        if rest := negatives[2:]:
+            share = 2 / len(rest)
+            deviation = (share * (1 - share) / repeats) ** 0.5
+            assert kept[rest].sub(share).abs().max() < 5 * deviation
+
+
+def test_the_pool_may_refine_too():
+    inner = HardLabels(AllLabels(), hard=4)
+    _, _, outer = draw(HardLabels(inner, hard=1))
+    _, _, single = draw(HardLabels(AllLabels(), hard=1))
+    assert torch.equal(outer.weights, single.weights)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ({"hard": 0}, "above 0: hard is 0"),
+        ({"random": -1}, "random is -1"),
+        ({"pool": PopularLabels(correction="log_q")}, "correction of the pool: .* leave it out"),
+    ],
+)
+def test_settings_that_are_refused(settings, error):
+    with pytest.raises(InputError, match=error):
+        HardLabels(**settings)

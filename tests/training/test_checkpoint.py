@@ -1,0 +1,193 @@
+import resource
+
+import pytest
+import torch
+
+from gile_lightning import evaluate, fit, predict
+from gile_lightning.training.checkpoint import (
+    HPARAMS,
+    AtomicCheckpointIO,
+    find_checkpoint,
+    load_classifier,
+    read_checkpoint,
+)
+from gile_lightning.builtin import write_bioasq
+from gile_lightning.common.errors import InputError
+from gile_testing import runs
+
+
+@pytest.fixture(scope="module")
+def run():
+    return runs.trained()
+
+
+def test_no_code_is_needed_to_read_it(run):
+    checkpoint = torch.load(run.best, weights_only=True)
+    expected = {"class_path", "languages", "config", "thresholds"}
+    expected |= {"matched_dim", "probes"}  # of a neural system
+    assert expected == set(checkpoint["gile_lightning"])
+
+
+def test_the_model_comes_back(run):
+    checkpoint = read_checkpoint(run.output)
+    model = load_classifier(checkpoint)
+    weights = model.state_dict()
+    assert weights.keys() == checkpoint["state_dict"].keys()
+    assert all(torch.equal(weights[key], w) for key, w in checkpoint["state_dict"].items())
+    assert model.hparams == checkpoint[HPARAMS]
+
+
+# --- where it is ---
+
+
+def test_the_best_of_a_run_folder_first(run, tmp_path):
+    assert find_checkpoint(run.output) == run.best
+    assert find_checkpoint(str(run.best)) == run.best
+    last = tmp_path / "checkpoints/last.ckpt"
+    last.parent.mkdir()
+    last.touch()
+    assert find_checkpoint(tmp_path) == last
+
+
+def test_no_checkpoint_there(tmp_path):
+    with pytest.raises(InputError, match=r"no checkpoints/best\.ckpt or checkpoints/last\.ckpt"):
+        read_checkpoint(tmp_path)
+    with pytest.raises(InputError, match="missing: no such file or folder"):
+        read_checkpoint(tmp_path / "missing")
+
+
+KINDS = {
+    "empty": lambda good: b"",
+    "noise": lambda good: bytes(range(256)) * 4,
+    "text": lambda good: b'{"text": "no checkpoint"}\n',
+    "truncated": lambda good: good[: len(good) // 2],
+    "code": lambda good: b"cos\nsystem\n(S'false'\ntR.",
+}
+OTHER = {
+    "a dictionary": {"a": torch.ones(3)},
+    "another program's": {"state_dict": {}, "pytorch-lightning_version": "2.6.6", "epoch": 1},
+}
+
+
+@pytest.fixture(scope="module", params=[*KINDS, *OTHER])
+def no_checkpoint(request, run, tmp_path_factory):
+    """A file that is no checkpoint of ours, and what is said of it."""
+    path = tmp_path_factory.mktemp("kinds") / "model.ckpt"
+    if request.param in OTHER:
+        torch.save(OTHER[request.param], path)
+        return path, f"{path}: a checkpoint of another kind; it was not made by gile_lightning"
+    path.write_bytes(KINDS[request.param](run.best.read_bytes()))
+    return path, f"{path}: not a readable checkpoint ("
+
+
+def test_other_files(no_checkpoint):
+    path, error = no_checkpoint
+    with pytest.raises(InputError) as raised:
+        read_checkpoint(path)
+    assert str(raised.value).startswith(error)
+    assert "\n" not in str(raised.value)
+
+
+def test_every_command_refuses_other_files(no_checkpoint, tmp_path):
+    path, error = no_checkpoint
+    (tmp_path / "in.txt").write_text("a text\n")
+    resume = runs.arguments(tmp_path / "run", "--ckpt_path", path)
+    for main, *args in (
+        (predict.main, "--checkpoint", path, "--input", tmp_path / "in.txt"),
+        (evaluate.main, "--checkpoint", path),
+        (fit.main, *resume),
+    ):
+        done = runs.call(main, *args)
+        assert done.status == 2
+        assert done.errors.splitlines()[-1].startswith(f"error: {error}")
+
+
+# --- resuming with other settings ---
+
+
+def test_other_data(run, tmp_path):
+    write_bioasq(tmp_path / "data", 100, seed=3)
+    last = run.output / "checkpoints/last.ckpt"
+    options = ("--ckpt_path", last, "--data.path", tmp_path / "data")
+    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options))
+    assert done.status == 2
+    assert "trained with another corpus or other text settings (english)" in done.errors
+
+
+def test_other_text_settings(run, tmp_path):
+    options = ("--ckpt_path", run.output / "checkpoints/last.ckpt", "--data.max_label_words", "7")
+    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options))
+    assert done.status == 2
+    assert "continue with the data it was trained on" in done.errors
+
+
+def test_other_model(run, tmp_path):
+    options = ("--ckpt_path", run.output / "checkpoints/last.ckpt", "--model.output.joint_dim", "7")
+    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options))
+    assert done.status == 2
+    assert "the model is not that of the checkpoint" in done.errors
+
+
+# --- writing ---
+
+
+def test_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    io, path = AtomicCheckpointIO(), tmp_path / "deep/last.ckpt"
+    first = {"gile_lightning": {}, "weights": torch.arange(5)}
+    io.save_checkpoint(first, path)
+    content = path.read_bytes()
+
+    def half(checkpoint, file):
+        file.write(content[: len(content) // 2])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(torch, "save", half)
+    with pytest.raises(KeyboardInterrupt):
+        io.save_checkpoint({"gile_lightning": {}, "weights": torch.zeros(5)}, path)
+    assert path.read_bytes() == content
+    monkeypatch.undo()
+    assert torch.equal(io.load_checkpoint(path)["weights"], first["weights"])
+    second = {"gile_lightning": {}, "weights": torch.zeros(5)}
+    io.save_checkpoint(second, path)  # the left-over of the failure is in nobody's way
+    assert torch.equal(io.load_checkpoint(path)["weights"], second["weights"])
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+@pytest.fixture
+def small_files():
+    """No file can grow beyond 256 KiB, as if the disk were full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk(small_files, tmp_path):
+    io, path = AtomicCheckpointIO(), tmp_path / "last.ckpt"
+    io.save_checkpoint({"weights": torch.zeros(5)}, path)
+    content = path.read_bytes()
+    with pytest.raises(
+        InputError, match=r"last\.ckpt: not written: File too large; the earlier last"
+    ):
+        io.save_checkpoint({"weights": torch.zeros(1 << 18)}, path)
+    assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]  # it takes no room
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "run").touch()
+    with pytest.raises(InputError, match=r"run/checkpoints/best\.ckpt: not written: Not a \w+$"):
+        AtomicCheckpointIO().save_checkpoint({}, tmp_path / "run/checkpoints/best.ckpt")
+
+
+def test_what_cannot_be_saved_is_no_full_disk(tmp_path):
+    with pytest.raises(AttributeError, match="local object"):
+        AtomicCheckpointIO().save_checkpoint({"weights": lambda: None}, tmp_path / "last.ckpt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_parts_that_are_not_to_be_had(run):
+    checkpoint = read_checkpoint(run.best)
+    checkpoint[HPARAMS]["encoder"]["class_path"] = "somebody.elses.Encoder"
+    with pytest.raises(InputError, match=r"somebody\.elses\.Encoder is not to be had here"):
+        load_classifier(checkpoint)

@@ -1,0 +1,96 @@
+import lightning
+import pytest
+import torch
+from test_classifier import PARTS, TwoLanguages, languages
+
+from gile_lightning import fit
+from gile_lightning.systems.neural import TextClassifier
+from gile_lightning.data import BioASQ
+from gile_lightning.common.errors import InputError
+from gile_lightning.training.schedules import WarmupDecay
+from gile_testing import runs
+
+
+@pytest.mark.parametrize(
+    ("epoch", "factor"),
+    [
+        (0.0, 0.0),
+        (0.25, 0.5),
+        (0.5, 1.0),
+        (1.5, 0.6 + 0.4 * 2 / 3),
+        (2.0, 0.8),
+        (3.5, 0.6),
+        (9, 0.6),
+    ],
+)
+def test_rises_then_falls(epoch, factor):
+    # from 1 at 0.5 to 0.6 at 3.5, in a straight line
+    schedule = WarmupDecay(warmup=0.5, epochs=3.5, end=0.6)
+    assert schedule(epoch, last=100) == pytest.approx(factor)
+
+
+def test_ends_with_training():
+    schedule = WarmupDecay(warmup=0)
+    assert schedule(0, last=4) == 1
+    assert schedule(3, last=4) == pytest.approx(0.25)
+    assert schedule(4, last=4) == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"warmup": -1}, {"end": 2}, {"end": -0.1}, {"epochs": 0}, {"warmup": 3, "epochs": 2}],
+)
+def test_refused(wrong):
+    with pytest.raises(InputError):
+        WarmupDecay(**wrong)
+
+
+def test_a_warmup_longer_than_training_is_refused(tmp_path, monkeypatch):
+    schedule = ("--model.schedule", "gile_lightning.training.schedules.WarmupDecay")
+    options = (*schedule, "--model.schedule.warmup", 1.5)
+    monkeypatch.setattr(BioASQ, "prepare_data", None)  # before the corpus is encoded
+    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options, epochs=1))
+    assert done.status == 2
+    assert "schedule: warmup is 1.5 epochs, more than the 1 of the training" in done.errors
+
+
+def test_training_without_an_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(BioASQ, "prepare_data", None)
+    schedule = ("--model.schedule", "gile_lightning.training.schedules.WarmupDecay")
+    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *schedule, epochs=-1))
+    assert done.status == 2
+    assert "model.schedule has no end: set --trainer.max_epochs" in done.errors
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers")
+
+
+class Rates(lightning.Callback):
+    def __init__(self):
+        self.rates = []
+
+    def on_train_batch_end(self, trainer, *_):
+        self.rates.append(trainer.optimizers[0].param_groups[0]["lr"])
+
+
+def test_the_rate_follows_the_place_in_training():
+    schedule = WarmupDecay(warmup=2, epochs=4)
+    model = TextClassifier(**PARTS | {"schedule": schedule})
+    rates = Rates()
+    trainer = lightning.Trainer(
+        max_epochs=3,
+        accelerator="cpu",
+        logger=False,
+        callbacks=[rates],
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        use_distributed_sampler=False,
+    )
+    trainer.fit(model, TwoLanguages({"english": languages()["english"]}))
+    lr = model.make_optimizer([torch.nn.Parameter(torch.zeros(1))]).param_groups[0]["lr"]
+    batches = len(rates.rates) // 3
+    expected = [lr * schedule((step + 1) / batches, last=0) for step in range(3 * batches)]
+    assert rates.rates == pytest.approx(expected)
+    assert rates.rates[2 * batches - 1] == pytest.approx(lr)
+    assert rates.rates[-1] == pytest.approx(lr / 2)
