@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from gile_lightning.common.errors import InputError
 from gile_lightning.commands.parser import command, parse
+from gile_lightning.common.errors import InputError
 
 STEP = "trainer/global_step"
 # what is varied most, by its place in the configuration
@@ -81,9 +81,9 @@ def workspace(project: str, entity: str) -> Any:
 def sections() -> list[Any]:
     """Define the panels: curves, results against settings, tables."""
     wr, section = _package("reports.v2"), _package("workspaces").Section
-    from gile_lightning.training.callbacks import PRECISION
     from gile_lightning.tracking.drawings import TRAINING, VALIDATION
     from gile_lightning.tracking.fit_report import TABLES
+    from gile_lightning.training.callbacks import PRECISION
 
     def curves(panels: Mapping[str, tuple[str, ...]]) -> list[Any]:
         return [wr.LinePlot(title=title, x=STEP, y=list(y)) for title, y in panels.items()]

@@ -7,14 +7,14 @@ import json
 import sys
 from typing import Any
 
-from gile_lightning.training.checkpoint import complete, read_checkpoint, restore, start_from
-from gile_lightning.commands.cli import GileCLI, stored_configuration, take_option
+from gile_lightning.commands.cli import GileCLI, pop_option, stored_configuration
+from gile_lightning.commands.parser import command
 from gile_lightning.common.console import count_parameters, say
 from gile_lightning.common.errors import InputError
 from gile_lightning.fit import announce
-from gile_lightning.commands.parser import command
 from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.tracking.wandb_logger import finish
+from gile_lightning.training.checkpoint import complete, read_checkpoint, restore, start_from
 
 DESCRIPTION = (
     "Score a checkpoint (--checkpoint RUN, a file or a run folder) on seen, unseen and all labels "
@@ -28,7 +28,7 @@ DESCRIPTION = (
 def main(args: list[str] | None = None) -> dict[str, Any]:
     """Run the command; returns the metrics as `fit` writes them."""
     args = list(sys.argv[1:] if args is None else args)
-    path = take_option(args, "--checkpoint")
+    path = pop_option(args, "--checkpoint")
     if path is None:
         if not {"-h", "--help"} & set(args):
             raise InputError("--checkpoint RUN is needed: a checkpoint file or a run folder")
@@ -55,7 +55,7 @@ def evaluate(cli: GileCLI, checkpoint: dict[str, Any]) -> dict[str, Any]:
     announce(data)
     if complete(checkpoint):
         restore(model, checkpoint)
-        data.use(model.languages, model.reads_new_words)
+        data.encode_for_scoring(model.tasks, model.reads_new_words)
     else:  # imported weights: the labels are those of the corpus, perhaps the words too
         start_from(model, data, checkpoint)
     data.prepare_data()

@@ -12,17 +12,17 @@ from typing import Any
 
 import yaml
 
-from gile_lightning.training.checkpoint import BEST, read_checkpoint, start_from
 from gile_lightning.commands.cli import CONFIG, GileCLI, best_of, option, stored_configuration
+from gile_lightning.commands.parser import command
 from gile_lightning.common.console import count_parameters, say
 from gile_lightning.common.errors import InputError
-from gile_lightning.commands.parser import command
 from gile_lightning.tracking.examples import TestSample
 from gile_lightning.tracking.fit_page import fit_page
 from gile_lightning.tracking.fit_report import FitReport, facts
 from gile_lightning.tracking.page import write
 from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.tracking.wandb_logger import RunLogger, finish
+from gile_lightning.training.checkpoint import BEST, read_checkpoint, start_from
 
 REPORT = "report.html"
 
@@ -92,7 +92,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     about = facts(cli)
     if isinstance(trainer.logger, RunLogger):
         known = {"corpus": data.meta["counts"], "skipped": data.meta["skipped"], "run": about}
-        sizes = {name: model.sizes(name) for name in model.languages}
+        sizes = {name: model.sizes(name) for name in model.tasks}
         known["parameters"] = {"all": count_parameters(model), **sizes}
         trainer.logger.log_hyperparams(yaml.safe_load(model.config) | known)
     try:
@@ -138,9 +138,9 @@ def fit(cli: GileCLI) -> dict[str, Any]:
             results=model.results,
             by_language=model.by_language,
             own_epochs=own_epochs,
-            examples=sample.examples(data.languages),
-            confusions=sample.confusions(data.languages),
-            sizes={name: model.sizes(name) for name in data.languages},
+            examples=sample.examples(data.tasks),
+            confusions=sample.confusions(data.tasks),
+            sizes={name: model.sizes(name) for name in data.tasks},
             counts=data.meta["counts"],
             skipped=data.meta["skipped"],
             config=model.config,

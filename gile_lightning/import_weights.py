@@ -10,24 +10,24 @@ from typing import Any
 import torch
 import yaml
 
-from gile_lightning.systems.system import STATE
-from gile_lightning.training.checkpoint import BEST, HPARAMS, AtomicCheckpointIO
-from gile_lightning.systems.neural import TextClassifier
 from gile_lightning.commands.cli import CONFIG
-from gile_lightning.common.console import say
-from gile_lightning.data.readers.corpus import names_of, read_labels
-from gile_lightning.data.formats.descriptions import TextRecipe
-from gile_lightning.data.readers.dw import LANGUAGES
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.readers.released_articles import ReleasedArticles
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
-from gile_lightning.network.encoders import Mean, WordEmbedding
-from gile_lightning.common.errors import InputError
-from gile_lightning.network.outputs import GILE, Linear
 from gile_lightning.commands.parser import command, parse
+from gile_lightning.common.console import say
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.descriptions import TextRecipe
+from gile_lightning.data.readers.corpus import names_of, read_labels
+from gile_lightning.data.readers.dw import LANGUAGES
+from gile_lightning.data.readers.released_articles import ReleasedArticles
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network.encoders import Mean, WordEmbedding
+from gile_lightning.network.outputs import GILE, Linear
 from gile_lightning.released import ReleasedHAN, ReleasedModel, read_weights
 from gile_lightning.released.encoder import SENTENCES, WORDS
+from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems.system import STATE
+from gile_lightning.training.checkpoint import BEST, HPARAMS, AtomicCheckpointIO
 from gile_lightning.training.samplers import AllLabels
 
 __all__ = ["import_weights", "main", "read_weights"]
@@ -76,16 +76,16 @@ def import_weights(
     known: dict[str, Any] = dict.fromkeys(names.values())
     for place, name in names.items() if word_vectors is not None else ():
         count = model.label_counts[place]
-        language, vectors = _language(name, count, model.input_dim, word_vectors, labels)
-        known[name] = language.state()
-        states[f"scorers.{name}.embedding.weight"] = vectors
-    classifier = _classifier(model)
-    config = _configuration(classifier, list(names.values()), word_vectors)
+        task, vectors = _task(name, count, model.input_dim, word_vectors, labels)
+        known[name] = task.state()
+        states[f"networks.{name}.embedding.weight"] = vectors
+    system = _system(model)
+    config = _configuration(system, list(names.values()), word_vectors)
     checkpoint = {
         "state_dict": states,
-        HPARAMS: dict(classifier.hparams),
+        HPARAMS: dict(system.hparams),
         STATE: {
-            "languages": known,
+            "tasks": known,
             "config": config,
             "matched_dim": model.joint_dim,
             "thresholds": {},
@@ -113,17 +113,17 @@ def _names(model: ReleasedModel, languages: list[str] | str | None) -> dict[str,
 
 
 def _weights(model: ReleasedModel, names: dict[str, str]) -> dict[str, torch.Tensor]:
-    """Name the weights as `TextClassifier` does; what languages share is stored once."""
+    """Name the weights as `NeuralSystem` does; what languages share is stored once."""
     return {
-        f"scorers.{name}.{part}.{key}": value
+        f"networks.{name}.{part}.{key}": value
         for place, name in names.items()
         for part, module in (("encoder", model.encoder(place)), ("output", model.output(place)))
         for key, value in module.state_dict().items()
     }
 
 
-def _classifier(model: ReleasedModel) -> TextClassifier:
-    return TextClassifier(
+def _system(model: ReleasedModel) -> NeuralSystem:
+    return NeuralSystem(
         embedding=partial(WordEmbedding, dim=model.input_dim, trainable=False),
         encoder=partial(ReleasedHAN, layer=model.layer),
         label_encoder=Mean,
@@ -135,10 +135,8 @@ def _classifier(model: ReleasedModel) -> TextClassifier:
     )
 
 
-def _configuration(
-    classifier: TextClassifier, languages: list[str], word_vectors: Path | None
-) -> str:
-    parts = {key: value for key, value in classifier.hparams.items() if key != "seed"}
+def _configuration(system: NeuralSystem, languages: list[str], word_vectors: Path | None) -> str:
+    parts = {key: value for key, value in system.hparams.items() if key != "seed"}
     data = {
         "class_path": "gile_lightning.data.DW",
         "init_args": {
@@ -151,13 +149,13 @@ def _configuration(
     return yaml.safe_dump(config, sort_keys=False)
 
 
-def _language(
+def _task(
     name: str, label_count: int | None, dim: int, word_vectors: Path | None, labels: Path | None
-) -> tuple[Language, torch.Tensor]:
+) -> tuple[Task, torch.Tensor]:
     """Return the vocabulary and labels of a language, and its word vectors [V, d]."""
     path = Path("" if labels is None else labels)
     files = ReleasedArticles(str(path), word_vectors=word_vectors, language=name)
-    text = TextEncoder(
+    text = Tokenizer(
         files.vector_words(),
         max_document_words=SENTENCES * WORDS,
         max_label_words=_LABEL_WORDS,
@@ -180,7 +178,7 @@ def _language(
         if wordless and label_count is None:
             raise InputError(f"{labels}: labels without a known word: {', '.join(wordless[:5])}")
     recipe = TextRecipe(by_name=True, language="language")
-    return Language(text, LabelSet(names, names, [1] * len(names)), recipe), vectors
+    return Task(text, LabelSet(names, names, [1] * len(names)), recipe), vectors
 
 
 def _labels(files: ReleasedArticles, folder: Path, name: str) -> list[str]:

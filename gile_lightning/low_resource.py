@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from gile_lightning.commands.cli import pop_option
+from gile_lightning.commands.launcher import FIT, LOG, Launcher, lock, tail, told
+from gile_lightning.commands.parser import command
 from gile_lightning.common import processes
-from gile_lightning.commands.cli import take_option
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError, nearest
-from gile_lightning.commands.launcher import FIT, LOG, Launcher, lock, tail, told
 from gile_lightning.metrics import paper_threshold
-from gile_lightning.commands.parser import command
 
 LEVELS = {
     "tiny": (0.001, 0.002, 0.003, 0.004, 0.005),
@@ -47,8 +47,8 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     # not before --help, which it would keep waiting
     from gile_lightning.common.console import say
 
-    language, output = take_option(args, "--language"), take_option(args, "--output")
-    levels = (take_option(args, "--levels") or ",".join(LEVELS)).split(",")
+    language, output = pop_option(args, "--language"), pop_option(args, "--output")
+    levels = (pop_option(args, "--levels") or ",".join(LEVELS)).split(",")
     if language is None or output is None:
         raise InputError("--language TARGET and --output DIR are needed")
     for level in levels:

@@ -14,11 +14,11 @@ from typing import Any, Literal, NamedTuple, TextIO
 
 import torch
 
-from gile_lightning.systems.system import Classifier
-from gile_lightning.training.checkpoint import load_classifier, read_checkpoint
-from gile_lightning.common.errors import InputError, nearest, positive
 from gile_lightning.commands.parser import command, parse
+from gile_lightning.common.errors import InputError, nearest, positive
 from gile_lightning.systems.predictor import Prediction, Predictor, Text, find_language
+from gile_lightning.systems.system import System
+from gile_lightning.training.checkpoint import load_system, read_checkpoint
 
 _MAX_BROKEN = 100
 _HEADINGS = ("title", "teaser")
@@ -68,22 +68,22 @@ def predict(
         device = "cuda" if torch.cuda.is_available() else "cpu"
     with ExitStack() as stack:
         source = sys.stdin if input == "-" else stack.enter_context(_open(input))
-        classifier = load_classifier(read_checkpoint(checkpoint))
+        system = load_system(read_checkpoint(checkpoint))
 
         @cache
         def predictor(language: str) -> Predictor:
-            made = Predictor(classifier, device, language)
+            made = Predictor(system, device, language)
             if labels is not None:
-                made.use_labels(labels)
+                made.set_labels(labels)
             return made
 
-        default = language and find_language(classifier, language)
-        if len(classifier.languages) == 1:
-            (default,) = classifier.languages
+        default = language and find_language(system, language)
+        if len(system.tasks) == 1:
+            (default,) = system.tasks
         if default is not None:
             predictor(default)  # which refuses wrong settings before a text is read
         name = "standard input" if input == "-" else input
-        reader = _Reader(source, name, format, classifier, default)
+        reader = _Reader(source, name, format, system, default)
         target = sys.stdout if output == "-" else stack.enter_context(_open(output, "w"))
         documents = iter(reader)
         while batch := list(islice(documents, batch_size)):
@@ -122,13 +122,13 @@ class _Reader:
         lines: Iterable[str],
         name: str,
         kind: str,
-        classifier: Classifier,
+        system: System,
         language: str | None,
     ) -> None:
         self.lines, self.name, self.kind = lines, name, kind
-        self.classifier, self.default = classifier, language
-        columns = (known.recipe.language for known in classifier.languages.values())
-        several = "language" if len(classifier.languages) > 1 else None
+        self.system, self.default = system, language
+        columns = (known.recipe.language for known in system.tasks.values())
+        several = "language" if len(system.tasks) > 1 else None
         self.column = next(filter(None, columns), several)  # of a record's language
         self.broken = 0
         self.empty = 0
@@ -176,7 +176,7 @@ class _Reader:
         identities = (fields.get(key) for key in ("id", "pmid"))
         identity = next((i for i in identities if i not in (None, "")), number)
         language = self._language(where, fields)
-        columns = self.classifier.languages[language].recipe.columns
+        columns = self.system.tasks[language].recipe.columns
         filled = {name: str(value) for name, value in fields.items() if value}
         own = [name for name in columns if name in filled]
         others = filled.keys() & {"text", *_PARTS} - {*columns}
@@ -202,12 +202,12 @@ class _Reader:
             if self.default is None:
                 raise InputError(
                     f"{where}: the model has several languages "
-                    f"({', '.join(self.classifier.languages)}): choose one (--language), or name "
+                    f"({', '.join(self.system.tasks)}): choose one (--language), or name "
                     f"it in each record ({self.column!r})"
                 )
             return self.default
         try:
-            return find_language(self.classifier, str(given))
+            return find_language(self.system, str(given))
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
 

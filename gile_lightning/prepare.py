@@ -6,9 +6,9 @@ python -m gile_lightning.prepare --config sweeps/bioasq.yaml
 from typing import Any
 
 from gile_lightning.commands.cli import GileCLI
+from gile_lightning.commands.parser import command
 from gile_lightning.common.console import say
 from gile_lightning.fit import announce
-from gile_lightning.commands.parser import command
 
 DESCRIPTION = (
     "Encode the corpus of a configuration into the cache, so that training starts at once. Takes "

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gile_lightning.commands.parser import ErrorFirst, command
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError, positive
-from gile_lightning.commands.parser import ErrorFirst, command
 from gile_lightning.reproduction import writers
 from gile_lightning.reproduction.estimate import clock, estimate
 from gile_lightning.reproduction.grid import Fit, Grid

@@ -41,7 +41,7 @@ SPARSE = (
 
 
 @pytest.fixture(
-    scope="module", params=[(), SPARSE], ids=["dense gradients", "sparse gradients and channels"]
+    scope="module", params=[(), SPARSE], ids=["dense gradients", "sparse gradients and matchers"]
 )
 def run(request, tmp_path_factory):
     """The working directory of a run without --output."""

@@ -11,8 +11,8 @@ import yaml
 from sklearn.metrics import precision_recall_fscore_support
 
 import gile_lightning
-from gile_lightning.commands import launcher
 from gile_lightning import evaluate, fit, low_resource, predict
+from gile_lightning.commands import launcher
 from gile_lightning.data import DW
 from gile_testing import dw_runs, runs
 
@@ -53,7 +53,7 @@ def test_best_epoch_of_each_language_is_kept(run):
 def test_the_best_epoch_of_a_language_is_a_model_of_it_alone(run, tmp_path):
     best = torch.load(run.best, weights_only=True)
     own = torch.load(run.output / "checkpoints/best-german.ckpt", weights_only=True)
-    names = {key for key in best["state_dict"] if key.startswith("scorers.german.")}
+    names = {key for key in best["state_dict"] if key.startswith("networks.german.")}
     assert own["state_dict"].keys() == names
     assert set(own["gile_lightning"]["languages"]) == {"german"}
     texts = tmp_path / "texts.jsonl"
@@ -68,12 +68,12 @@ def test_the_best_epoch_of_a_language_is_a_model_of_it_alone(run, tmp_path):
 def scores_of(checkpoint, language, threshold):
     """Score the raw test articles through `predict`, and count with scikit-learn."""
     model = gile_lightning.load(checkpoint, language=language)
-    names = model.language.labels.names
+    names = model.task.labels.names
     probabilities, positives = [], []
     for article in raw(language):
         pieces = [article[key] for key in ("title", "teaser", "text") if article.get(key)]
-        texts = model.language.text.split(pieces)
-        words = model.language.text.word_ids(word for sentence in texts for word in sentence)
+        texts = model.task.tokenizer.split(pieces)
+        words = model.task.tokenizer.word_ids(word for sentence in texts for word in sentence)
         batch = gile_lightning.data.Texts.from_flat(
             np.array(words, dtype=np.int32),
             np.array([len(s) for s in texts]),
@@ -235,8 +235,8 @@ def test_channels_and_memories_of_each_language():
     """Each has its own; the scores come back from the checkpoint."""
     run = dw_runs.trained(*runs.MATCHING, epochs=1)
     parts = torch.load(run.best, weights_only=True)["state_dict"]
-    languages = {key.split(".")[1] for key in parts if ".memory." in key}
-    assert languages == {key.split(".")[1] for key in parts if ".channels." in key}
+    languages = {key.split(".")[1] for key in parts if ".label_residual." in key}
+    assert languages == {key.split(".")[1] for key in parts if ".matchers." in key}
     assert languages == set(LANGUAGES)
     done = runs.call(evaluate.main, "--checkpoint", run.output)
     assert done.status is None, done.errors
@@ -258,10 +258,10 @@ def test_start_from_a_run(run, tmp_path):
     assert done.status is None, done.errors
     before = torch.load(run.best, weights_only=True)["state_dict"]
     after = torch.load(output / "checkpoints/best.ckpt", weights_only=True)["state_dict"]
-    assert set(after) == {key for key in before if key.startswith("scorers.german.")}
+    assert set(after) == {key for key in before if key.startswith("networks.german.")}
     assert all(after[key].shape == before[key].shape for key in after)  # other labels, same model
     unchanged = [key for key in after if torch.equal(after[key], before[key])]
-    assert unchanged == ["scorers.german.embedding.weight"]
+    assert unchanged == ["networks.german.embedding.weight"]
 
 
 def test_start_from_needs_a_language_of_the_model(run, tmp_path):

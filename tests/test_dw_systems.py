@@ -8,8 +8,8 @@ import torch
 
 from gile_lightning.commands.cli import GileCLI
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 ROOT = Path(__file__).parents[1]
 LABELS = {"english": 327, "german": 367}
@@ -59,7 +59,7 @@ SYSTEMS = {
 
 def language(labels):
     names = [f"label {i}" for i in range(labels)]
-    return Language(TextEncoder(["word", "UNK"]), LabelSet(names, names, [1] * labels))
+    return Task(Tokenizer(["word", "UNK"]), LabelSet(names, names, [1] * labels))
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -6,8 +6,8 @@ import pytest
 
 import gile_lightning
 from gile_lightning import evaluate
-from gile_lightning.data import Corpus
 from gile_lightning.builtin import write_bioasq
+from gile_lightning.data import Corpus
 from gile_testing import runs
 
 NEW = "Kitten Therapy"
@@ -57,7 +57,7 @@ def described(folder) -> dict[str, dict]:
 def expected(run, folder, notes) -> dict[str, float]:
     """Score the articles of a folder with scikit-learn, labels beyond the model's by ``notes``."""
     predictor = gile_lightning.load(run.best)
-    names, seen = predictor.language.labels.names, predictor.language.labels.seen
+    names, seen = predictor.task.labels.names, predictor.task.labels.seen
     usable = notes.keys() | set(names)
     tested = [
         ([article["title"], article["abstractText"]], usable & {*article["meshMajor"]})
@@ -65,12 +65,12 @@ def expected(run, folder, notes) -> dict[str, float]:
         if int(article["year"]) >= 2005 and usable & {*article["meshMajor"]}
     ]
     new = sorted(set().union(*(labels for _, labels in tested)) - set(names))
-    known = predictor.language.labels
+    known = predictor.task.labels
     own = [
         {"name": name, "description": text, "synonyms": terms}
         for name, text, terms in zip(names, known.texts, known.synonyms, strict=True)
     ]
-    predictor.use_labels([*own, *(notes[name] for name in new)])
+    predictor.set_labels([*own, *(notes[name] for name in new)])
     logits = predictor.logits([text for text, _ in tested]).numpy()
     targets = runs.positives([sorted(labels) for _, labels in tested], [*names, *new])
     sets = {"seen": slice(seen), "unseen": slice(seen, None), "all": slice(None)}
@@ -107,7 +107,7 @@ def test_linear():
     assert not [key for key in metrics if "unseen" in key or ".all." in key]
 
 
-@pytest.mark.parametrize("parts", [(), runs.MATCHING], ids=["plain", "channels and memory"])
+@pytest.mark.parametrize("parts", [(), runs.MATCHING], ids=["plain", "matchers and memory"])
 def test_another_corpus(parts, other):
     run = runs.trained(*parts)
     done = runs.call(evaluate.main, "--checkpoint", run.output, "--data.path", other)
@@ -116,7 +116,7 @@ def test_another_corpus(parts, other):
     for key, score in scores.items():
         assert done.result[key] == pytest.approx(score, abs=1e-6), key
     assert "built-in corpus" not in done.printed
-    known = gile_lightning.load(run.best).language.labels
+    known = gile_lightning.load(run.best).task.labels
     counts = re.search(r"(\d+) labels seen in training, (\d+) unseen", done.printed)
     assert int(counts[1]) == known.seen
     assert int(counts[2]) > len(known) - known.seen

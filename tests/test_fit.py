@@ -10,8 +10,8 @@ import yaml
 
 import gile_lightning
 from gile_lightning import evaluate, fit, predict
-from gile_lightning.systems.system import BOTH, LOGGED, POPULARITY, UNSEEN
 from gile_lightning.common.errors import InputError
+from gile_lightning.systems.system import BOTH, LOGGED, POPULARITY, UNSEEN
 from gile_testing import runs
 
 SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
@@ -88,7 +88,7 @@ def test_parameters_are_those_of_the_checkpoint(run):
 
 def test_test_metrics_are_scikit_learns(run):
     predictor = gile_lightning.load(run.best)
-    names, seen = predictor.language.labels.names, predictor.language.labels.seen
+    names, seen = predictor.task.labels.names, predictor.task.labels.seen
     tested = [a for a in runs.articles() if int(a["year"]) >= 2005 and {*a["meshMajor"]} & {*names}]
     logits = predictor.logits([runs.text(article) for article in tested]).numpy()
     targets = runs.positives([article["meshMajor"] for article in tested], names)
@@ -124,7 +124,7 @@ def test_history_has_a_row_per_epoch(run):
 
 def test_skipped_counts(run):
     skipped = json.loads((run.output / "skipped.json").read_text())
-    described = set(gile_lightning.load(run.best).language.labels.names)
+    described = set(gile_lightning.load(run.best).task.labels.names)
     assignments = [label for article in runs.articles() for label in article["meshMajor"]]
     missing = sum(label not in described for label in assignments)
     assert skipped["label assignments without a description"]["count"] == missing
@@ -286,7 +286,12 @@ def test_arguments_of_the_process(monkeypatch, capsys):
             *("--model.sampler.pool", "gile_lightning.training.samplers.SharedUniformLabels"),
             *("--model.sampler.pool.rate", "0.2"),
         ),
-        ("--model.loss", "gile_lightning.training.losses.SoftmaxCrossEntropy", "--model.output.layers", "2"),
+        (
+            "--model.loss",
+            "gile_lightning.training.losses.SoftmaxCrossEntropy",
+            "--model.output.layers",
+            "2",
+        ),
         ("--model.embedding.start", "gile_lightning.network.encoders.PPMI"),
         ("--model.embedding.start", "gile_lightning.network.encoders.LSA"),
         ("--model.label_encoder", "gile_lightning.network.encoders.IdfMean"),
@@ -322,7 +327,7 @@ def test_linear_output_layer(tmp_path):
     assert {f"test.seen.{key}" for key in SCORES + COUNTS} < set(run.metrics)
     assert "unseen" not in run.printed[run.printed.index("\nlabels ") :]
     predictor = gile_lightning.load(run.best)
-    labels = predictor.language.labels
+    labels = predictor.task.labels
     assert len(predictor.predict(["a text"], top_k=None)[0]) == labels.seen
     (tmp_path / "new.jsonl").write_text('{"name": "new", "description": "a new one"}\n')
     (tmp_path / "in.txt").write_text("a text\n")

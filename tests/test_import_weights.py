@@ -10,8 +10,8 @@ from sklearn.metrics import precision_recall_fscore_support
 
 import gile_lightning
 from gile_lightning import evaluate, fit, import_weights, predict
-from gile_lightning.systems.neural import STATE
 from gile_lightning.released import read_weights
+from gile_lightning.systems.neural import STATE
 from gile_testing import released_oracle as oracle
 from gile_testing import runs
 from gile_testing.import_files import (
@@ -105,7 +105,7 @@ def test_shared_weights_are_stored_once(tmp_path):
     weights = torch.load(imported(tmp_path) / "checkpoints/best.ckpt", weights_only=True)
     weights = weights["state_dict"]
     for key, tensor in weights.items():
-        if key.startswith("scorers.english."):
+        if key.startswith("networks.english."):
             other = weights[key.replace("english", "german")]
             own = ".unit." in key
             assert (tensor.data_ptr() == other.data_ptr()) != own, key
@@ -117,7 +117,7 @@ def test_no_vocabulary_is_stored_unless_asked_for(files, tmp_path):
         output = imported(tmp_path, *more, name=name)
         state = torch.load(output / "checkpoints/best.ckpt", weights_only=True)
         for language in LANGUAGES:
-            stored = state[STATE]["languages"][language]
+            stored = state[STATE]["tasks"][language]
             if not more:
                 assert stored is None
                 continue
@@ -132,7 +132,7 @@ def test_sentences_are_split_as_in_the_language(files, tmp_path, language, code)
     arguments = json.loads((tmp_path / "args.json").read_text()) | {"languages": [language]}
     (tmp_path / "args.json").write_text(json.dumps(arguments))
     (tmp_path / f"{language}.txt").symlink_to(files / "vectors/german.txt")
-    text = gile_lightning.load(imported(tmp_path, "--word_vectors", tmp_path)).language.text
+    text = gile_lightning.load(imported(tmp_path, "--word_vectors", tmp_path)).task.tokenizer
     assert text.sentences == code
     assert (text.max_sentences, text.max_sentence_words, text.max_label_words) == (30, 30, 100)
 
@@ -306,7 +306,7 @@ def test_predict_linear(files, linear, texts):
 
 def stored_labels(output):
     state = torch.load(output / "checkpoints/best.ckpt", weights_only=True)
-    return {name: s["labels"]["names"] for name, s in state[STATE]["languages"].items()}
+    return {name: s["labels"]["names"] for name, s in state[STATE]["tasks"].items()}
 
 
 @pytest.mark.parametrize("kind", ["labels", "", "train"], ids=["lines", "corpus", "authors'"])
@@ -441,12 +441,12 @@ def test_start_from(files, run, again, tmp_path):
     done = runs.call(fit.main, "--start_from", output, *given, "--trainer.max_epochs", 1)
     assert done.status is None, done.errors
     before, after = (weights_of(x / "checkpoints/best.ckpt") for x in (output, further))
-    embeddings = {f"scorers.{language}.embedding.weight" for language in LANGUAGES}
+    embeddings = {f"networks.{language}.embedding.weight" for language in LANGUAGES}
     assert after.keys() == before.keys() | embeddings
     assert not any(torch.equal(after[key], before[key]) for key in before.keys() - embeddings)
     for language in LANGUAGES:
         vectors = np.stack([*vectors_of(files, language).values(), np.zeros(40)])
-        found = after[f"scorers.{language}.embedding.weight"]
+        found = after[f"networks.{language}.embedding.weight"]
         np.testing.assert_allclose(found, vectors, rtol=1e-6)
 
     # goes on like any run: with what it was started with, or with the configuration that it left
@@ -468,10 +468,10 @@ def test_start_from_a_linear_model(files, linear, tmp_path):
     assert done.status is None, done.errors
     before = torch.load(linear[2] / "checkpoints/best.ckpt", weights_only=True)
     after = torch.load(output / "checkpoints/best.ckpt", weights_only=True)
-    old, new = (c[STATE]["languages"]["english"]["labels"]["names"] for c in (before, after))
+    old, new = (c[STATE]["tasks"]["english"]["labels"]["names"] for c in (before, after))
     assert new != old
     assert sorted(new) == sorted(old)
-    key = "scorers.english.output.linear.weight"
+    key = "networks.english.output.linear.weight"
     ids = [old.index(name) for name in new]
     torch.testing.assert_close(after["state_dict"][key], before["state_dict"][key][ids])
 
@@ -507,15 +507,13 @@ def test_published_model_on_real_text(shared, tmp_path):
     lines = (news / "raw/german/test.jsonl").read_text().splitlines()
     articles = [json.loads(line) for line in lines]
     predictor = gile_lightning.load(output, language="german")
-    words = predictor.language.text.vocabulary
+    words = predictor.task.tokenizer.vocabulary
     table = dict(
-        zip(
-            words, predictor.classifier.scorer(predictor.name).embedding.weight.numpy(), strict=True
-        )
+        zip(words, predictor.system.network(predictor.name).embedding.weight.numpy(), strict=True)
     )
     names = sorted({label for article in articles for label in article["labels"]})
     e = np.stack([np.mean([table[w] for w in name.split()], axis=0) for name in names])
-    x = padded([predictor.language.text.split([article["text"]]) for article in articles], table)
+    x = padded([predictor.task.tokenizer.split([article["text"]]) for article in articles], table)
     model = read_weights(h5, folder / "args.json")
     with torch.no_grad():
         logits = model("german", torch.from_numpy(x), torch.from_numpy(e)).logits.numpy()
@@ -538,6 +536,6 @@ def test_languages_named_where_there_are_no_settings(files, tmp_path):
     done = runs.call(import_weights.main, *arguments, "--languages", '["english", "german"]')
     assert done.status is None, done.errors
     checkpoint = torch.load(output / "checkpoints/best.ckpt", weights_only=True)
-    assert list(checkpoint[STATE]["languages"]) == ["english", "german"]
+    assert list(checkpoint[STATE]["tasks"]) == ["english", "german"]
     named = {key.split(".")[1] for key in checkpoint["state_dict"]}
     assert named == {"english", "german"}

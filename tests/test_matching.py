@@ -1,4 +1,4 @@
-"""Models with channels and a memory of labels, with two hand-made languages."""
+"""Models with matchers and a memory of labels, with two hand-made languages."""
 
 import math
 from functools import partial
@@ -20,26 +20,26 @@ from test_classifier import (
     with_labels,
 )
 
-from gile_lightning.systems.system import BOTH, UNSEEN
-from gile_lightning.network.matchers import LexicalMatch, NameMention
-from gile_lightning.systems.neural import TextClassifier
+from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.network.encoders import WAN, WordEmbedding
-from gile_lightning.common.errors import InputError
-from gile_lightning.network.label_residual import NOT_SEEN, LabelMemory
-from gile_lightning.training.optimizers import LazyAdam
-from gile_lightning.network.outputs import Linear
-from gile_lightning.systems.predictor import Predictor
-from gile_lightning.training.samplers import AllLabels
+from gile_lightning.network.label_residual import NOT_SEEN, LabelResidual
+from gile_lightning.network.matchers import LexicalMatch, NameMention
 from gile_lightning.network.network import log_odds
+from gile_lightning.network.outputs import Linear
+from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems.predictor import Predictor
+from gile_lightning.systems.system import BOTH, UNSEEN
+from gile_lightning.training.optimizers import LazyAdam
+from gile_lightning.training.samplers import AllLabels
 from gile_testing import runs
 
 # batches that are there already need no workers
 pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers")
 
 MATCHING = PARTS | {
-    "channels": [partial(LexicalMatch, stemmer="english"), NameMention],
-    "memory": LabelMemory,
+    "matchers": [partial(LexicalMatch, stemmer="english"), NameMention],
+    "label_residual": LabelResidual,
     "optimizer": partial(torch.optim.Adam, lr=0.1),
 }
 NAMED = {  # names that documents can have
@@ -60,7 +60,7 @@ def data():
 
 
 def trained(**parts):
-    model = TextClassifier(**MATCHING | parts)
+    model = NeuralSystem(**MATCHING | parts)
     run(model, data(), "fit")
     return model
 
@@ -75,26 +75,26 @@ def weights(model):
 def test_logits_are_sums():
     model = trained()
     for name, batches in DOCUMENTS.items():
-        scorer, texts = model.scorer(name), model.texts(name)
+        network, texts = model.network(name), model.texts(name)
         ids = torch.arange(len(NAMED[name]))
         labels, documents = texts.select(ids), ragged(*batches[0]).texts
         with torch.no_grad():
-            encoded = scorer.encode_documents(documents)
-            expected = scorer.output(encoded, scorer.encode_labels(labels.texts))
+            encoded = network.encode_documents(documents)
+            expected = network.output(encoded, network.encode_labels(labels.texts))
             scores = [
-                channel(documents, index)
-                for channel, index in zip(scorer.channels, labels.indexes, strict=True)
+                matcher(documents, index)
+                for matcher, index in zip(network.matchers, labels.indexes, strict=True)
             ]
             assert all(score.any() for score in scores)
-            expected += sum(scores) + scorer.prior
+            expected += sum(scores) + network.prior
             for j in range(NAMED[name].seen):
-                memory = scorer.memory
+                memory = network.label_residual
                 expected[:, j] += encoded @ memory.vectors[j] / 5**0.5 + memory.biases[j]
-                for score, weight in zip(scores, memory.channel_weights[j], strict=True):
+                for score, weight in zip(scores, memory.matcher_weights[j], strict=True):
                     expected[:, j] += weight * score[:, j]
-            found = model.score(name, documents, model.project(name, NAMED[name]))
+            found = model.score(name, documents, model.prepare_labels(name, NAMED[name]))
             torch.testing.assert_close(found, expected)
-            torch.testing.assert_close(scorer(documents, labels), expected)
+            torch.testing.assert_close(network(documents, labels), expected)
 
 
 def test_all_pairs_begin_at_the_log_odds_of_a_random_one():
@@ -104,19 +104,19 @@ def test_all_pairs_begin_at_the_log_odds_of_a_random_one():
     assert log_odds(unknown) == pytest.approx(math.log(8 / (18 - 8)))
     assert log_odds(LabelSet([*"abc"], [""] * 3, [6, 3, 0])) == 0
     assert log_odds(LabelSet([], [], [])) == 0
-    model = TextClassifier(**MATCHING)
+    model = NeuralSystem(**MATCHING)
     model.build(with_labels(NAMED, NAMED))
-    assert float(model.scorer("german").prior.detach()) == pytest.approx(log_odds(NAMED["german"]))
-    assert built(**PARTS).scorer("german").prior is None
+    assert float(model.network("german").prior.detach()) == pytest.approx(log_odds(NAMED["german"]))
+    assert built(**PARTS).network("german").prior is None
 
 
 def test_a_linear_layer_has_its_seen_labels_alone():
     model = trained(output=Linear)
     documents = ragged(*DOCUMENTS["english"][1]).texts
     with torch.no_grad():
-        found = model.score("english", documents, model.project("english", NAMED["english"]))
+        found = model.score("english", documents, model.prepare_labels("english", NAMED["english"]))
         labels = model.texts("english").select(torch.arange(3))
-        torch.testing.assert_close(found, model.scorer("english")(documents, labels))
+        torch.testing.assert_close(found, model.network("english")(documents, labels))
     assert found.shape == (3, 3)
 
 
@@ -124,16 +124,17 @@ def test_only_the_memory_grows_with_the_label_set():
     many = LabelSet([f"l{i}" for i in range(50)], ["rat"] * 50, [1] * 40 + [0] * 10)
     few, more = ({} for _ in range(2))
     for sizes, labels in ((few, NAMED["english"]), (more, many)):
-        model = TextClassifier(**MATCHING)
+        model = NeuralSystem(**MATCHING)
         model.build(with_labels(["english"], {"english": labels}))
         sizes |= {key: value.shape for key, value in model.state_dict().items()}
     changed = {key for key in few if few[key] != more[key]}
     assert few.keys() == more.keys()
-    assert more["scorers.english.prior"] == ()
+    assert more["networks.english.prior"] == ()
     assert changed == {
-        f"scorers.english.memory.{part}" for part in ("vectors", "biases", "channel_weights")
+        f"networks.english.label_residual.{part}"
+        for part in ("vectors", "biases", "matcher_weights")
     }
-    assert more["scorers.english.memory.biases"] == (40,)  # of the seen ones
+    assert more["networks.english.label_residual.biases"] == (40,)  # of the seen ones
 
 
 # --- training ---
@@ -143,8 +144,8 @@ def test_only_the_memory_grows_with_the_label_set():
 @pytest.mark.parametrize("sharing", ["none", "both"])
 def test_every_part_is_trained_for_each_language_by_itself(precision, sharing):
     parts = MATCHING | {"sharing": sharing, "sampler": AllLabels()}
-    parts["memory"] = partial(LabelMemory, hidden=0.0)
-    model = TextClassifier(**parts)
+    parts["label_residual"] = partial(LabelResidual, dropout=0.0)
+    model = NeuralSystem(**parts)
     model.build(with_labels(NAMED, NAMED))
     before = weights(model)
     trainer = lightning.Trainer(
@@ -160,17 +161,17 @@ def test_every_part_is_trained_for_each_language_by_itself(precision, sharing):
     trainer.fit(model, data())
     trainer.test(model, data(), verbose=False)
     after = weights(model)
-    own = {key for key in after if ".channels." in key or ".memory." in key}
+    own = {key for key in after if ".matchers." in key or ".label_residual." in key}
     own |= {key for key in after if key.endswith(".prior")}
     assert len(own) == 2 * (3 + 2 + 3 + 1)  # two languages
     for key in own:
         assert torch.equal(after[key], before[key].to(after[key])) == (
             key.endswith(("idf", "rarity"))  # counted when a model is made from data
         ), key
-    english, german = (model.scorer(name) for name in NAMED)
-    assert english.memory is not german.memory
-    assert not {id(p) for p in english.channels.parameters()} & {
-        id(p) for p in german.channels.parameters()
+    english, german = (model.network(name) for name in NAMED)
+    assert english.label_residual is not german.label_residual
+    assert not {id(p) for p in english.matchers.parameters()} & {
+        id(p) for p in german.matchers.parameters()
     }
 
 
@@ -178,13 +179,13 @@ def test_frequencies_of_words_are_those_of_the_training_documents():
     model = trained()
     # of two documents one has the words 0, 1 and 2, the other the word 3, none has UNK
     expected = np.log(3 / np.array([2, 2, 2, 2, 1]))
-    lexical, mention = model.scorer("english").channels
+    lexical, mention = model.network("english").matchers
     np.testing.assert_allclose(lexical.idf, expected, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(mention.rarity, expected, rtol=1e-6, atol=1e-7)
 
 
 def test_sparse_gradients():
-    """Those of word vectors; channels and the memory have dense ones."""
+    """Those of word vectors; matchers and the memory have dense ones."""
     results = []
     for sparse, optimizer in ((False, torch.optim.Adam), (True, LazyAdam)):
         torch.manual_seed(4)
@@ -200,13 +201,13 @@ def test_sparse_gradients():
 def test_a_share_of_the_memory_is_hidden_in_training(monkeypatch):
     """The same in a step that is taken again, after what the sampler draws."""
     shown = []
-    forward = LabelMemory.forward
+    forward = LabelResidual.forward
     monkeypatch.setattr(
-        LabelMemory,
+        LabelResidual,
         "forward",
         lambda self, *args: shown.append(args[2].tolist()) or forward(self, *args),
     )
-    model = TextClassifier(**MATCHING, sampler=AllLabels())
+    model = NeuralSystem(**MATCHING, sampler=AllLabels())
     model.build(with_labels(NAMED, NAMED))
     model.log = lambda *args, **kwargs: None
     for step in [*range(40), *range(40)]:
@@ -220,7 +221,7 @@ def test_a_share_of_the_memory_is_hidden_in_training(monkeypatch):
         model.score(
             "english",
             data().batches[0]["english"].texts,
-            model.project("english", NAMED["english"]),
+            model.prepare_labels("english", NAMED["english"]),
         )
     assert shown[-1] == [0, 1, 2, NOT_SEEN, NOT_SEEN]  # all of it when documents are scored
 
@@ -231,14 +232,14 @@ def test_validation_on_unseen_labels():
     given = TwoLanguages(with_labels(labels, labels))
     for batch, (words, ids) in zip(given.batches, DOCUMENTS["german"], strict=True):
         batch["german"] = ragged(words, [[i for i in row if i < 2] for row in ids])
-    model = TextClassifier(**MATCHING)
+    model = NeuralSystem(**MATCHING)
     logged = run(model, given, "fit")
     found = {}
     for name in labels:
         values = []
         for batch in given.batches:
             with torch.no_grad():
-                prepared = model.project(name, labels[name])
+                prepared = model.prepare_labels(name, labels[name])
                 values.append(model.score(name, batch[name].texts, prepared).numpy())
         ids = [
             row.tolist()
@@ -257,7 +258,7 @@ def test_validation_on_unseen_labels():
         assert logged[f"val/{name}/{BOTH}"] == pytest.approx(np.mean(precisions))
     assert logged[f"val/{BOTH}"] == pytest.approx(np.mean([np.mean(x) for x in found.values()]))
     english = TwoLanguages(with_labels(["english"], labels))
-    logged = run(model := TextClassifier(**MATCHING), english, "fit")
+    logged = run(model := NeuralSystem(**MATCHING), english, "fit")
     assert logged[f"val/{BOTH}"] == pytest.approx(
         (logged["val/average_precision"] + logged[f"val/{UNSEEN}"]) / 2
     )
@@ -272,12 +273,12 @@ def test_start_from_keeps_the_memory_of_labels_by_name():
         "english": LabelSet(["new", "kidney", "mouse", "liver"], ["rat"] * 4, [7, 5, 3, 1]),
         "german": NAMED["german"],
     }
-    model = TextClassifier(**MATCHING | {"optimizer": PARTS["optimizer"]})
+    model = NeuralSystem(**MATCHING | {"optimizer": PARTS["optimizer"]})
     model.start_from(checkpoint)
     run(model, TwoLanguages(with_labels(given, given)), "fit")
     for key, value in model.state_dict().items():
         stored = checkpoint["state_dict"][key]
-        if not key.startswith("scorers.english.memory."):
+        if not key.startswith("networks.english.label_residual."):
             assert torch.equal(value, stored), key
             continue
         assert torch.equal(value[[1, 3]], stored[[1, 0]])
@@ -287,28 +288,28 @@ def test_start_from_keeps_the_memory_of_labels_by_name():
 
 def test_start_from_with_none_of_the_labels():
     checkpoint = checkpoint_of(trained())
-    model = TextClassifier(**MATCHING | {"optimizer": PARTS["optimizer"]})
+    model = NeuralSystem(**MATCHING | {"optimizer": PARTS["optimizer"]})
     model.start_from(checkpoint)
     given = TwoLanguages(with_labels(MORE, MORE))
     given.batches = [
         {name: ragged(DOCUMENTS[name][0][0], [[0], [1]]) for name in DOCUMENTS} for _ in range(2)
     ]
     run(model, given, "fit")
-    assert not model.scorer("english").memory.vectors.any()
-    assert not model.scorer("english").memory.biases.any()  # all labels are as frequent
+    assert not model.network("english").label_residual.vectors.any()
+    assert not model.network("english").label_residual.biases.any()  # all labels are as frequent
 
 
 @pytest.mark.parametrize(
-    "parts", [{"memory": None}, {"channels": None}, {"channels": [NameMention]}], ids=str
+    "parts", [{"label_residual": None}, {"matchers": None}, {"matchers": [NameMention]}], ids=str
 )
 def test_start_from_a_model_with_other_parts(parts):
     checkpoint = checkpoint_of(built(**MATCHING))
-    model = TextClassifier(**MATCHING | parts)
+    model = NeuralSystem(**MATCHING | parts)
     model.start_from(checkpoint)
     with pytest.raises(InputError, match="the model is not that of the checkpoint"):
         run(model, TwoLanguages(), "fit")
     checkpoint = checkpoint_of(built(**MATCHING | parts))
-    model = TextClassifier(**MATCHING)
+    model = NeuralSystem(**MATCHING)
     model.start_from(checkpoint)
     with pytest.raises(InputError, match="the model is not that of the checkpoint"):
         run(model, TwoLanguages(), "fit")
@@ -316,7 +317,7 @@ def test_start_from_a_model_with_other_parts(parts):
 
 def test_a_checkpoint_comes_back():
     model = trained()
-    again = TextClassifier(**MATCHING)
+    again = NeuralSystem(**MATCHING)
     again.build(with_labels(NAMED, NAMED))
     again.load_state_dict(model.state_dict())
     documents = ragged(*DOCUMENTS["english"][1]).texts
@@ -341,20 +342,20 @@ def test_labels_of_other_sets_keep_their_memory_by_name():
         for i in order
     ]
     more = {"name": "another liver", "description": own.texts[0]}  # as the first, but for its name
-    predictor.use_labels([*records, more])
+    predictor.set_labels([*records, more])
     found = predictor.logits(texts)
     torch.testing.assert_close(found[:, :4], everything[:, order])
     first = LabelSet(["another liver"], [own.texts[0]], [0])
     with torch.no_grad():
-        labels = model._encoded("english", model.languages["english"].text, first)
-        assert labels.memory_ids.tolist() == [NOT_SEEN]
-    predictor.use_labels(None)
+        labels = model._encoded("english", model.tasks["english"].tokenizer, first)
+        assert labels.residual_ids.tolist() == [NOT_SEEN]
+    predictor.set_labels(None)
     assert torch.equal(predictor.logits(texts), everything)
 
     names = ["liver", "kidney", "rat liver", "a", "mouse"]  # seen ones are the model's, first
     other = LabelSet(names, [*own.texts[:3], "mouse", own.texts[3]], [*own.frequencies[:3], 0, 0])
-    model.use({name: with_labels(NAMED, NAMED | {"english": other})[name] for name in NAMED})
-    assert model.texts("english").memory_ids.tolist() == [0, 1, 2, NOT_SEEN, NOT_SEEN]
+    model.set_tasks({name: with_labels(NAMED, NAMED | {"english": other})[name] for name in NAMED})
+    assert model.texts("english").residual_ids.tolist() == [0, 1, 2, NOT_SEEN, NOT_SEEN]
 
 
 # --- settings ---
@@ -363,18 +364,18 @@ def test_labels_of_other_sets_keep_their_memory_by_name():
 @pytest.mark.parametrize(
     ("parts", "error"),
     [
-        ({"channels": [partial(LexicalMatch, stemmer="englisch")]}, "did you mean 'english'"),
-        ({"channels": [partial(NameMention, stemmer="x")]}, "there is no stemmer 'x'; there are"),
-        ({"memory": partial(LabelMemory, hidden=1.5)}, "hidden is 1.5"),
+        ({"matchers": [partial(LexicalMatch, stemmer="englisch")]}, "did you mean 'english'"),
+        ({"matchers": [partial(NameMention, stemmer="x")]}, "there is no stemmer 'x'; there are"),
+        ({"label_residual": partial(LabelResidual, dropout=1.5)}, "hidden is 1.5"),
     ],
 )
 def test_check_finds_what_cannot_be_made(parts, error):
     with pytest.raises(InputError, match=error):
-        TextClassifier(**MATCHING | parts).check()
+        NeuralSystem(**MATCHING | parts).check()
 
 
 def test_check_leaves_no_trace():
-    model = TextClassifier(**MATCHING)
+    model = NeuralSystem(**MATCHING)
     torch.manual_seed(1)
     before = torch.get_rng_state()
     model.check(DOCUMENTS)
@@ -385,6 +386,6 @@ def test_check_leaves_no_trace():
 def test_sizes():
     model = built(**MATCHING)
     sizes = model.sizes("english")
-    assert sizes["channels"] == (1 + 5) + 6  # a scale, a number per stem, features
-    assert sizes["memory"] == 3 * (5 + 2 + 1)
-    assert isinstance(model.scorer("english").encoder, WAN)
+    assert sizes["matchers"] == (1 + 5) + 6  # a scale, a number per stem, features
+    assert sizes["label_residual"] == 3 * (5 + 2 + 1)
+    assert isinstance(model.network("english").encoder, WAN)

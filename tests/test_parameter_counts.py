@@ -6,10 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from gile_lightning.systems.neural import TextClassifier
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import GRU, HAN, HNN, BiGRU, Dense, Mean, WordEmbedding
 from gile_lightning.network.outputs import (
     GILE,
@@ -19,6 +18,7 @@ from gile_lightning.network.outputs import (
     JointBilinear,
     Linear,
 )
+from gile_lightning.systems.neural import NeuralSystem
 
 WORDS = 528_156
 LABELS = 27_455  # those of MeSH 2015
@@ -29,13 +29,13 @@ def bioasq():
     """Vocabulary and label set of the paper's size; every label is seen in training."""
     vocabulary = [*map(str, range(WORDS - 1)), "UNK"]
     names = [f"label {i}" for i in range(LABELS)]
-    return Language(TextEncoder(vocabulary), LabelSet(names, names, [1] * LABELS))
+    return Task(Tokenizer(vocabulary), LabelSet(names, names, [1] * LABELS))
 
 
-def build(language, **parts):
+def build(task, **parts):
     with torch.device("meta"):
-        model = TextClassifier(**parts)
-        model.build({"en": language})
+        model = NeuralSystem(**parts)
+        model.build({"en": task})
     assert {p.device.type for p in model.parameters()} == {"meta"}
     return model
 
@@ -60,14 +60,14 @@ def count(model):
 def test_sizes_of_table_2(bioasq, output, parameters):
     model = build(bioasq, output=output)
     assert count(model) == parameters
-    assert model.scorer("en").embedding.weight.numel() == WORDS * 100
+    assert model.network("en").embedding.weight.numel() == WORDS * 100
 
 
 def test_default_norm_adds_no_parameter():
-    language = Language(TextEncoder(["word", "UNK"]), LabelSet(["a"], ["word"], [1]))
-    with_norm, without = build(language), build(language, norm=nn.Identity)
-    assert isinstance(with_norm.scorer("en").document_norm, nn.LayerNorm)
-    assert isinstance(with_norm.scorer("en").label_norm, nn.LayerNorm)
+    task = Task(Tokenizer(["word", "UNK"]), LabelSet(["a"], ["word"], [1]))
+    with_norm, without = build(task), build(task, norm=nn.Identity)
+    assert isinstance(with_norm.network("en").document_norm, nn.LayerNorm)
+    assert isinstance(with_norm.network("en").label_norm, nn.LayerNorm)
     assert count(with_norm) == count(without)
 
 
@@ -93,9 +93,9 @@ def dw_parameters(languages, kind=GENERAL, encoder=HAN, output=MATCHED, sharing=
     for name in languages:
         names = [f"label {i}" for i in range(LABELS_OF[name][kind])]
         labels = LabelSet(names, names, [1] * len(names))
-        known[name] = Language(TextEncoder(["word", "UNK"]), labels)
+        known[name] = Task(Tokenizer(["word", "UNK"]), labels)
     with torch.device("meta"):
-        model = TextClassifier(
+        model = NeuralSystem(
             embedding=partial(WordEmbedding, dim=40, trainable=False),
             encoder=encoder,
             output=output,

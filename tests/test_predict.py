@@ -10,9 +10,9 @@ import torch
 
 import gile_lightning
 from gile_lightning import predict
-from gile_lightning.data.tokenizing.tokenizer import tokenize
 from gile_lightning.common.errors import InputError
-from gile_lightning.network.network import Scorer
+from gile_lightning.data.tokenizing.tokenizer import tokenize
+from gile_lightning.network.network import Network
 from gile_testing import runs
 
 TEXTS = [
@@ -49,7 +49,7 @@ def probabilities(weights, language, texts, labels):
     ids = {word: i for i, word in enumerate(vocabulary)}
 
     def part(name):
-        return weights[f"scorers.english.{name}"]
+        return weights[f"networks.english.{name}"]
 
     def linear(name, x):
         return x @ part(f"{name}.weight").T + part(f"{name}.bias")
@@ -114,7 +114,7 @@ def assert_predicted(found, row, names, count):
 
 
 def test_scores_are_those_of_the_equations(call, run, scores):
-    names = gile_lightning.load(run.best).language.labels.names
+    names = gile_lightning.load(run.best).task.labels.names
     written, done = call(TEXTS)
     assert done.status is None
     assert done.errors == ""
@@ -294,9 +294,9 @@ def test_each_batch_is_written_before_the_next_is_read(run, monkeypatch, tmp_pat
 
 def test_labels_are_encoded_once(call, labels, monkeypatch):
     encoded = []
-    encode = Scorer.encode_labels
+    encode = Network.encode_labels
     monkeypatch.setattr(
-        Scorer, "encode_labels", lambda self, texts: encoded.append(1) or encode(self, texts)
+        Network, "encode_labels", lambda self, texts: encoded.append(1) or encode(self, texts)
     )
     call(TEXTS, "--labels", labels(), "--batch_size", 1)
     assert len(encoded) == 2  # the model's own and the new ones

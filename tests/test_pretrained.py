@@ -59,7 +59,7 @@ def test_a_fine_tuned_model_is_held(tmp_path):
     output = tmp_path / "run"
     call(fit.main, *runs.arguments(output, *more, *tuned, epochs=1))
     predictor = load(output)
-    vectors = predictor.classifier.scorer("english").encoder.transformer.state_dict()
+    vectors = predictor.system.network("english").encoder.transformer.state_dict()
     checkpoint = torch.load(output / "checkpoints/best.ckpt", weights_only=True)["state_dict"]
     key = "model.0.model.encoder.layer.0.output.dense.weight"
     (stored,) = (
@@ -99,19 +99,19 @@ def test_several_languages():
         key = f"{language}.test.seen.average_precision"
         assert again[key] == pytest.approx(run.metrics[key], abs=1e-6)
         predictor = load(run.output, language=language)
-        vectors = predictor.classifier.texts(language).take(torch.arange(3)).vectors
-        expected = oracle(predictor.language.labels.texts[:3], LENGTH)
+        vectors = predictor.system.texts(language).take(torch.arange(3)).vectors
+        expected = oracle(predictor.task.labels.texts[:3], LENGTH)
         torch.testing.assert_close(vectors, expected, rtol=0, atol=1e-5)
 
 
 def test_predict_scores_what_training_scored(run):
     predictor = load(run)
-    scorer = predictor.classifier.scorer("english")
+    network = predictor.system.network("english")
     texts = [["Insulin", "Insulin lowers glucose in mice."], "Hearts of rats were examined."]
     documents = oracle(["Insulin Insulin lowers glucose in mice.", texts[1]], LENGTH)
-    labels = oracle(predictor.language.labels.texts, LENGTH)
+    labels = oracle(predictor.task.labels.texts, LENGTH)
     with torch.no_grad():
-        expected = scorer.output(scorer.document_norm(documents), scorer.label_norm(labels))
+        expected = network.output(network.document_norm(documents), network.label_norm(labels))
     torch.testing.assert_close(predictor.logits(texts), expected, rtol=1e-3, atol=1e-3)
     found = predictor.predict(texts, labels={"a": "glucose", "b": "rats"}, top_k=1)
     assert [len(labels) for labels in found] == [1, 1]

@@ -123,7 +123,7 @@ def test_crashed_while_gradients_are_gathered(tmp_path, cache):
 def test_sparse_gradients_are_resumed_exactly(tmp_path, cache):
     """The state of LazyAdam goes on where it was, with clipping and gathered gradients too.
 
-    And with channels and a memory, of which other labels are hidden in each step, with dropout and
+    And with matchers and a memory, of which other labels are hidden in each step, with dropout and
     a schedule of the learning rate.
     """
     sparse = [

@@ -17,7 +17,15 @@ from lightning.pytorch.accelerators import MPSAccelerator
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
-from gile_lightning.systems.system import STATE, Classifier
+from gile_lightning.commands.parser import ErrorFirst
+from gile_lightning.common.console import ProgressBar, Sizes, quiet, say
+from gile_lightning.common.errors import InputError, positive
+from gile_lightning.common.factories import check_parts, describe
+from gile_lightning.common.guard import end_with_parent
+from gile_lightning.data.text_data_module import TextDataModule
+from gile_lightning.systems.system import STATE, System
+from gile_lightning.tracking.history import History
+from gile_lightning.tracking.wandb_logger import RunLogger
 from gile_lightning.training.callbacks import (
     FiniteLoss,
     LanguageCheckpoint,
@@ -26,14 +34,6 @@ from gile_lightning.training.callbacks import (
     language_score,
 )
 from gile_lightning.training.checkpoint import BEST, LAST, AtomicCheckpointIO
-from gile_lightning.common.console import ProgressBar, Sizes, quiet, say
-from gile_lightning.data.text_data_module import TextDataModule
-from gile_lightning.common.errors import InputError, positive
-from gile_lightning.common.factories import check_parts, describe
-from gile_lightning.common.guard import end_with_parent
-from gile_lightning.commands.parser import ErrorFirst
-from gile_lightning.tracking.history import History
-from gile_lightning.tracking.wandb_logger import RunLogger
 
 CONFIG = "config.yaml"
 # what is taken from the configuration in a checkpoint
@@ -53,7 +53,7 @@ _STARTER = "GILE_LIGHTNING_STARTER"  # the process that starts the others of its
 class Parser(ErrorFirst, LightningArgumentParser):
     """The parser of the commands that take a whole configuration."""
 
-    more_help = "; --model.help TextClassifier and --data.help CLASS those of a part"
+    more_help = "; --model.help NeuralSystem and --data.help CLASS those of a part"
 
 
 class GileCLI(LightningCLI):
@@ -71,7 +71,7 @@ class GileCLI(LightningCLI):
         quiet()
         _end_with_starter()
         super().__init__(
-            Classifier,
+            System,
             TextDataModule,
             subclass_mode_model=True,
             subclass_mode_data=True,
@@ -130,7 +130,7 @@ class GileCLI(LightningCLI):
         parser.add_class_arguments(PlateauEarlyStopping, "early_stopping", instantiate=False)
         parser.add_class_arguments(RunLogger, "wandb", skip={"directory"}, instantiate=False)
         self.add_sweep_arguments(parser)
-        parser.set_defaults({"model": {"class_path": "gile_lightning.systems.neural.TextClassifier"}})
+        parser.set_defaults({"model": {"class_path": "gile_lightning.systems.neural.NeuralSystem"}})
         parser.link_arguments("seed_everything", "model.init_args.seed", compute_fn=_seed)
         parser.link_arguments("seed_everything", "data.init_args.seed", compute_fn=_seed)
 
@@ -302,10 +302,10 @@ def dropped(config: Any) -> set[tuple[str, tuple[str, ...]]]:
 
 def option(args: list[str], key: str) -> str | None:
     """Return the value of an option among the arguments."""
-    return take_option(list(args), key)
+    return pop_option(list(args), key)
 
 
-def take_option(args: list[str], key: str) -> str | None:
+def pop_option(args: list[str], key: str) -> str | None:
     """Take an option and its value out of the arguments."""
     for i, arg in enumerate(args):
         if arg == key and i + 1 < len(args):

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import jsonargparse
 from jsonargparse import ArgumentParser
 
-from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.commands.shipped import find_configuration
+from gile_lightning.common.errors import InputError, nearest
 
 # what jsonargparse says
 _KEY = re.compile(r'Parser key "([\w.-]+)":')
@@ -28,7 +28,7 @@ _EXPECTED = re.compile(r"Expected a (?:<class '|typing\.Literal\[)(.*?)(?:'>|\])
 _CONFIG = ("--config", "-c")
 # the library would take the last part of the list
 _OF_A_LIST = re.compile(
-    r"--(model\.(?:init_args\.)?(?:channels|(?:label_)?encoder\.(?:init_args\.)?encoders))\."
+    r"--(model\.(?:init_args\.)?(?:matchers|(?:label_)?encoder\.(?:init_args\.)?encoders))\."
 )
 
 

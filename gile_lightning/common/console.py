@@ -9,7 +9,7 @@ import lightning
 from lightning.pytorch.callbacks import TQDMProgressBar
 from lightning.pytorch.utilities import rank_zero_only
 
-from gile_lightning.systems.system import Classifier
+from gile_lightning.systems.system import System
 
 _NOISE = ("💡", "`weights_only`", "TPU available", "GPU available", "Seed set", "HPU", "Restoring")
 
@@ -36,7 +36,7 @@ class Sizes(lightning.Callback):
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
     ) -> None:
         """Print the counts of a built model."""
-        if isinstance(pl_module, Classifier):
+        if isinstance(pl_module, System):
             say(parameters(pl_module))
 
 
@@ -56,21 +56,21 @@ def _useful(record: logging.LogRecord) -> bool:
     return not record.getMessage().startswith(_NOISE)
 
 
-def parameters(model: Classifier) -> str:
+def parameters(model: System) -> str:
     """List the number of parameters of every part and in all."""
     lines = []
-    for language in model.languages:
+    for language in model.tasks:
         sizes = model.sizes(language).items()
         counts = ", ".join(f"{name} {count:,}" for name, count in sizes if count)
         if counts:
             lines.append(f"parameters ({language}): {counts}")
-    total, languages = count_parameters(model), len(model.languages)
+    total, languages = count_parameters(model), len(model.tasks)
     each = f", {total / languages:,.0f} per language" if languages > 1 else ""
     lines.append(f"parameters in all: {total:,}{each}")
     return "\n".join(lines)
 
 
-def count_parameters(model: Classifier) -> int:
+def count_parameters(model: System) -> int:
     """Count the parameters, shared ones once."""
     return sum(p.numel() for p in model.parameters())
 

@@ -133,9 +133,9 @@ def _is_part(kind: Any) -> bool:
 def _refused(part: Any) -> InputError:
     return InputError(
         f"{part!r} cannot be stored in a checkpoint, or made of one: give a class that derives "
-        "from gile_lightning.common.factories.Part (as encoders, losses and all other kinds do), a module "
-        "of torch.nn or an optimizer, or functools.partial of one with keyword arguments; no "
-        "function, and nothing local to a function"
+        "from gile_lightning.common.factories.Part (as encoders, losses and all other kinds do), a "
+        "module of torch.nn or an optimizer, or functools.partial of one with keyword arguments; "
+        "no function, and nothing local to a function"
     )
 
 

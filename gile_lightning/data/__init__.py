@@ -1,11 +1,11 @@
 """Corpora: readers, vocabulary, encoded shards, ragged batches and data modules."""
 
+from gile_lightning.data.document_data_module import DocumentDataModule
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.data.multilingual import Multilingual
 from gile_lightning.data.readers.bioasq import BioASQ
 from gile_lightning.data.readers.corpus import Columns, Corpus
 from gile_lightning.data.readers.dw import DW
-from gile_lightning.data.document_data_module import DocumentDataModule
-from gile_lightning.data.multilingual import Multilingual
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 
 __all__ = [
     "DW",

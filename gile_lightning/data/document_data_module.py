@@ -16,22 +16,26 @@ from filelock import FileLock
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gile_lightning.data.text_data_module import TextDataModule
-from gile_lightning.data.shards.cache import code_of, local_cache, stamp
+from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.formats.descriptions import TextRecipe
-from gile_lightning.data.shards.encoding import EncodingSettings, encode
-from gile_lightning.data.shards.remote import Folder, check_protocol, is_url
-from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.data.formats.skipped import Skipped, describe
+from gile_lightning.data.formats.word_vectors import (
+    WordVectors,
+    find_word_vectors,
+    read_word_vectors,
+)
 from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.loading.ragged import RaggedBatch
-from gile_lightning.data.formats.skipped import Skipped, describe
-from gile_lightning.data.shards.writing import SPLITS, Document
-from gile_lightning.data.shards.splitting import processes
-from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, TextEncoder, unambiguous
-from gile_lightning.data.formats.word_vectors import WordVectors, find_word_vectors, read_word_vectors
-from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.pretrained.model import identity
 from gile_lightning.data.pretrained.vectors import VectorStore
+from gile_lightning.data.shards.cache import code_of, local_cache, stamp
+from gile_lightning.data.shards.encoding import EncodingSettings, encode
+from gile_lightning.data.shards.remote import Folder, check_protocol, is_url
+from gile_lightning.data.shards.splitting import processes
+from gile_lightning.data.shards.writing import SPLITS, Document
+from gile_lightning.data.text_data_module import TextDataModule
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, unambiguous
 
 if TYPE_CHECKING:
     from datasets import Dataset  # which takes a second to import
@@ -170,12 +174,12 @@ class DocumentDataModule(TextDataModule):
         self.seed = seed
         self.num_proc = num_proc
         processes(num_proc)  # which refuses a wrong number
-        self.known: Language | None = None
+        self.known: Task | None = None
         self.new_words = False
-        self.text: TextEncoder | None = None
+        self.text: Tokenizer | None = None
         self._vector_words: list[str] | None = None
-        self.encoder: TextEncoder | None = None  # whose vocabulary is known before encoding
-        self.languages: dict[str, Language] = {}
+        self.encoder: Tokenizer | None = None  # whose vocabulary is known before encoding
+        self.tasks: dict[str, Task] = {}
         self.meta: dict[str, Any] = {}
         self._splits: dict[str, Dataset] = {}
         self._text_vectors: VectorStore | None = None
@@ -209,9 +213,9 @@ class DocumentDataModule(TextDataModule):
         """The pretrained model for which texts are split into subwords, if there is one."""
         return self._subword_text().pretrained
 
-    def _subword_text(self) -> TextEncoder:
-        """Return a text encoder with the settings of subwords: a trained model's own, if any."""
-        return self.known.text if self.known else self.text or self.settings.text([UNKNOWN])
+    def _subword_text(self) -> Tokenizer:
+        """Return a tokenizer with the settings of subwords: a trained model's own, if any."""
+        return self.known.tokenizer if self.known else self.text or self.settings.text([UNKNOWN])
 
     def keep_text_vectors(self, device: torch.device | str = "cpu") -> None:
         """Let the pretrained model encode the documents, and add its vectors to their batches.
@@ -240,25 +244,25 @@ class DocumentDataModule(TextDataModule):
         """The one language's name."""
         return [self.language]
 
-    def use(self, languages: dict[str, Language], new_words: bool = False) -> None:
+    def encode_for_scoring(self, tasks: dict[str, Task], new_words: bool = False) -> None:
         """Encode for a trained model: its vocabulary, its labels, the test documents only.
 
         Where the cache has the corpus as the model was trained on it, that is taken instead.
         """
-        self.known = self._of(languages)
+        self.known = self._of(tasks)
         self.new_words = new_words
 
-    def continue_from(self, languages: dict[str, Language]) -> None:
+    def encode_for_training(self, tasks: dict[str, Task]) -> None:
         """Encode for a model that is trained further: its vocabulary, the corpus' labels."""
-        self.text = self._of(languages).text
+        self.text = self._of(tasks).tokenizer
 
-    def _of(self, languages: dict[str, Language]) -> Language:
-        if self.language not in languages:
+    def _of(self, tasks: dict[str, Task]) -> Task:
+        if self.language not in tasks:
             raise InputError(
-                f"the model knows {', '.join(languages)}, not {self.language}: set "
+                f"the model knows {', '.join(tasks)}, not {self.language}: set "
                 "--data.languages (--data.language where there is one)"
             )
-        return languages[self.language]
+        return tasks[self.language]
 
     def vectors_file(self) -> Path | None:
         """Return the file of word vectors, if there is one."""
@@ -362,7 +366,7 @@ class DocumentDataModule(TextDataModule):
             words, vectors = self.read_vectors()
             text = self.settings.text(words, known_words_only=True)
             np.save(partial / VECTORS, vectors)
-        self.encoder = self.known.text if self.known is not None else text
+        self.encoder = self.known.tokenizer if self.known is not None else text
         texts = self.label_texts(skipped)
         counts = encode(
             self.documents(skipped),
@@ -383,21 +387,21 @@ class DocumentDataModule(TextDataModule):
         shutil.rmtree(directory, ignore_errors=True)
         partial.replace(directory)
 
-    def _find_training(self, known: Language) -> None:
+    def _find_training(self, known: Task) -> None:
         """Take the shards that a trained model's own run left in the cache, if they are there.
 
         Their test documents are those that encoding for the model would draw, with the same words
         and labels. A run that was to train on all its documents (``test_size: 0``) has none.
         """
         self.known, given = None, self.text
-        for text in (None, known.text):  # the second of a run that began with a checkpoint
+        for text in (None, known.tokenizer):  # the second of a run that began with a checkpoint
             self.text = text
             with suppress(InputError):  # the files need not be all that training takes
                 directory = self.directory_of_shards()
                 if not (directory / META).is_file():
                     continue
                 tested = json.loads((directory / META).read_text())["counts"]["documents"]
-                if tested.get("test") and Language.load(directory / "language.json") == known:
+                if tested.get("test") and Task.load(directory / "task.json") == known:
                     return
         self.known, self.text = known, given
 
@@ -411,7 +415,7 @@ class DocumentDataModule(TextDataModule):
         if not (directory / META).is_file():
             raise FileNotFoundError(f"{directory}: not encoded; call prepare_data first")
         self.meta = json.loads((directory / META).read_text())
-        self.languages = {self.language: Language.load(directory / "language.json")}
+        self.tasks = {self.language: Task.load(directory / "task.json")}
         for split in SPLITS:
             files = sorted(directory.glob(f"{split}-*.arrow"))
             if files:

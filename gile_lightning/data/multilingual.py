@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gile_lightning.data.text_data_module import TextDataModule
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.loading.loader import RaggedLoader
-from gile_lightning.data.document_data_module import DocumentDataModule
-from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.document_data_module import DocumentDataModule
+from gile_lightning.data.loading.loader import RaggedLoader
+from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.text_data_module import TextDataModule
+from gile_lightning.data.tokenizing.task import Task
 
 
 class Multilingual(TextDataModule):
@@ -38,7 +38,7 @@ class Multilingual(TextDataModule):
             part.language = name
             part.seed = (part.seed if seed is None else seed) + number  # not the same order in all
         self.cache_dir = next(iter(parts.values())).cache_dir
-        self.languages: dict[str, Language] = {}
+        self.tasks: dict[str, Task] = {}
         self.meta: dict[str, Any] = {}
 
     @property
@@ -61,15 +61,15 @@ class Multilingual(TextDataModule):
         """The languages' names."""
         return list(self.parts)
 
-    def use(self, languages: dict[str, Language], new_words: bool = False) -> None:
+    def encode_for_scoring(self, tasks: dict[str, Task], new_words: bool = False) -> None:
         """Encode for scoring a trained model: its vocabularies, its labels, the test documents."""
         for part in self.parts.values():
-            part.use(languages, new_words)
+            part.encode_for_scoring(tasks, new_words)
 
-    def continue_from(self, languages: dict[str, Language]) -> None:
+    def encode_for_training(self, tasks: dict[str, Task]) -> None:
         """Encode for training a model further: its vocabularies, but the corpus' own labels."""
         for part in self.parts.values():
-            part.continue_from(languages)
+            part.encode_for_training(tasks)
 
     def prepare_data(self) -> None:
         """Encode every language unless the cache has it."""
@@ -82,7 +82,7 @@ class Multilingual(TextDataModule):
             return
         for name, part in self.parts.items():
             part.setup(stage)
-            self.languages |= part.languages
+            self.tasks |= part.tasks
             for key, value in part.meta.items():
                 self.meta.setdefault(key, {})[name] = value
 

@@ -10,9 +10,9 @@ import lightning
 import torch
 from torch import Tensor
 
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.common.factories import Configured
+from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.tokenizing.task import Task
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class TrainingData:
         cache_dir: the folder in which what is computed of texts is kept.
     """
 
-    languages: dict[str, Language]
+    tasks: dict[str, Task]
     vectors: Callable[[str], Tensor | None]
     documents: Callable[[str], Iterator[RaggedBatch]]
     cache_dir: Path
@@ -41,7 +41,7 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
         cache_dir: the folder in which what is computed of texts is kept.
     """
 
-    languages: dict[str, Language]
+    tasks: dict[str, Task]
     meta: dict[str, Any]
     cache_dir: Path
 
@@ -73,16 +73,16 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
         """The languages' names, known from the start."""
 
     @abstractmethod
-    def use(self, languages: dict[str, Language], new_words: bool = False) -> None:
+    def encode_for_scoring(self, tasks: dict[str, Task], new_words: bool = False) -> None:
         """Encode for scoring a trained model: its vocabularies, its labels, the test documents.
 
         Args:
-            languages: those of the model.
+            tasks: those of the model.
             new_words: give ids of their own to the words of labels that are new to the model.
         """
 
     @abstractmethod
-    def continue_from(self, languages: dict[str, Language]) -> None:
+    def encode_for_training(self, tasks: dict[str, Task]) -> None:
         """Encode for training a model further: its vocabularies, but the corpus' own labels."""
 
     @abstractmethod
@@ -95,7 +95,7 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
 
     def training_data(self) -> TrainingData:
         """Return what a model is built from, once the corpus is set up."""
-        return TrainingData(self.languages, self.vectors, self.training_documents, self.cache_dir)
+        return TrainingData(self.tasks, self.vectors, self.training_documents, self.cache_dir)
 
     @abstractmethod
     def only(self, name: str) -> "TextDataModule":

@@ -6,9 +6,9 @@ from typing import Literal
 from lightning.fabric.utilities import move_data_to_device
 from torch import Tensor, nn
 
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.metrics.collection import RankingMetrics
 from gile_lightning.metrics.per_label import LabelF1
 from gile_lightning.metrics.propensity import inverse_propensities

@@ -7,33 +7,33 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.network.matchers import LabelIndex
-from gile_lightning.data.loading.ragged import Texts, segment_starts, take_segments
+from gile_lightning.data.loading.ragged import Texts, gather_segments, segment_starts
 from gile_lightning.network.label_residual import NOT_SEEN
+from gile_lightning.network.matchers import MatcherLabels
 
 
-class Labels(NamedTuple):
+class LabelBatch(NamedTuple):
     """Labels to score documents against.
 
-    Shapes: distinct ``ids`` [K] in their label set; ``texts`` of K labels; ``memory_ids`` [K] in
-    the model's memory of labels, or `NOT_SEEN`; ``indexes`` has what each channel needs of them.
+    Shapes: distinct ``ids`` [K] in their label set; ``texts`` of K labels; ``residual_ids`` [K] in
+    `LabelResidual`, or `NOT_SEEN`; ``indexes`` has what each matcher needs of them.
     """
 
     ids: Tensor
     texts: Texts | None  # None where nothing reads them
-    memory_ids: Tensor
+    residual_ids: Tensor
     indexes: tuple[Any, ...] = ()
 
 
-class LabelTexts(nn.Module):
+class EncodedLabels(nn.Module):
     """The encoded texts of a label set, on the device of the model that holds them.
 
     Not part of the state: they are made from the label set that travels with a checkpoint.
 
     Args:
         texts: of K labels.
-        memory_ids: their ids in the model's memory of labels [K]; by default none has one.
-        indexes: what each channel has worked out of them.
+        residual_ids: their ids in `LabelResidual` [K]; by default none has one.
+        indexes: what each matcher has worked out of them.
         frequencies: training documents per label, of those seen in training.
     """
 
@@ -41,7 +41,7 @@ class LabelTexts(nn.Module):
     lengths: Tensor
     starts: Tensor
     frequencies: Tensor
-    memory_ids: Tensor
+    residual_ids: Tensor
     subwords: Tensor | None
     subword_counts: Tensor | None
     subword_starts: Tensor | None
@@ -50,8 +50,8 @@ class LabelTexts(nn.Module):
     def __init__(
         self,
         texts: Texts,
-        memory_ids: Tensor | None = None,
-        indexes: Sequence[LabelIndex] = (),
+        residual_ids: Tensor | None = None,
+        indexes: Sequence[MatcherLabels] = (),
         frequencies: Sequence[int] = (),
     ) -> None:
         super().__init__()
@@ -68,9 +68,9 @@ class LabelTexts(nn.Module):
         # like the texts, which are numbers also where a model is tried without memory
         seen = torch.from_numpy(np.array(frequencies, dtype=np.int64))
         self.register_buffer("frequencies", seen, persistent=False)
-        if memory_ids is None:
-            memory_ids = torch.full_like(texts.sentence_lengths, NOT_SEEN)
-        self.register_buffer("memory_ids", memory_ids, persistent=False)
+        if residual_ids is None:
+            residual_ids = torch.full_like(texts.sentence_lengths, NOT_SEEN)
+        self.register_buffer("residual_ids", residual_ids, persistent=False)
         self.indexes = nn.ModuleList(indexes)
 
     def __len__(self) -> int:
@@ -80,19 +80,19 @@ class LabelTexts(nn.Module):
         """Return the texts of all labels."""
         return Texts(self.words, self.lengths, torch.ones_like(self.lengths))
 
-    def take(self, ids: Tensor) -> Texts:
+    def gather(self, ids: Tensor) -> Texts:
         """Return the texts of the labels ``ids`` [K]."""
-        words = take_segments(self.words, self.starts, self.lengths, ids)
+        words = gather_segments(self.words, self.starts, self.lengths, ids)
         texts = Texts(words, self.lengths[ids], torch.ones_like(ids))
         counts, starts = self.subword_counts, self.subword_starts
         if self.subwords is not None and counts is not None and starts is not None:
-            subwords = take_segments(self.subwords, starts, counts, ids)
+            subwords = gather_segments(self.subwords, starts, counts, ids)
             texts = texts._replace(subwords=subwords, subword_counts=counts[ids])
         if self.vectors is not None:
             texts = texts._replace(vectors=self.vectors[ids])
         return texts
 
-    def select(self, ids: Tensor, texts: bool = True) -> Labels:
+    def select(self, ids: Tensor, texts: bool = True) -> LabelBatch:
         """Return what is known of the distinct labels ``ids`` [K], with their texts or without."""
-        indexes = tuple(index.take(ids) for index in self.indexes)  # type: ignore[operator]
-        return Labels(ids, self.take(ids) if texts else None, self.memory_ids[ids], indexes)
+        indexes = tuple(index.gather(ids) for index in self.indexes)  # type: ignore[operator]
+        return LabelBatch(ids, self.gather(ids) if texts else None, self.residual_ids[ids], indexes)

@@ -1,4 +1,4 @@
-"""What a model remembers of single labels."""
+"""A residual for every label seen in training."""
 
 import math
 from collections.abc import Sequence
@@ -9,23 +9,23 @@ from torch import Tensor, nn
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import Part
 
-NOT_SEEN = -1  # the id of a label of which nothing is remembered
+NOT_SEEN = -1  # the id of a label without a residual
 
 
-class LabelMemory(Part, nn.Module):
+class LabelResidual(Part, nn.Module):
     """A residual for every label seen in training, on top of what its texts tell.
 
     For a document vector h, of d_h numbers with a mean square of about 1, and the scores s_c of
-    the channels, the logit of label j gets
+    the matchers, the logit of label j gets
 
         r_j · h / sqrt(d_h) + b_j + Σ_c w_jc s_c
 
     with r_j, b_j and w_j learned for each label by itself. They start at zero, but b_j at the log
     of how often training documents have the label, relative to the mean over the labels. Other
-    labels get nothing added. Each of several languages has a memory of its own.
+    labels get nothing added. Each of several tasks has residuals of its own.
 
-    A model with such a memory soon neglects the texts of labels, by which alone other labels are
-    scored. So each training step hides the memory of a share of the labels, drawn anew: they are
+    A model with residuals soon neglects the texts of labels, by which alone other labels are
+    scored. So each training step leaves out the residuals of a random share of the labels: they are
     scored in that step as if they had never been seen.
 
     This is the only part whose size depends on the label set; a model works without it.
@@ -33,45 +33,45 @@ class LabelMemory(Part, nn.Module):
     Args:
         document_dim: size d_h of the document vectors.
         frequencies: training documents of every seen label.
-        channels: the number of channels.
-        hidden: the share of labels whose memory is hidden in a training step.
+        matchers: the number of matchers.
+        dropout: the share of labels whose residual a training step leaves out.
     """
 
     def __init__(
         self,
         document_dim: int,
         frequencies: Sequence[int],
-        channels: int = 0,
-        hidden: float = 0.5,
+        matchers: int = 0,
+        dropout: float = 0.5,
     ) -> None:
         super().__init__()
-        if not 0 <= hidden < 1:
-            raise InputError(f"hidden is {hidden:g}: a share of the labels, from 0 to below 1")
-        self.hidden = hidden
+        if not 0 <= dropout < 1:
+            raise InputError(f"dropout is {dropout:g}: a share of the labels, from 0 to below 1")
+        self.dropout = dropout
         self.document_dim = document_dim
         labels = len(frequencies)
         self.vectors = nn.Parameter(torch.zeros(labels, document_dim))
-        # without channels there is no gradient, which several processes would wait for
-        weights = torch.zeros(labels, channels)
-        self.channel_weights = nn.Parameter(weights, requires_grad=channels > 0)
+        # without matchers there is no gradient, which several processes would wait for
+        weights = torch.zeros(labels, matchers)
+        self.matcher_weights = nn.Parameter(weights, requires_grad=matchers > 0)
         counts = torch.tensor(frequencies, dtype=torch.get_default_dtype()).clamp(min=1)
         self.biases = nn.Parameter((counts / counts.mean()).log())
 
     def __len__(self) -> int:
         return len(self.biases)
 
-    def hide(self, ids: Tensor, generator: torch.Generator) -> Tensor:
+    def drop(self, ids: Tensor, generator: torch.Generator) -> Tensor:
         """Return the ids [K] with `NOT_SEEN` in place of a random share of them."""
         draws = torch.rand(len(ids), generator=generator, device=ids.device)
-        return ids.masked_fill(draws < self.hidden, NOT_SEEN)
+        return ids.masked_fill(draws < self.dropout, NOT_SEEN)
 
     def forward(self, documents: Tensor, scores: Sequence[Tensor], ids: Tensor) -> Tensor:
         """Compute what is added to the logits.
 
         Args:
             documents: vectors [B, d_h].
-            scores: of every channel [B, K].
-            ids: of the labels [K], `NOT_SEEN` for those that have no memory.
+            scores: of every matcher [B, K].
+            ids: of the labels [K], `NOT_SEEN` for those without a residual.
 
         Returns:
             The residuals [B, K].
@@ -80,16 +80,16 @@ class LabelMemory(Part, nn.Module):
         rows = ids[known]
         products = documents @ self.vectors[rows].T / math.sqrt(self.document_dim)
         residuals = products + self.biases[rows]  # not in bfloat16, if the products are
-        for score, weight in zip(scores, self.channel_weights[rows].T, strict=True):
+        for score, weight in zip(scores, self.matcher_weights[rows].T, strict=True):
             residuals = residuals + score[:, known] * weight
         return residuals.new_zeros(len(documents), len(ids)).index_copy(1, known, residuals)
 
     def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:
-        """Return the stored state of another memory as that of this one's labels.
+        """Return the stored state of another `LabelResidual` as that of this one's labels.
 
         Args:
             state: the parameters, perhaps with a prefix to their names.
-            ids: of this memory's labels in the other [K]; those that are `NOT_SEEN` there begin
+            ids: of this one's labels in the other [K]; those that are `NOT_SEEN` there begin
                 anew.
         """
         known = (ids != NOT_SEEN).nonzero().squeeze(1)

@@ -9,25 +9,25 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.network.matchers import Channel
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
 from gile_lightning.data.loading.ragged import Texts, distinct
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network.encoded_labels import LabelBatch
 from gile_lightning.network.encoders.embedding import WordEmbedding
 from gile_lightning.network.encoders.encoder import Encoder, Sharing
 from gile_lightning.network.encoders.idf import Idf
 from gile_lightning.network.encoders.pretrained import Pretrained
-from gile_lightning.network.encoded_labels import Labels
-from gile_lightning.network.label_residual import LabelMemory
+from gile_lightning.network.label_residual import LabelResidual
+from gile_lightning.network.matchers import Matcher
 from gile_lightning.network.outputs import OutputLayer, matched_dim
 
 
-class Scorer(nn.Module):
+class Network(nn.Module):
     """Word embedding, document encoder, label encoder and output layer of one language.
 
-    The logit of a document and a label is that of the output layer, and where there are channels
-    and a memory of labels, these are added to it.
+    The logit of a document and a label is that of the output layer, and where there are matchers
+    and label residuals, these are added to it.
 
     Languages share parts by holding the same module objects.
 
@@ -39,11 +39,12 @@ class Scorer(nn.Module):
         document_norm: applied to document vectors.
         label_norm: applied to label vectors.
         matched_dim: the size that a joint space would have by the paper's Eq. 19.
-        channels: further scores.
-        memory: what is remembered of single labels.
+        matchers: further scores.
+        label_residual: the residuals of single labels.
         dropout: the share of the numbers of document vectors that training sets to zero.
         label_dropout: the same of label vectors.
-        prior: where there are channels or a memory, the log-odds at which all pairs begin; learned.
+        prior: the log-odds at which all pairs begin, where there are matchers or label
+            residuals; learned.
     """
 
     def __init__(
@@ -55,8 +56,8 @@ class Scorer(nn.Module):
         document_norm: nn.Module,
         label_norm: nn.Module,
         matched_dim: int = 0,
-        channels: Iterable[Channel] = (),
-        memory: LabelMemory | None = None,
+        matchers: Iterable[Matcher] = (),
+        label_residual: LabelResidual | None = None,
         dropout: float = 0.0,
         label_dropout: float = 0.0,
         prior: float = 0.0,
@@ -69,22 +70,22 @@ class Scorer(nn.Module):
         self.document_norm = document_norm
         self.label_norm = label_norm
         self.matched_dim = matched_dim
-        self.channels = nn.ModuleList(channels)
-        self.memory = memory
+        self.matchers = nn.ModuleList(matchers)
+        self.label_residual = label_residual
         self.dropout = nn.Dropout(dropout)
         self.label_dropout = nn.Dropout(label_dropout)
-        extended = len(self.channels) > 0 or memory is not None
+        extended = len(self.matchers) > 0 or label_residual is not None
         self.prior = nn.Parameter(torch.tensor(float(prior))) if extended else None
 
-    def share(self, other: "Scorer", parts: Sharing) -> None:
+    def share_with(self, other: "Network", parts: Sharing) -> None:
         """Hold the same modules as another language: parts of the encoders, the joint space.
 
-        Never channels, which know the words of a language, the memory of its labels, and the prior.
+        Matchers, label residuals and the prior are always those of one task.
         """
-        self.encoder.share(other.encoder, parts)
+        self.encoder.share_with(other.encoder, parts)
         if any(True for _ in self.label_encoder.parameters()):
-            self.label_encoder.share(other.label_encoder, parts)
-        self.output.share(other.output)
+            self.label_encoder.share_with(other.label_encoder, parts)
+        self.output.share_with(other.output)
 
     @property
     def word_vectors(self) -> Tensor:
@@ -100,7 +101,7 @@ class Scorer(nn.Module):
     @property
     def reads(self) -> AbstractSet[str]:
         """What of the documents is read: words, subwords or vectors that are known already."""
-        parts: Iterable[Any] = (self.encoder, *self.channels)
+        parts: Iterable[Any] = (self.encoder, *self.matchers)
         return frozenset().union(*(part.reads for part in parts))
 
     def with_vectors(self, documents: Texts) -> Texts:
@@ -126,7 +127,7 @@ class Scorer(nn.Module):
         vectors: Tensor = self.label_dropout(self.label_norm(self.label_encoder(table, texts)))
         return vectors
 
-    def forward(self, documents: Texts, labels: Labels) -> Tensor:
+    def forward(self, documents: Texts, labels: LabelBatch) -> Tensor:
         """Score documents against labels: logits [B, K].
 
         Where word vectors are trained, those of the words at hand are taken from the embedding
@@ -141,8 +142,10 @@ class Scorer(nn.Module):
         encoded = self.encode_documents(texts[0], table)
         return self.extend(self.output(encoded, vectors), documents, encoded, labels)
 
-    def extend(self, logits: Tensor, documents: Texts, encoded: Tensor, labels: Labels) -> Tensor:
-        """Add the scores of the channels, and what is remembered of single labels.
+    def extend(
+        self, logits: Tensor, documents: Texts, encoded: Tensor, labels: LabelBatch
+    ) -> Tensor:
+        """Add the scores of the matchers, and the residuals of the labels.
 
         Args:
             logits: of the output layer [B, K].
@@ -150,18 +153,18 @@ class Scorer(nn.Module):
             encoded: their vectors [B, d_h].
             labels: the K labels.
         """
-        channels = list(zip(self.channels, labels.indexes, strict=True))
-        scores = [channel(documents, index) for channel, index in channels]
+        matchers = list(zip(self.matchers, labels.indexes, strict=True))
+        scores = [matcher(documents, index) for matcher, index in matchers]
         for score in scores:
             logits = logits + score
         if self.prior is not None:
             logits = logits + self.prior
-        if self.memory is not None:
-            logits = logits + self.memory(encoded, scores, labels.memory_ids)
+        if self.label_residual is not None:
+            logits = logits + self.label_residual(encoded, scores, labels.residual_ids)
         return logits
 
     def _known(self, texts: Texts) -> Texts:
-        """Return texts whose new words (`TextEncoder.extended`) are the unknown one, the last."""
+        """Return texts whose new words (`Tokenizer.extended`) are the unknown one, the last."""
         return texts._replace(words=texts.words.clamp(max=len(self.word_vectors) - 1))
 
     def _words_of(self, *texts: Texts) -> tuple[Tensor, list[Texts]]:
@@ -177,51 +180,51 @@ class Scorer(nn.Module):
 
 @dataclass(frozen=True)
 class Factories:
-    """What makes the parts of a `Scorer`; see `TextClassifier` for each."""
+    """What makes the parts of a `Network`; see `NeuralSystem` for each."""
 
     embedding: Callable[[Sequence[str]], WordEmbedding]
     encoder: Callable[[int], Encoder]
     label_encoder: Callable[[int], Encoder]
     output: Callable[[int, int, int, int], OutputLayer]
     norm: Callable[[int], nn.Module]
-    channels: Sequence[Callable[[TextEncoder], Channel]] = ()
-    memory: Callable[[int, list[int], int], LabelMemory] | None = None
+    matchers: Sequence[Callable[[Tokenizer], Matcher]] = ()
+    label_residual: Callable[[int, list[int], int], LabelResidual] | None = None
     dropout: float = 0.0
     label_dropout: float = 0.0
 
 
-def build_scorers(
+def build_networks(
     make: Factories,
-    languages: Mapping[str, Language],
+    tasks: Mapping[str, Task],
     sharing: Sharing,
     joint_dim: int | None = None,
-) -> dict[str, Scorer]:
-    """Make the scorers of the languages, which share parts of their encoders.
+) -> dict[str, Network]:
+    """Make the networks of the languages, which share parts of their encoders.
 
     Args:
         make: what makes the parts.
-        languages: vocabularies and labels.
+        tasks: of the languages.
         sharing: which parts the languages have in common.
         joint_dim: the matched size of the joint space, where it is known from training.
     """
-    scorers: dict[str, Scorer] = {}
-    labels = sum(language.labels.seen for language in languages.values())
-    for name, language in languages.items():
-        embedding = make.embedding(language.text.vocabulary)
+    networks: dict[str, Network] = {}
+    labels = sum(task.labels.seen for task in tasks.values())
+    for name, task in tasks.items():
+        embedding = make.embedding(task.tokenizer.vocabulary)
         encoder = make.encoder(embedding.embedding_dim)
         label_encoder = make.label_encoder(embedding.embedding_dim)
         for part in (encoder, label_encoder):
-            part.attach(language.text)
+            part.attach(task.tokenizer)
         sizes = encoder.output_dim, label_encoder.output_dim
         matched = joint_dim or matched_dim(encoder.hidden_dim, sizes[1], labels)
-        output = make.output(*sizes, language.labels.seen, matched)
+        output = make.output(*sizes, task.labels.seen, matched)
         document_norm, label_norm = (make.norm(size) for size in sizes)
-        channels = [channel(language.text) for channel in make.channels]
-        memory = None
-        if make.memory is not None:
-            frequencies = language.labels.frequencies[: language.labels.seen]
-            memory = make.memory(sizes[0], frequencies, len(channels))
-        scorer = Scorer(
+        matchers = [matcher(task.tokenizer) for matcher in make.matchers]
+        label_residual = None
+        if make.label_residual is not None:
+            frequencies = task.labels.frequencies[: task.labels.seen]
+            label_residual = make.label_residual(sizes[0], frequencies, len(matchers))
+        network = Network(
             embedding,
             encoder,
             label_encoder,
@@ -229,29 +232,29 @@ def build_scorers(
             document_norm,
             label_norm,
             matched,
-            channels,
-            memory,
+            matchers,
+            label_residual,
             make.dropout,
             make.label_dropout,
-            log_odds(language.labels),
+            prior_log_odds(task.labels),
         )
         reads = encoder.reads | (label_encoder.reads if output.scores_unseen else set())
         if "words" not in reads:
             embedding.requires_grad_(False)  # DDP would wait for a gradient
-        for module in _untrained(scorer):
+        for module in _untrained(network):
             if isinstance(module, Idf):
-                module.build(len(language.text.vocabulary))
+                module.build(len(task.tokenizer.vocabulary))
             if isinstance(module, nn.Linear):  # as in the authors' code
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-        for first in list(scorers.values())[:1]:
-            scorer.share(first, sharing)
-        scorers[name] = scorer
-    return scorers
+        for first in list(networks.values())[:1]:
+            network.share_with(first, sharing)
+        networks[name] = network
+    return networks
 
 
-def log_odds(labels: LabelSet) -> float:
+def prior_log_odds(labels: LabelSet) -> float:
     """Return the log-odds of a random pair of a training document and a label seen in training.
 
     At most 0; where the number of documents is unknown, it is taken as the largest frequency.

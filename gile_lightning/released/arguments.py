@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gile_lightning.network.encoders import Sharing
 from gile_lightning.common.errors import InputError
+from gile_lightning.network.encoders import Sharing
 from gile_lightning.released.encoder import SENTENCES, WORDS
 from gile_lightning.released.layout import Layout
 from gile_lightning.released.model import LayerKind

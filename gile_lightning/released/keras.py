@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, get_args
 import torch
 from torch import nn
 
-from gile_lightning.network.encoders import Sharing
 from gile_lightning.common.errors import InputError
+from gile_lightning.network.encoders import Sharing
 from gile_lightning.released.arguments import layout_of, read_arguments
 from gile_lightning.released.layout import JOINT, Component, Layout, labels_of
 from gile_lightning.released.model import LayerKind, ReleasedModel
@@ -129,7 +129,7 @@ def _fitting(tried: Iterable[Fit]) -> Fit | None:
     """Return the fit without a problem; there is at most one.
 
     A classifier fits any number of labels. Were sets of a single label allowed, the attention
-    blocks of several languages could as well be classifiers: their scorers have one column.
+    blocks of several languages could as well be classifiers: their networks have one column.
     """
     fitting = (fit for fit in tried if fit.problem is None and 1 not in fit.sizes.values())
     return next(fitting, None)

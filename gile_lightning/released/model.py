@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.network.encoders import Sharing
 from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.network.encoders import Sharing
 from gile_lightning.network.outputs import GILE, Linear
 from gile_lightning.released.encoder import SENTENCES, WORDS, ReleasedHAN
 from gile_lightning.released.layers import ReleasedBiGRU, ReleasedDense, ReleasedGRU
@@ -84,8 +84,8 @@ class ReleasedModel(nn.Module):
             encoder = ReleasedHAN(input_dim, self.layer)
             output = self._make_output(encoder.output_dim, self.label_counts[name])
             if self.encoders:
-                encoder.share(self.encoder(languages[0]), sharing)
-                output.share(self.output(languages[0]))
+                encoder.share_with(self.encoder(languages[0]), sharing)
+                output.share_with(self.output(languages[0]))
             self.encoders[name] = encoder
             self.outputs[name] = output
 

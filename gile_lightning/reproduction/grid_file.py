@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
+from gile_lightning.commands.shipped import SHIPPED
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.reproduction.grid import Column, Grid, Row
-from gile_lightning.commands.shipped import SHIPPED
 
 
 def grid_folder() -> Path:

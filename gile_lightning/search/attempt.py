@@ -15,9 +15,8 @@ from typing import IO, Any, TypeVar
 import optuna
 
 from gile_lightning.commands import launcher
-from gile_lightning.systems.system import LOGGED
-from gile_lightning.common.errors import InputError
 from gile_lightning.commands.launcher import Launcher, told
+from gile_lightning.common.errors import InputError
 from gile_lightning.search import study as studies
 from gile_lightning.search.artifacts import keep
 from gile_lightning.search.settings import Search
@@ -25,6 +24,7 @@ from gile_lightning.search.space import Space, Value, arguments
 from gile_lightning.search.storage import host
 from gile_lightning.search.study import LOG_TAIL, OUTCOME, WORKER
 from gile_lightning.search.trial import ORDER, RESULT
+from gile_lightning.systems.system import LOGGED
 
 BASE = "base.yaml"  # in a trial's folder: what all trials have in common
 NAME = f"{host()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"  # of this worker, as of no other one

@@ -74,8 +74,8 @@ def short(value: Any) -> Any:
 
     >>> short("gile_lightning.network.outputs.GILE"), short("data/dw.txt"), short(0.5)
     ('GILE', 'data/dw.txt', 0.5)
-    >>> short('{"class_path": "gile_lightning.network.outputs.GILE", "init_args": {"joint_dim": 50}}')
-    'GILE(joint_dim=50)'
+    >>> short('{"class_path": "gile_lightning.network.outputs.GILE", "init_args": {"layers": 2}}')
+    'GILE(layers=2)'
     """
     if not isinstance(value, str):
         return value

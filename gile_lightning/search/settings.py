@@ -8,8 +8,8 @@ from typing import Any, Literal
 from optuna.pruners import BasePruner
 from optuna.samplers import BaseSampler
 
-from gile_lightning.systems.system import LOGGED
 from gile_lightning.common.errors import InputError, nearest, positive
+from gile_lightning.systems.system import LOGGED
 
 Direction = Literal["maximize", "minimize"]
 

@@ -13,8 +13,8 @@ import yaml
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
-from gile_lightning.common.errors import InputError
 from gile_lightning.commands.launcher import LOCK, lock
+from gile_lightning.common.errors import InputError
 from gile_lightning.search.settings import Direction, Search
 from gile_lightning.search.space import Space, values_of
 

@@ -9,29 +9,29 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.systems.system import LOSS, NEW, STATE, Classifier, nothing
-from gile_lightning.network.matchers import Channel
 from gile_lightning.common.console import say
-from gile_lightning.data.text_data_module import TextDataModule, TrainingData
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.data.pretrained import VectorStore
 from gile_lightning.data.shards.cache import default_cache
+from gile_lightning.data.text_data_module import TextDataModule, TrainingData
 from gile_lightning.data.tokenizing.frequencies import document_frequencies
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network.encoded_labels import EncodedLabels
 from gile_lightning.network.encoders import WAN, Encoder, Idf, Mean, WordEmbedding
 from gile_lightning.network.encoders.encoder import Sharing
-from gile_lightning.common.errors import InputError
-from gile_lightning.network.encoded_labels import LabelTexts
+from gile_lightning.network.label_residual import NOT_SEEN, LabelResidual
+from gile_lightning.network.matchers import Matcher
+from gile_lightning.network.network import Factories, Network, build_networks
+from gile_lightning.network.outputs import GILE, MatchersOnly, OutputLayer
+from gile_lightning.network.prepared_labels import PreparedLabels, prepare_labels
+from gile_lightning.systems.system import LOSS, NEW, STATE, System, nothing
 from gile_lightning.training.losses import BinaryCrossEntropy, Loss
-from gile_lightning.network.label_residual import NOT_SEEN, LabelMemory
 from gile_lightning.training.optimizers import clip_gradients, refusal
-from gile_lightning.network.outputs import GILE, ChannelsOnly, OutputLayer
-from gile_lightning.data.pretrained import VectorStore
-from gile_lightning.network.prepared_labels import PreparedLabels, project_all
 from gile_lightning.training.samplers import LabelSampler, UniformLabels
 from gile_lightning.training.schedules import Schedule
-from gile_lightning.network.network import Factories, Scorer, build_scorers
 
 LayerNorm = partial(nn.LayerNorm, elementwise_affine=False)
 Adam = partial(torch.optim.Adam, lr=1e-3, fused=True)
@@ -40,11 +40,11 @@ _PROBE = "The quick brown fox jumps over the lazy dog, 42 times."  # tells pretr
 _SAME = 0.999  # cosine of two vectors of the same text by the same model, on whatever device
 
 
-class TextClassifier(Classifier):
+class NeuralSystem(System):
     """Scores texts against labels with an encoder and an output layer.
 
     The parts are given as factories. Their sizes come from the data, so the modules are built
-    when a data module is attached or a checkpoint is read. A language is one `Scorer`.
+    when a data module is attached or a checkpoint is read. A language is one `Network`.
 
     Args:
         embedding: makes the word embedding from the vocabulary.
@@ -57,11 +57,11 @@ class TextClassifier(Classifier):
             vectors is so small, and so alike for all documents, that without it a model ranks
             labels by popularity alone for many epochs. ``torch.nn.Identity`` is the paper's form.
         sampler: chooses the labels that a training step scores.
-        channels: make further scores of documents and labels from the text encoder, which are
+        matchers: make further scores of documents and labels from the tokenizer, which are
             added to that of the output layer (see `gile_lightning.network.matchers`).
-        memory: makes a memory of single labels from the size of the document vectors, the labels'
-            training frequencies and the number of channels: `LabelMemory`; by default there is
-            none.
+        label_residual: makes the residuals of single labels from the size of the document vectors,
+            the labels' training frequencies and the number of matchers: `LabelResidual`; by default
+            there is none.
         loss: of logits, targets and weights, [B, K] each; says what the probabilities are.
         optimizer: makes the optimizer (paper: Adam).
         schedule: changes the learning rate in training; by default it stays as it is (paper).
@@ -70,10 +70,10 @@ class TextClassifier(Classifier):
             it: without it the joint space learns the vectors of the seen ones by heart.
         sharing: which parts of their encoders the languages have in common: none, the layers
             ("encoders"), the attention, or both. The joint space is always common to all; the
-            linear output layer, channels, the memory and the prior never.
+            linear output layer, matchers, label residuals and the prior never.
         language_loss: the languages' losses are averaged (paper, Eq. 16) or added up (released
             code).
-        kwargs: see `Classifier`.
+        kwargs: see `System`.
     """
 
     def __init__(
@@ -84,8 +84,8 @@ class TextClassifier(Classifier):
         output: Callable[[int, int, int, int], OutputLayer] = GILE,
         norm: Callable[[int], nn.Module] = LayerNorm,
         sampler: LabelSampler = UniformLabels(),  # noqa: B008 (frozen)
-        channels: list[Callable[[TextEncoder], Channel]] | None = None,
-        memory: Callable[[int, list[int], int], LabelMemory] | None = None,
+        matchers: list[Callable[[Tokenizer], Matcher]] | None = None,
+        label_residual: Callable[[int, list[int], int], LabelResidual] | None = None,
         loss: Loss = BinaryCrossEntropy(),  # noqa: B008 (frozen)
         optimizer: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = Adam,
         schedule: Schedule | None = None,
@@ -105,8 +105,8 @@ class TextClassifier(Classifier):
             label_encoder,
             output,
             norm,
-            channels or (),
-            memory,
+            matchers or (),
+            label_residual,
             dropout,
             label_dropout,
         )
@@ -116,7 +116,7 @@ class TextClassifier(Classifier):
         self.schedule = schedule
         self.sharing = sharing
         self.language_loss = language_loss
-        self.scorers = nn.ModuleDict()
+        self.networks = nn.ModuleDict()
         self.label_texts = nn.ModuleDict()
         self.cache_dir = default_cache()
         self._matched_dim: int | None = None
@@ -125,18 +125,18 @@ class TextClassifier(Classifier):
 
     # --- building ---
 
-    def build(self, languages: dict[str, Language], state: Mapping[str, Any] = NEW) -> None:
-        """Make a scorer per language.
+    def build(self, tasks: dict[str, Task], state: Mapping[str, Any] = NEW) -> None:
+        """Make a network per language.
 
         Raises:
             InputError: the pretrained model is not the one of the training.
         """
         known = state.get("matched_dim")
-        scorers = build_scorers(self.make, languages, self.sharing, known)
-        self.scorers.update(scorers)
-        self._matched_dim = next(iter(scorers.values())).matched_dim
-        self.use(languages)
-        self._probes = {name: vector for name in languages if (vector := self._probe(name))}
+        networks = build_networks(self.make, tasks, self.sharing, known)
+        self.networks.update(networks)
+        self._matched_dim = next(iter(networks.values())).matched_dim
+        self.set_tasks(tasks)
+        self._probes = {name: vector for name in tasks if (vector := self._probe(name))}
         self._check_pretrained(state)
         # word vectors and label texts that never change need not go to every process at every step
         self._ddp_params_and_buffers_to_ignore = [name for name, _ in self.named_buffers()]
@@ -161,21 +161,22 @@ class TextClassifier(Classifier):
         if self.schedule is not None and epochs is not None:
             self.schedule.check(epochs)
         with torch.device("meta"):
-            languages = dict.fromkeys(names, nothing(pretrained))
-            scorers = build_scorers(self.make, languages, self.sharing)
-        scorer = next(iter(scorers.values()))
-        if isinstance(scorer.embedding, WordEmbedding):
-            scorer.embedding.check_file()
-        if isinstance(scorer.output, ChannelsOnly) and scorer.prior is None:
+            tasks = dict.fromkeys(names, nothing(pretrained))
+            networks = build_networks(self.make, tasks, self.sharing)
+        network = next(iter(networks.values()))
+        if isinstance(network.embedding, WordEmbedding):
+            network.embedding.check_file()
+        if isinstance(network.output, MatchersOnly) and network.prior is None:
             raise InputError(
-                "outputs.ChannelsOnly scores nothing itself: set model.channels or model.memory"
+                "outputs.MatchersOnly scores nothing itself: set model.matchers or "
+                "model.label_residual"
             )
         self._optimizer([nn.Parameter(torch.zeros(1))])
-        if scorer.sparse and (reason := refusal(self.make_optimizer)):
+        if network.sparse and (reason := refusal(self.make_optimizer)):
             raise InputError(
                 f"model.optimizer cannot take the sparse gradient of the embedding ({reason}): set "
-                "--model.optimizer gile_lightning.training.optimizers.LazyAdam, or --model.embedding.sparse "
-                "false"
+                "--model.optimizer gile_lightning.training.optimizers.LazyAdam, or "
+                "--model.embedding.sparse false"
             )
 
     def own_state(self) -> dict[str, Any]:
@@ -186,11 +187,11 @@ class TextClassifier(Classifier):
         """
         return {"matched_dim": self._matched_dim, "probes": self._probes}
 
-    def use(self, languages: dict[str, Language]) -> None:
+    def set_tasks(self, tasks: dict[str, Task]) -> None:
         """Score these label sets; the vocabularies and the seen labels must be the model's."""
-        super().use(languages)
-        for name, language in languages.items():
-            self.label_texts[name] = self._encoded(name, language.text, language.labels)
+        super().set_tasks(tasks)
+        for name, task in tasks.items():
+            self.label_texts[name] = self._encoded(name, task.tokenizer, task.labels)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Check that the modules fit the checkpoint."""
@@ -199,8 +200,8 @@ class TextClassifier(Classifier):
 
     def _probe(self, name: str) -> list[float]:
         """Return the vector that a language's frozen pretrained model makes of a text, if any."""
-        scorer, text = self.scorer(name), self.languages[name].text
-        if "vectors" not in scorer.reads | scorer.label_encoder.reads:
+        network, text = self.network(name), self.tasks[name].tokenizer
+        if "vectors" not in network.reads | network.label_encoder.reads:
             return []
         vectors = self._read(text, [_PROBE], {"vectors"}).vectors
         return [] if vectors is None else vectors[0].tolist()
@@ -212,7 +213,7 @@ class TextClassifier(Classifier):
             cosine = np.dot(known, found) if len(known) == len(found) else 0.0
             if cosine < _SAME:
                 raise InputError(
-                    f"{self.languages[name].text.pretrained}: not the pretrained model that the "
+                    f"{self.tasks[name].tokenizer.pretrained}: not the pretrained model that the "
                     f"checkpoint was trained with (their vectors of a text have a cosine of "
                     f"{cosine:.3f}): put that one in its place, or train with this one"
                 )
@@ -233,37 +234,37 @@ class TextClassifier(Classifier):
         """
         self.cache_dir = data.cache_dir
         start = self._start or {STATE: {}}
-        self.build(data.languages, start[STATE])
+        self.build(data.tasks, start[STATE])
         if self._start is not None:
-            self._take_weights(self._start, data)
+            self._init_weights(self._start, data)
         elif not resumed:
-            for name in data.languages:
-                self._take_vectors(name, data)
-                self._take_frequencies(name, data)
+            for name in data.tasks:
+                self._init_word_vectors(name, data)
+                self._count_words(name, data)
 
     def setup(self, stage: str) -> None:
         """Build the modules or check that they fit; find the vectors of a pretrained model."""
         super().setup(stage)
-        if any("vectors" in self.scorer(name).reads for name in self.languages):
+        if any("vectors" in self.network(name).reads for name in self.tasks):
             data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
             data.keep_text_vectors(self.trainer.strategy.root_device)
 
-    def _take_vectors(self, name: str, data: TrainingData) -> bool:
+    def _init_word_vectors(self, name: str, data: TrainingData) -> bool:
         """Begin with word vectors that the corpus brings, those of a file or learned ones.
 
         Every process reads or learns them itself, and finds the same.
         """
         vectors = data.vectors(name)
-        embedding: WordEmbedding = self.scorer(name).embedding  # type: ignore[assignment]
+        embedding: WordEmbedding = self.network(name).embedding  # type: ignore[assignment]
         if vectors is not None:
             embedding.set_vectors(vectors, f"the corpus' word vectors ({name})")
         else:
-            words = self.languages[name].text.vocabulary
+            words = self.tasks[name].tokenizer.vocabulary
             embedding.load_vectors(words)
             if embedding.start is not None:
                 documents = (batch.texts for batch in data.documents(name))
-                seen = torch.arange(self.languages[name].labels.seen)
-                texts = self.texts(name).take(seen)
+                seen = torch.arange(self.tasks[name].labels.seen)
+                texts = self.texts(name).gather(seen)
                 embedding.learn_vectors(documents, texts, self.cache_dir)
             if embedding.found is not None:
                 say(
@@ -272,46 +273,48 @@ class TextClassifier(Classifier):
                 )
         return vectors is not None
 
-    def _take_frequencies(self, name: str, data: TrainingData) -> None:
+    def _count_words(self, name: str, data: TrainingData) -> None:
         """Count, for the parts that ask for it, how many training documents have each word."""
-        parts = [part for part in self.scorer(name).modules() if isinstance(part, Idf | Channel)]
+        parts = [part for part in self.network(name).modules() if isinstance(part, Idf | Matcher)]
         if parts:
-            words = len(self.languages[name].text.vocabulary)
+            words = len(self.tasks[name].tokenizer.vocabulary)
             counts = document_frequencies(data.documents(name), words)
             for part in parts:
                 part.count_words(*counts)
 
-    def _take_weights(self, checkpoint: dict[str, Any], data: TrainingData) -> None:
-        stored = checkpoint[STATE]["languages"]
+    def _init_weights(self, checkpoint: dict[str, Any], data: TrainingData) -> None:
+        stored = checkpoint[STATE]["tasks"]
         weights = dict(checkpoint["state_dict"])
-        for name, language in self.languages.items():
+        for name, task in self.tasks.items():
             if name not in stored:
                 raise InputError(
                     f"the checkpoint knows {', '.join(stored)}, not {name}: set data.languages"
                 )
-            scorer = self.scorer(name)
+            network = self.network(name)
             if stored[name] is None:  # imported weights, without words and labels
-                if not self._take_vectors(name, data):
+                if not self._init_word_vectors(name, data):
                     raise InputError(
                         "the checkpoint holds no word vectors and the corpus brings none: set "
                         "--data.word_vectors"
                     )
-                weights[f"scorers.{name}.embedding.weight"] = scorer.embedding.weight
+                weights[f"networks.{name}.embedding.weight"] = network.embedding.weight
             old = LabelSet(**stored[name]["labels"]) if stored[name] else LabelSet([], [], [])
             known = {label: i for i, label in enumerate(old.names[: old.seen])}
-            labels = language.labels.names[: language.labels.seen]
+            labels = task.labels.names[: task.labels.seen]
             ids = torch.tensor([known.get(label, NOT_SEEN) for label in labels]).long()
-            if not scorer.output.scores_unseen:
+            if not network.output.scores_unseen:
                 if new := [label for label in labels if label not in known]:
                     raise InputError(
-                        f"the output layer {type(scorer.output).__name__} knows its labels by "
+                        f"the output layer {type(network.output).__name__} knows its labels by "
                         f"number, and {len(new)} of the corpus' labels ({name}; such as "
                         f"{new[0]!r}) are none of the checkpoint's"
                     )
-                weights |= scorer.output.select(_below(f"scorers.{name}.output.", weights), ids)
-            if scorer.memory is not None:
-                weights |= scorer.memory.select(_below(f"scorers.{name}.memory.", weights), ids)
-        names = tuple(f"scorers.{name}." for name in self.languages)
+                weights |= network.output.select(_below(f"networks.{name}.output.", weights), ids)
+            if network.label_residual is not None:
+                weights |= network.label_residual.select(
+                    _below(f"networks.{name}.label_residual.", weights), ids
+                )
+        names = tuple(f"networks.{name}." for name in self.tasks)
         self.load_state_dict({k: v for k, v in weights.items() if k.startswith(names)})
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
@@ -343,7 +346,7 @@ class TextClassifier(Classifier):
         Raises:
             InputError: its settings are wrong, or gradients are sparse and GPUs exchange them.
         """
-        sparse = any(self.scorer(name).sparse for name in self.languages)
+        sparse = any(self.network(name).sparse for name in self.tasks)
         distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
         if sparse and distributed and torch.distributed.get_backend() == "nccl":
             raise InputError(
@@ -387,26 +390,26 @@ class TextClassifier(Classifier):
                 for group in optimizer.param_groups:
                     group["lr"] = group["initial_lr"] * self.schedule(done, last)
         if any(isinstance(part, nn.Dropout) and part.p for part in self.modules()):
-            torch.manual_seed(self.generator(next(iter(self.languages)), batch_idx).initial_seed())
+            torch.manual_seed(self.generator(next(iter(self.tasks)), batch_idx).initial_seed())
 
     def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> Tensor:
         """Return the loss of one batch per language, as `language_loss` puts them together."""
         losses = []
         for name, documents in batch.items():
-            scorer, texts = self.scorer(name), self.texts(name)
+            network, texts = self.network(name), self.texts(name)
             generator = self.generator(name, batch_idx)
             positives = documents.label_ids, documents.label_counts
             sample = self.sampler(*positives, texts.frequencies, generator)
-            labels = texts.select(sample.labels, scorer.output.scores_unseen)
-            if scorer.memory is not None:
-                hidden = scorer.memory.hide(labels.memory_ids, generator)
-                labels = labels._replace(memory_ids=hidden)
-            logits = scorer(documents.texts, labels)
+            labels = texts.select(sample.labels, network.output.scores_unseen)
+            if network.label_residual is not None:
+                kept = network.label_residual.drop(labels.residual_ids, generator)
+                labels = labels._replace(residual_ids=kept)
+            logits = network(documents.texts, labels)
             sample = self.sampler.refine(sample, logits.detach(), generator)
             if sample.offsets is not None:
                 logits = logits - sample.offsets
             loss = self.loss(logits, sample.targets, sample.weights)
-            losses.append(loss * documents.share)
+            losses.append(loss * documents.loss_weight)
         together = torch.stack(losses)
         loss = together.sum() if self.language_loss == "sum" else together.mean()
         size = sum(len(documents.label_counts) for documents in batch.values())
@@ -416,18 +419,18 @@ class TextClassifier(Classifier):
     # --- scoring ---
 
     def sizes(self, name: str) -> dict[str, int]:
-        """Count the parameters of the scorer's parts."""
-        parts = self.scorer(name).named_children()
+        """Count the parameters of the network's parts."""
+        parts = self.network(name).named_children()
         return {key: sum(p.numel() for p in part.parameters()) for key, part in parts}
 
     @property
     def reads_new_words(self) -> bool:
-        """Whether there are channels, which compare words or look for names."""
-        return bool(self.make.channels)
+        """Whether there are matchers, which compare words or look for names."""
+        return bool(self.make.matchers)
 
     def scores_unseen(self, name: str) -> bool:
         """Whether the output layer scores labels by their texts."""
-        return self.scorer(name).output.scores_unseen
+        return self.network(name).output.scores_unseen
 
     def log_odds(self, logits: Tensor) -> Tensor:
         """Return numbers whose sigmoids are the labels' probabilities [B, K], as the loss says."""
@@ -435,34 +438,34 @@ class TextClassifier(Classifier):
 
     def layer(self, name: str) -> str:
         """Name the output layer."""
-        return f"a model with the output layer {type(self.scorer(name).output).__name__}"
+        return f"a model with the output layer {type(self.network(name).output).__name__}"
 
-    def project(self, name: str, labels: LabelSet) -> PreparedLabels:
-        """Project the label texts: [K, d_j] for GILE; prepare them for the channels."""
-        own = self.languages[name].labels
+    def prepare_labels(self, name: str, labels: LabelSet) -> PreparedLabels:
+        """Project the label texts: [K, d_j] for GILE; prepare them for the matchers."""
+        own = self.tasks[name].labels
         if labels is own:
             texts = self.texts(name)
         else:
-            texts = self._encoded(name, self.text_encoder(name, labels), labels)
-        return project_all(self.scorer(name), texts, own.seen)
+            texts = self._encoded(name, self.tokenizer(name, labels), labels)
+        return prepare_labels(self.network(name), texts, own.seen)
 
-    def score(self, name: str, documents: Texts, projected: PreparedLabels) -> Tensor:
+    def score(self, name: str, documents: Texts, prepared: PreparedLabels) -> Tensor:
         """Score documents against prepared labels: logits [B, K]."""
-        return projected.score(documents)
+        return prepared.score(documents)
 
-    def _encoded(self, name: str, text: TextEncoder, labels: LabelSet) -> LabelTexts:
-        scorer = self.scorer(name)
-        remembered = 0 if scorer.memory is None else len(scorer.memory)
-        own = self.languages[name].labels.ids
-        places = [own.get(label, remembered) for label in labels.names]
-        ids = np.array([i if i < remembered else NOT_SEEN for i in places], dtype=np.int64)
-        channels: Iterable[Any] = scorer.channels
-        indexes = [channel.index(text, labels, partial(self._read, text)) for channel in channels]
-        texts = self._read(text, labels.texts, scorer.label_encoder.reads)
+    def _encoded(self, name: str, text: Tokenizer, labels: LabelSet) -> EncodedLabels:
+        network = self.network(name)
+        known = 0 if network.label_residual is None else len(network.label_residual)
+        own = self.tasks[name].labels.ids
+        places = [own.get(label, known) for label in labels.names]
+        ids = np.array([i if i < known else NOT_SEEN for i in places], dtype=np.int64)
+        matchers: Iterable[Any] = network.matchers
+        indexes = [matcher.index(text, labels, partial(self._read, text)) for matcher in matchers]
+        texts = self._read(text, labels.texts, network.label_encoder.reads)
         seen = labels.frequencies[: labels.seen]
-        return LabelTexts(texts, torch.from_numpy(ids), indexes, seen).to(self.device)
+        return EncodedLabels(texts, torch.from_numpy(ids), indexes, seen).to(self.device)
 
-    def _read(self, text: TextEncoder, texts: list[str], reads: AbstractSet[str]) -> Texts:
+    def _read(self, text: Tokenizer, texts: list[str], reads: AbstractSet[str]) -> Texts:
         """Encode label texts as what an encoder reads: words, and perhaps subwords or vectors."""
         subwords = text.subwords(texts)
         read = Texts.from_flat(*text.labels(texts), None, *subwords)
@@ -476,14 +479,14 @@ class TextClassifier(Classifier):
 
     # --- access ---
 
-    def scorer(self, name: str) -> Scorer:
-        """Return the scorer of a language."""
-        scorer: Scorer = self.scorers[name]  # type: ignore[assignment]
-        return scorer
+    def network(self, name: str) -> Network:
+        """Return the network of a language."""
+        network: Network = self.networks[name]  # type: ignore[assignment]
+        return network
 
-    def texts(self, name: str) -> LabelTexts:
+    def texts(self, name: str) -> EncodedLabels:
         """Return the encoded label texts of a language."""
-        texts: LabelTexts = self.label_texts[name]  # type: ignore[assignment]
+        texts: EncodedLabels = self.label_texts[name]  # type: ignore[assignment]
         return texts
 
 

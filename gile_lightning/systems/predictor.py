@@ -8,18 +8,18 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from gile_lightning.systems.system import SCORES, Classifier
-from gile_lightning.training.checkpoint import load_classifier, read_checkpoint
-from gile_lightning.data.readers.corpus import read_labels
-from gile_lightning.data.formats.descriptions import Described, described
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.common.errors import InputError, nearest, positive
+from gile_lightning.data.formats.descriptions import Described, described
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.readers.corpus import read_labels
+from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.network.prepared_labels import PreparedLabels
+from gile_lightning.systems.system import SCORES, System
+from gile_lightning.training.checkpoint import load_system, read_checkpoint
 
 Prediction = list[dict[str, Any]]
 Text = str | Sequence[str]  # a document, as one text or in pieces such as title and text
-Labels = Mapping[str, str] | Iterable[Mapping[str, Any]] | Path | str
+LabelsLike = Mapping[str, str] | Iterable[Mapping[str, Any]] | Path | str
 
 
 def load(path: Path | str, device: str = "cpu", language: str | None = None) -> "Predictor":
@@ -34,19 +34,19 @@ def load(path: Path | str, device: str = "cpu", language: str | None = None) -> 
     Raises:
         InputError: there is no checkpoint of ours at ``path``.
     """
-    return Predictor(load_classifier(read_checkpoint(path)), device, language)
+    return Predictor(load_system(read_checkpoint(path)), device, language)
 
 
-def find_language(classifier: Classifier, given: str) -> str:
+def find_language(system: System, given: str) -> str:
     """Return the name of one of the model's languages, given it or the ISO 639-1 code.
 
     Raises:
         InputError: the model has no such language.
     """
-    for name, language in classifier.languages.items():
-        if given.lower() in (name.lower(), language.text.sentences):
+    for name, task in system.tasks.items():
+        if given.lower() in (name.lower(), task.tokenizer.sentences):
             return name
-    names = list(classifier.languages)
+    names = list(system.tasks)
     raise InputError(
         f"the model has no {given!r}; its languages are {', '.join(names)}{nearest(given, names)}"
     )
@@ -56,40 +56,38 @@ class Predictor:
     """A trained model for one language, ready to label texts.
 
     Label vectors are computed once: at construction for the model's own labels, and once per
-    call, or per `use_labels`, for others.
+    call, or per `set_labels`, for others.
 
     Args:
-        classifier: a trained model.
+        system: a trained model.
         device: where to compute.
         language: which of the model's languages, its name or ISO 639-1 code; needed if it has
             several.
     """
 
-    def __init__(
-        self, classifier: Classifier, device: str = "cpu", language: str | None = None
-    ) -> None:
-        names = list(classifier.languages)
+    def __init__(self, system: System, device: str = "cpu", language: str | None = None) -> None:
+        names = list(system.tasks)
         if language is None and len(names) > 1:
             raise InputError(
                 f"the model has several languages ({', '.join(names)}): choose one (--language, or "
                 "language=... from Python)"
             )
-        name = names[0] if language is None else find_language(classifier, language)
+        name = names[0] if language is None else find_language(system, language)
         try:
-            self.classifier = classifier.to(device).eval()
+            self.system = system.to(device).eval()
         except (AssertionError, RuntimeError) as error:  # no such device, or none here
             reason = str(error).splitlines()[0]
             raise InputError(f"device {device!r} cannot be used: {reason}") from error
         self.device = device
-        self._tuned = classifier.thresholds.get(name)
-        self.name, self.language = name, classifier.languages[name]
-        own = self.language.labels
-        self._own = self._project(own)
-        self._own_names = own.names if classifier.scores_unseen(name) else own.names[: own.seen]
-        self.label_names, self._projected = self._own_names, self._own
-        self._text = self.language.text
+        self._tuned = system.thresholds.get(name)
+        self.name, self.task = name, system.tasks[name]
+        own = self.task.labels
+        self._own = self._prepare(own)
+        self._own_names = own.names if system.scores_unseen(name) else own.names[: own.seen]
+        self.label_names, self._prepared = self._own_names, self._own
+        self._text = self.task.tokenizer
 
-    def use_labels(self, labels: Labels | None) -> None:
+    def set_labels(self, labels: LabelsLike | None) -> None:
         """Choose the labels for the following predictions; None for the model's own.
 
         The text that the model reads of a label is put together as in training, by the options
@@ -99,9 +97,9 @@ class Predictor:
         labels were: with ``undescribed_labels: name``, with ``label_text: name``, or without a
         file of labels.
 
-        Words of the labels that are new to the vocabulary are told from each other by the channels
-        of a model that has any (`gile_lightning.network.matchers`), in labels and documents; for all else
-        they are the unknown word.
+        Words of the labels that are new to the vocabulary are told from each other by the matchers
+        of a model that has any (`gile_lightning.network.matchers`), in labels and documents.
+        For all else they are the unknown word.
 
         Args:
             labels: descriptions by name; or records with ``name`` and ``description``, and perhaps
@@ -114,21 +112,21 @@ class Predictor:
                 score labels it was not trained on.
         """
         if labels is None:
-            self.label_names, self._projected = self._own_names, self._own
-            self._text = self.language.text
+            self.label_names, self._prepared = self._own_names, self._own
+            self._text = self.task.tokenizer
             return
-        if not self.classifier.scores_unseen(self.name):
+        if not self.system.scores_unseen(self.name):
             raise InputError(
-                f"{self.classifier.layer(self.name)} scores only the labels it was trained on; "
+                f"{self.system.layer(self.name)} scores only the labels it was trained on; "
                 "train a model with gile_lightning.network.outputs.GILE to score others"
             )
         given = {
             name: label._replace(synonyms=label.synonyms or self._synonyms(name))
-            for name, label in _described(labels, self.language.recipe.by_name).items()
+            for name, label in _described(labels, self.task.recipe.by_name).items()
         }
-        recipe = self.language.recipe
+        recipe = self.task.recipe
         texts = {name: recipe.label_text(label, given) for name, label in given.items()}
-        flat = self.language.text.labels(texts.values())
+        flat = self.task.tokenizer.labels(texts.values())
         empty = [name for name, words in zip(texts, flat[1], strict=True) if not words]
         if empty:
             raise InputError(f"labels without a word in their text: {', '.join(empty[:5])}")
@@ -136,18 +134,18 @@ class Predictor:
         synonyms = [list(label.synonyms) for label in given.values()]
         unseen = [0] * len(texts)
         label_set = LabelSet(self.label_names, list(texts.values()), unseen, synonyms=synonyms)
-        self._projected = self._project(label_set)
-        self._text = self.classifier.text_encoder(self.name, label_set)
+        self._prepared = self._prepare(label_set)
+        self._text = self.system.tokenizer(self.name, label_set)
 
     def _synonyms(self, name: str) -> tuple[str, ...]:
         """Return the synonyms that the model knows of a label."""
-        own = self.language.labels
+        own = self.task.labels
         return tuple(own.synonyms[own.ids[name]]) if name in own.ids else ()
 
     def predict(
         self,
         texts: Sequence[Text],
-        labels: Labels | None = None,
+        labels: LabelsLike | None = None,
         top_k: int | None = 5,
         threshold: float | Literal["tuned"] | None = None,
     ) -> list[Prediction]:
@@ -155,7 +153,7 @@ class Predictor:
 
         Args:
             texts: documents, each one text or a list of pieces (title, text).
-            labels: the candidates, as in `use_labels`; by default the model's own labels.
+            labels: the candidates, as in `set_labels`; by default the model's own labels.
             top_k: at most so many labels per text; None for no limit.
             threshold: only labels with a score above this; ``tuned`` for the threshold that was
                 best on the validation documents.
@@ -167,12 +165,12 @@ class Predictor:
         if isinstance(texts, str):
             raise InputError("predict takes a list of texts, not one text")
         if labels is not None:
-            self.use_labels(labels)
+            self.set_labels(labels)
         try:
             return [labelled for labelled in self.stream(texts, top_k, threshold)]
         finally:
             if labels is not None:
-                self.use_labels(None)
+                self.set_labels(None)
 
     def stream(
         self,
@@ -215,13 +213,13 @@ class Predictor:
         return Texts.from_flat(*encoder.documents(texts), *encoder.subwords(texts)).to(self.device)
 
     def _score(self, documents: Texts) -> Tensor:
-        return self.classifier.score(self.name, documents, self._projected)
+        return self.system.score(self.name, documents, self._prepared)
 
     @torch.no_grad()
     def label_vectors(self) -> Any:
         """Return the current labels as the model prepares them: [K, d_j] for GILE."""
-        projected = self._projected
-        return projected.all() if isinstance(projected, PreparedLabels) else projected
+        prepared = self._prepared
+        return prepared.all() if isinstance(prepared, PreparedLabels) else prepared
 
     @torch.inference_mode()
     def _label(
@@ -233,7 +231,7 @@ class Predictor:
             count = min(top_k or logits.shape[1], logits.shape[1])
             # of logits: probabilities near 1 are equal
             ids = logits.topk(count, sorted=True).indices
-            scores = self.classifier.log_odds(logits).gather(1, ids).sigmoid().cpu()
+            scores = self.system.log_odds(logits).gather(1, ids).sigmoid().cpu()
             kept = scores.double() > limit  # on the CPU, as MPS has no float64
             kept &= documents.document_lengths.cpu().gt(0).unsqueeze(1)
             counts = kept.sum(1).tolist()
@@ -242,8 +240,8 @@ class Predictor:
                 yield [{"name": self.label_names[i], "score": score} for score, i in found]
 
     @torch.no_grad()
-    def _project(self, labels: LabelSet) -> Any:
-        return self.classifier.project(self.name, labels)
+    def _prepare(self, labels: LabelSet) -> Any:
+        return self.system.prepare_labels(self.name, labels)
 
 
 def _record(number: int, label: Any) -> Described:
@@ -255,7 +253,7 @@ def _record(number: int, label: Any) -> Described:
     return described(f"label {number}", str(label.get("name") or ""), label)
 
 
-def _described(labels: Labels, by_name: bool) -> dict[str, Described]:
+def _described(labels: LabelsLike, by_name: bool) -> dict[str, Described]:
     """Return the labels by name, checked; one without a description is no error if ``by_name``."""
     if isinstance(labels, Path | str):
         records: Iterable[Described] = read_labels(labels)

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.data.text_data_module import TextDataModule, TrainingData
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts
-from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, TextEncoder
 from gile_lightning.common.errors import DivergedError, InputError
 from gile_lightning.common.factories import Configured, describe
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.data.text_data_module import TextDataModule, TrainingData
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
 from gile_lightning.metrics import SELECTION_THRESHOLD, paper_threshold
 from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, REFERENCES, Evaluation
 from gile_lightning.metrics.summary import Scores, average
@@ -43,7 +43,7 @@ POPULARITY = ("average_precision", "one_error")  # of the ranking by training fr
 VALIDATED = CANDIDATES[:3]  # which of them are ranked in validation
 
 
-class Classifier(Configured, lightning.LightningModule, ABC):
+class System(Configured, lightning.LightningModule, ABC):
     """A system that scores texts against labels, in one or many languages.
 
     A system is built when a data module is attached or a checkpoint is read, as its sizes come
@@ -86,12 +86,12 @@ class Classifier(Configured, lightning.LightningModule, ABC):
         self.nam16 = nam16
         self.seed = seed
         self.config = ""
-        self.languages: dict[str, Language] = {}
+        self.tasks: dict[str, Task] = {}
         self.by_language: dict[str, Scores] = {}
         self.thresholds: dict[str, float] = {}  # of the best F1 on the validation documents
         self.observer: Callable[[str, Tensor, RaggedBatch], None] | None = None
         self._evaluations = nn.ModuleDict()
-        self._projected: dict[str, Any] = {}
+        self._prepared: dict[str, Any] = {}
         self._popularity = dict.fromkeys(POPULARITY, float("nan"))
 
     # --- what a system defines ---
@@ -102,11 +102,11 @@ class Classifier(Configured, lightning.LightningModule, ABC):
         return False
 
     @abstractmethod
-    def build(self, languages: dict[str, Language], state: Mapping[str, Any] = NEW) -> None:
-        """Make empty modules for these vocabularies and label sets, and `use` them.
+    def build(self, tasks: dict[str, Task], state: Mapping[str, Any] = NEW) -> None:
+        """Make empty modules for these vocabularies and label sets, and `set_tasks` them.
 
         Args:
-            languages: vocabularies and label sets.
+            tasks: vocabularies and label sets.
             state: what `own_state` returned when the checkpoint was written; empty for a new
                 model.
         """
@@ -116,7 +116,7 @@ class Classifier(Configured, lightning.LightningModule, ABC):
         """Whether labels that have not been seen in training can be scored."""
 
     @abstractmethod
-    def project(self, name: str, labels: LabelSet) -> Any:
+    def prepare_labels(self, name: str, labels: LabelSet) -> Any:
         """Prepare labels for scoring, once for all documents.
 
         These are the language's own label set, or any other of which some may be known by name.
@@ -124,7 +124,7 @@ class Classifier(Configured, lightning.LightningModule, ABC):
         """
 
     @abstractmethod
-    def score(self, name: str, documents: Texts, projected: Any) -> Tensor:
+    def score(self, name: str, documents: Texts, prepared: Any) -> Tensor:
         """Score documents against prepared labels: logits [B, K]."""
 
     def log_odds(self, logits: Tensor) -> Tensor:
@@ -153,7 +153,7 @@ class Classifier(Configured, lightning.LightningModule, ABC):
         Raises:
             InputError: the data do not fit.
         """
-        self.build(data.languages)
+        self.build(data.tasks)
 
     def start_from(self, checkpoint: dict[str, Any]) -> None:
         """Begin with the weights of a checkpoint, in the languages of the data to come.
@@ -186,23 +186,23 @@ class Classifier(Configured, lightning.LightningModule, ABC):
 
     # --- common to all ---
 
-    def text_encoder(self, name: str, labels: LabelSet) -> TextEncoder:
+    def tokenizer(self, name: str, labels: LabelSet) -> Tokenizer:
         """Return what documents have to be encoded with, to be scored against these labels.
 
         It is the language's own, with ids for the words that are new in the labels where these
         tell the model something.
         """
-        language = self.languages[name]
-        return language.with_labels(labels).text if self.reads_new_words else language.text
+        task = self.tasks[name]
+        return task.with_labels(labels).tokenizer if self.reads_new_words else task.tokenizer
 
     @property
     def built(self) -> bool:
         """Whether the modules are there."""
-        return bool(self.languages)
+        return bool(self.tasks)
 
-    def use(self, languages: dict[str, Language]) -> None:
+    def set_tasks(self, tasks: dict[str, Task]) -> None:
         """Score these label sets; the vocabularies and the seen labels must be the model's."""
-        self.languages = languages
+        self.tasks = tasks
 
     def setup(self, stage: str) -> None:
         """Build the modules for the data module's languages, or check that they fit."""
@@ -210,11 +210,11 @@ class Classifier(Configured, lightning.LightningModule, ABC):
         if not self.built:
             self.attach(data.training_data(), resumed=self.trainer.ckpt_path is not None)
         elif stage == "test":
-            self.use(data.languages)
+            self.set_tasks(data.tasks)
         testing = stage == "test"
-        for name, language in data.languages.items():
+        for name, task in data.tasks.items():
             self._evaluations[name] = Evaluation(
-                language.labels,
+                task.labels,
                 self.scores_unseen(name),
                 CANDIDATES if testing else VALIDATED,
                 self.threshold,
@@ -224,7 +224,7 @@ class Classifier(Configured, lightning.LightningModule, ABC):
 
     def generator(self, name: str, batch_idx: int) -> torch.Generator:
         """Seed by position, not by history: a resumed run draws what an unbroken one draws."""
-        language = list(self.languages).index(name)
+        language = list(self.tasks).index(name)
         place = (self.seed, self.current_epoch, batch_idx, self.global_rank, language)
         seed = np.random.SeedSequence(place).generate_state(1, np.uint64)[0]
         return torch.Generator(self.device).manual_seed(int(seed) >> 1)
@@ -234,7 +234,7 @@ class Classifier(Configured, lightning.LightningModule, ABC):
         kind = type(self)
         checkpoint[STATE] = {
             "class_path": f"{kind.__module__}.{kind.__qualname__}",
-            "languages": {name: language.state() for name, language in self.languages.items()},
+            "languages": {name: task.state() for name, task in self.tasks.items()},
             "config": self.config,
             "thresholds": self.thresholds,
             **self.own_state(),
@@ -243,9 +243,9 @@ class Classifier(Configured, lightning.LightningModule, ABC):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Check that the modules fit the checkpoint."""
         state = checkpoint[STATE]
-        for name, language in self.languages.items():
-            stored = state["languages"].get(name)
-            if stored is None or Language.from_state(stored) != language:
+        for name, task in self.tasks.items():
+            stored = state["tasks"].get(name)
+            if stored is None or Task.from_state(stored) != task:
                 raise InputError(
                     "the checkpoint was trained with another corpus or other text settings "
                     f"({name}); continue with the data it was trained on"
@@ -258,7 +258,7 @@ class Classifier(Configured, lightning.LightningModule, ABC):
         Raises:
             InputError: they are those of a model with other parts.
         """
-        others = self._evaluations.keys() - self.languages.keys()
+        others = self._evaluations.keys() - self.tasks.keys()
         kept = {k: w for k, w in self.state_dict().items() if others & {*k.split(".")[1:2]}}
         state = {**kept, **state_dict} if kept else state_dict
         try:
@@ -273,15 +273,15 @@ class Classifier(Configured, lightning.LightningModule, ABC):
 
     def on_validation_epoch_start(self) -> None:
         """Prepare the labels once."""
-        self._project()
+        self._prepare()
 
     def on_test_epoch_start(self) -> None:
         """Prepare the labels once."""
-        self._project()
+        self._prepare()
 
-    def _project(self) -> None:
-        for name, language in self.languages.items():
-            self._projected[name] = self.project(name, language.labels)
+    def _prepare(self) -> None:
+        for name, task in self.tasks.items():
+            self._prepared[name] = self.prepare_labels(name, task.labels)
 
     def validation_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
         """Score documents against the labels."""
@@ -293,9 +293,9 @@ class Classifier(Configured, lightning.LightningModule, ABC):
 
     def _evaluate(self, batch: dict[str, RaggedBatch]) -> None:
         for name, documents in batch.items():
-            labels = len(self.languages[name].labels)
+            labels = len(self.tasks[name].labels)
             for part in documents.split(max(1, SCORES // labels)):
-                logits = self.score(name, part.texts, self._projected[name])
+                logits = self.score(name, part.texts, self._prepared[name])
                 if logits.numel() and logits.amax().isnan():  # which the maximum propagates
                     raise DivergedError("the model's scores are not numbers")
                 log_odds = self.log_odds(logits)
@@ -315,7 +315,7 @@ class Classifier(Configured, lightning.LightningModule, ABC):
         """
         scores: dict[str, Scores] = {}
         popularity: dict[str, Scores] = {}
-        for name in self.languages:
+        for name in self.tasks:
             evaluation = self.evaluation(name)
             found, micro = evaluation.compute(), evaluation.micro.compute()
             if not self.trainer.sanity_checking:
@@ -328,7 +328,7 @@ class Classifier(Configured, lightning.LightningModule, ABC):
         if popularity and not self.trainer.sanity_checking:
             # the same in every epoch: computed in the first one only
             self._popularity = average(popularity)[REFERENCES[0]]
-            for name in self.languages:
+            for name in self.tasks:
                 self.evaluation(name).candidates = ("seen", "unseen")
         averaged = average(scores)["seen"]
         logged = {f"val/{key}": averaged[key] for key in (*LOGGED, UNSEEN) if key in averaged}
@@ -343,8 +343,8 @@ class Classifier(Configured, lightning.LightningModule, ABC):
     def on_test_epoch_end(self) -> None:
         """Keep the scores in `by_language`, and log their averages."""
         names = list(self._evaluations)
-        self.by_language = {name: self._test_scores(name) for name in self.languages}
-        if len(self.languages) < len(names):
+        self.by_language = {name: self._test_scores(name) for name in self.tasks}
+        if len(self.tasks) < len(names):
             return  # some of the languages: no figures of the whole model
         results = self.results
         for key in ("seen", "unseen", "all", MICRO):
@@ -354,7 +354,7 @@ class Classifier(Configured, lightning.LightningModule, ABC):
     def _test_scores(self, name: str) -> Scores:
         evaluation = self.evaluation(name)
         scores, micro = evaluation.compute(), evaluation.micro.compute()
-        label_set = self.languages[name].labels
+        label_set = self.tasks[name].labels
         labels = len(label_set)
         threshold = self.threshold or paper_threshold(label_set.seen or labels)
         documents = scores["all" if evaluation.scores_unseen else "seen"]
@@ -389,7 +389,7 @@ def _of_both(found: Scores) -> dict[str, float]:
     return {UNSEEN: precision, BOTH: (seen + precision) / 2}
 
 
-def nothing(pretrained: str | None = None) -> Language:
+def nothing(pretrained: str | None = None) -> Task:
     """Return a language with one word and one label, to try settings with."""
-    text = TextEncoder([UNKNOWN], pretrained=pretrained)
-    return Language(text, LabelSet(["label"], ["text"], [1]))
+    text = Tokenizer([UNKNOWN], pretrained=pretrained)
+    return Task(text, LabelSet(["label"], ["text"], [1]))

@@ -9,11 +9,16 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from gile_lightning.data.loading.ragged import (
+    RaggedBatch,
+    gather_segments,
+    segment_ids,
+    segment_starts,
+)
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.loading.ragged import RaggedBatch, segment_ids, segment_starts, take_segments
-from gile_lightning.network.encoders.encoder import document_words
+from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.metrics.ranking import select
+from gile_lightning.network.encoders.encoder import document_words
 
 SHOWN = 5  # predictions of a document, at least
 
@@ -131,25 +136,25 @@ class TestSample:
             self._kept[name].append(_Document(beginning, longer, labels.tolist(), *found))
         self.seconds += time.perf_counter() - start
 
-    def examples(self, languages: Mapping[str, Language], count: int = 20) -> list[Example]:
+    def examples(self, tasks: Mapping[str, Task], count: int = 20) -> list[Example]:
         """Return examples from all over the sample, as many of each language.
 
         Args:
-            languages: the vocabularies and label sets that were scored.
+            tasks: the vocabularies and label sets that were scored.
             count: of examples; each language has one at least.
         """
         start = time.perf_counter()
         kept = {name: documents for name, documents in self._kept.items() if documents}
         each = max(1, count // max(1, len(kept)))
         found = [
-            _example(name, documents[i * len(documents) // min(each, len(documents))], languages)
+            _example(name, documents[i * len(documents) // min(each, len(documents))], tasks)
             for name, documents in kept.items()
             for i in range(min(each, len(documents)))
         ]
         self.seconds += time.perf_counter() - start
         return found
 
-    def confusions(self, languages: Mapping[str, Language], count: int = 20) -> list[Confusion]:
+    def confusions(self, tasks: Mapping[str, Task], count: int = 20) -> list[Confusion]:
         """Return the pairs of labels that are confused in most documents, at most ``count``.
 
         A pair counts once in a document whose label is not among its first |gold| predictions
@@ -158,7 +163,7 @@ class TestSample:
         start = time.perf_counter()
         found = []
         for name, parts in self._pairs.items():
-            names = languages[name].labels.names
+            names = tasks[name].labels.names
             pairs, counts = torch.unique(torch.cat(parts, dim=1), dim=1, return_counts=True)
             documents = Counter(torch.cat(self._gold[name]).tolist())
             found += [
@@ -195,14 +200,14 @@ def confused(best: Tensor, label_ids: Tensor, label_counts: Tensor) -> Tensor:
     lengths = wrong.div(labels, rounding_mode="floor").bincount(minlength=len(best))
     documents = missed.div(labels, rounding_mode="floor")
     # a document's wrong labels, once for each that it misses
-    others = take_segments(wrong, segment_starts(lengths), lengths, documents)
+    others = gather_segments(wrong, segment_starts(lengths), lengths, documents)
     return torch.stack([missed.repeat_interleave(lengths[documents]), others]) % labels
 
 
-def _example(name: str, document: _Document, languages: Mapping[str, Language]) -> Example:
-    language = languages[name]
-    labels: LabelSet = language.labels
-    words = " ".join(language.text.vocabulary[i] for i in document.words.tolist())
+def _example(name: str, document: _Document, tasks: Mapping[str, Task]) -> Example:
+    task = tasks[name]
+    labels: LabelSet = task.labels
+    words = " ".join(task.tokenizer.vocabulary[i] for i in document.words.tolist())
     gold, best = set(document.gold), set(document.best)
     return Example(
         name,

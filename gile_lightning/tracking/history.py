@@ -77,8 +77,8 @@ class History(lightning.Callback):
     ) -> None:
         """Count the documents of the batch, on all processes, and the time since the last one."""
         for documents in batch.values():
-            if documents.share:  # whose batches may differ by a document
-                mean = len(documents.label_counts) / documents.share
+            if documents.loss_weight:  # whose batches may differ by a document
+                mean = len(documents.label_counts) / documents.loss_weight
                 self.documents += round(mean * trainer.world_size)
         now = time.perf_counter()
         self.seconds += now - self._mark

@@ -10,11 +10,11 @@ import torch
 from lightning.pytorch.callbacks import Checkpoint, EarlyStopping, ModelCheckpoint
 from torch import Tensor
 
-from gile_lightning.systems.system import LOGGED
-from gile_lightning.training.checkpoint import LAST
-from gile_lightning.systems.neural import TextClassifier
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import DivergedError, InputError, nearest, positive
+from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems.system import LOGGED
+from gile_lightning.training.checkpoint import LAST
 
 PRECISION = "val/average_precision"
 ONE_ERROR = "val/one_error"
@@ -24,8 +24,8 @@ COLLAPSED = (
     "The model still ranks labels much as their training frequencies do, whatever the text: on the "
     "validation documents its average precision is {:.3f} (by popularity {:.3f}), its one-error "
     "{:.3f} (by popularity {:.3f}). What usually helps: a larger learning rate (model.optimizer), "
-    "more negatives (model.sampler), a norm of document and label vectors (model.norm), channels "
-    "(model.channels)."
+    "more negatives (model.sampler), a norm of document and label vectors (model.norm), matchers "
+    "(model.matchers)."
 )
 _NEVER = torch.iinfo(torch.long).max
 
@@ -100,7 +100,7 @@ class PlateauEarlyStopping(EarlyStopping):
             for key in (PRECISION, POPULARITY, ONE_ERROR, POPULARITY_ONE_ERROR)
         ]
         _, popular, error, popular_error = scores
-        if self._warned or not isinstance(trainer.lightning_module, TextClassifier):
+        if self._warned or not isinstance(trainer.lightning_module, NeuralSystem):
             return  # baselines have nothing that could be set
         if math.isfinite(popular) and (not self._left or abs(error - popular_error) <= 0.005):
             self._warned = True

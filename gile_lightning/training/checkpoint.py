@@ -10,14 +10,14 @@ from jsonargparse import ArgumentError
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 from torch import distributed
 
-from gile_lightning.systems.system import STATE, Classifier
-from gile_lightning.systems.neural import TextClassifier
-from gile_lightning.data.text_data_module import TextDataModule
-from gile_lightning.data.tokenizing.task import Language
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import check_parts, import_part, instantiate
+from gile_lightning.data.text_data_module import TextDataModule
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems.system import STATE, System
 
-HPARAMS = Classifier.CHECKPOINT_HYPER_PARAMS_KEY  # of the model
+HPARAMS = System.CHECKPOINT_HYPER_PARAMS_KEY  # of the model
 
 _DESCRIBED = ("epoch", "global_step", "pytorch-lightning_version")  # what Lightning asks for
 
@@ -110,7 +110,7 @@ def _read(file: Path, map_location: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", checkpoint)
 
 
-def load_classifier(checkpoint: dict[str, Any]) -> Classifier:
+def load_system(checkpoint: dict[str, Any]) -> System:
     """Rebuild the model of a checkpoint that `read_checkpoint` returned.
 
     What it is made of is checked first: see `gile_lightning.common.factories.Part`.
@@ -118,7 +118,7 @@ def load_classifier(checkpoint: dict[str, Any]) -> Classifier:
     Raises:
         InputError: the checkpoint names a part that is none, or is not to be had here.
     """
-    if None in checkpoint[STATE].get("languages", {}).values():
+    if None in checkpoint[STATE].get("tasks", {}).values():
         raise InputError(
             "the checkpoint holds imported weights without words: import them with --word_vectors "
             "(and --labels), or train them further (fit --start_from)"
@@ -126,37 +126,37 @@ def load_classifier(checkpoint: dict[str, Any]) -> Classifier:
     hparams = checkpoint.get(HPARAMS, {})
     check_parts(hparams)
     try:
-        classifier: Classifier = instantiate(_system(checkpoint), hparams, check_parts)
+        system: System = instantiate(_system(checkpoint), hparams, check_parts)
     except (ArgumentError, ImportError, AttributeError, ValueError) as error:
         raise InputError(
             f"the checkpoint names a part that is not to be had here: {error}"
         ) from error
-    restore(classifier, checkpoint)
-    return classifier
+    restore(system, checkpoint)
+    return system
 
 
-def _system(checkpoint: dict[str, Any]) -> type[Classifier]:
+def _system(checkpoint: dict[str, Any]) -> type[System]:
     path = checkpoint[STATE].get("class_path")
-    kind = TextClassifier if path is None else import_part(path)
-    if not issubclass(kind, Classifier):
+    kind = NeuralSystem if path is None else import_part(path)
+    if not issubclass(kind, System):
         raise InputError(f"the checkpoint names {path!r} as its model, which is none of ours")
     return kind
 
 
-def restore(classifier: Classifier, checkpoint: dict[str, Any]) -> None:
+def restore(system: System, checkpoint: dict[str, Any]) -> None:
     """Build an empty model as the checkpoint says, with its weights.
 
     Raises:
         InputError: the model's parts are not those of the checkpoint.
     """
     state = checkpoint[STATE]
-    classifier.config = state["config"]
-    classifier.build(languages_of(checkpoint), state)
-    classifier.thresholds = state.get("thresholds", {})
-    classifier.load_state_dict(checkpoint["state_dict"])
+    system.config = state["config"]
+    system.build(tasks_of(checkpoint), state)
+    system.thresholds = state.get("thresholds", {})
+    system.load_state_dict(checkpoint["state_dict"])
 
 
-def start_from(classifier: Classifier, data: TextDataModule, checkpoint: dict[str, Any]) -> None:
+def start_from(system: System, data: TextDataModule, checkpoint: dict[str, Any]) -> None:
     """Let an empty model begin with a checkpoint's weights, for the labels of other data.
 
     The vocabularies are those of the checkpoint, if it holds them.
@@ -164,16 +164,16 @@ def start_from(classifier: Classifier, data: TextDataModule, checkpoint: dict[st
     Raises:
         InputError: the data have a language that the checkpoint does not know.
     """
-    classifier.start_from(checkpoint)
-    languages = languages_of(checkpoint)
-    if len(languages) == len(checkpoint[STATE]["languages"]):
-        data.continue_from(languages)
+    system.start_from(checkpoint)
+    languages = tasks_of(checkpoint)
+    if len(languages) == len(checkpoint[STATE]["tasks"]):
+        data.encode_for_training(languages)
 
 
 def of_language(checkpoint: dict[str, Any], name: str) -> dict[str, Any]:
     """Return a checkpoint of one of its languages: a whole model, but nothing to go on from."""
     state: dict[str, Any] = checkpoint[STATE]
-    names = set(state["languages"])
+    names = set(state["tasks"])
 
     def own(value: Any) -> Any:
         by_language = isinstance(value, dict) and value and names.issuperset(value)
@@ -182,7 +182,7 @@ def of_language(checkpoint: dict[str, Any], name: str) -> dict[str, Any]:
     others = names - {name}
     return {
         **{key: checkpoint[key] for key in _DESCRIBED if key in checkpoint},
-        # of ModuleDicts by language, such as `scorers.german.encoder...`
+        # of ModuleDicts by language, such as `networks.german.encoder...`
         "state_dict": {
             key: weight
             for key, weight in checkpoint["state_dict"].items()
@@ -194,11 +194,11 @@ def of_language(checkpoint: dict[str, Any], name: str) -> dict[str, Any]:
 
 def complete(checkpoint: dict[str, Any]) -> bool:
     """Whether a checkpoint holds the words and labels of its languages; imported ones may not."""
-    states = checkpoint[STATE]["languages"].values()
+    states = checkpoint[STATE]["tasks"].values()
     return all(state is not None and state["labels"]["names"] for state in states)
 
 
-def languages_of(checkpoint: dict[str, Any]) -> dict[str, Language]:
+def tasks_of(checkpoint: dict[str, Any]) -> dict[str, Task]:
     """Return the vocabularies and label sets, as far as the checkpoint holds them."""
-    states = checkpoint[STATE]["languages"].items()
-    return {name: Language.from_state(state) for name, state in states if state is not None}
+    states = checkpoint[STATE]["tasks"].items()
+    return {name: Task.from_state(state) for name, state in states if state is not None}

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gile_lightning.systems.baselines import AiTextML
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
 from gile_lightning.data.loading.ragged import RaggedBatch
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.systems.baselines import AiTextML
 
 DOCUMENT_WORDS, LABEL_WORDS, POSITIVES = 200, 35, 12
 OCCURRENCES = 10_000_000  # of all words, which decide how many are left out
@@ -66,8 +66,8 @@ def build(sizes: Sizes, **settings: float) -> AiTextML:
     names = [f"label {i}" for i in range(sizes.labels)]
     labels = LabelSet(names, names, [1] * sizes.labels)
     # the descriptions are given as word ids below
-    language = Language(TextEncoder([*map(str, range(sizes.words - 1)), "UNK"]), labels)
-    model.build({"text": language}, {"documents": {"text": sizes.documents}})
+    task = Task(Tokenizer([*map(str, range(sizes.words - 1)), "UNK"]), labels)
+    model.build({"text": task}, {"documents": {"text": sizes.documents}})
     shares = 1 / np.arange(1, sizes.words + 1)
     counts = np.ceil(OCCURRENCES * shares / shares.sum())
     model.of("text").words.counts.copy_(torch.from_numpy(counts).long())

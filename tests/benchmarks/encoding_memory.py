@@ -29,7 +29,7 @@ start = time.perf_counter()
 data.prepare_data()
 seconds = time.perf_counter() - start
 data.setup()
-print(imports, peak(), documents / seconds, len(data.languages["english"].text.vocabulary))
+print(imports, peak(), documents / seconds, len(data.tasks["english"].tokenizer.vocabulary))
 """
 
 

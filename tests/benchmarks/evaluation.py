@@ -20,10 +20,10 @@ from torchmetrics.functional.classification import (
 from training import labels_of
 from workload import NAME, Workload
 
-from gile_lightning.systems.system import RANKED, SCORES
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.metrics import ranking_metrics
 from gile_lightning.metrics.evaluation import Evaluation
+from gile_lightning.systems.system import RANKED, SCORES
 
 
 def scores_like_a_trained_models(workload: Workload, batch: RaggedBatch) -> Tensor:
@@ -98,12 +98,12 @@ def whole(rounds: int, labels: int, documents: int, **sizes: int) -> dict[str, o
     workload = Workload(labels=labels, batch_size=documents, **sizes)
     (batch,) = workload.batches(1)
     model = workload.model().eval()
-    names = model.languages[NAME].labels
+    names = model.tasks[NAME].labels
     projections: list[object] = []
 
     @torch.inference_mode()
     def project() -> None:
-        projections[:] = [model.project(NAME, names)]
+        projections[:] = [model.prepare_labels(NAME, names)]
 
     @torch.inference_mode()
     def evaluate() -> None:

@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     start = time.perf_counter()
     predictor = gile_lightning.load(given.checkpoint)
     if given.labels:
-        predictor.use_labels(given.labels)
+        predictor.set_labels(given.labels)
     seconds = {"ready": time.perf_counter() - start}
     labels = len(predictor.label_names)
     print(f"{labels:,} labels ready in {seconds['ready']:.1f} s, {memory():.2f} GB")

@@ -49,9 +49,9 @@ def point(key: str, value: int, rounds: int, sizes: Mapping[str, int]) -> dict[s
         f"{name}, peak MiB": peak_memory(lambda step=step: step(0))
         for name, step in programs.items()
     }
-    scorer = workload.model(**layer).scorer(NAME)
+    network = workload.model(**layer).network(NAME)
     speeds = {f"{name}, documents/s": workload.batch_size / s for name, s in seconds.items()}
-    parameters = sum(p.numel() for p in scorer.output.parameters())
+    parameters = sum(p.numel() for p in network.output.parameters())
     return {
         "size": key,
         "value": value,

@@ -112,11 +112,11 @@ def check(workload: Workload, batch: RaggedBatch) -> None:
         "output.label_projection": port.label_projection,
         "output.unit": port.unit,
     }
-    scorer = model.scorer(NAME)
+    network = model.network(NAME)
     with torch.no_grad():
-        scorer.embedding.weight.copy_(port.embedding.weight[1:])
+        network.embedding.weight.copy_(port.embedding.weight[1:])
         for name, part in names.items():
-            scorer.get_submodule(name).load_state_dict(part.state_dict())
+            network.get_submodule(name).load_state_dict(part.state_dict())
     slots = int(RATE * workload.labels)
     ids, targets = draw_slots(labels_of(batch, workload.labels).bool(), slots)
     optimizers = torch.optim.Adam(port.parameters()), model.configure_optimizers()
@@ -132,7 +132,7 @@ def check(workload: Workload, batch: RaggedBatch) -> None:
         scatter_pairs(rows[positive], places.flatten()[positive], *shape),
         scatter_pairs(rows, places.flatten(), *shape),
     )
-    logits = scorer(batch.texts, model.texts(NAME).select(sample.labels))
+    logits = network(batch.texts, model.texts(NAME).select(sample.labels))
     loss = BinaryCrossEntropy()(logits, sample.targets, sample.weights)
     torch.testing.assert_close(loss, naive_loss, rtol=1e-6, atol=1e-6)
     for optimizer, value in zip(optimizers, (naive_loss, loss), strict=True):
@@ -141,9 +141,9 @@ def check(workload: Workload, batch: RaggedBatch) -> None:
             group["eps"] = 1e-3  # else Adam's first step is ± lr, whatever a gradient's size
         optimizer.step()
     close = partial(torch.testing.assert_close, rtol=0, atol=1e-6)
-    close(scorer.embedding.weight, port.embedding.weight[1:])
+    close(network.embedding.weight, port.embedding.weight[1:])
     for name, part in names.items():
-        close(scorer.get_submodule(name).state_dict(), part.state_dict())
+        close(network.get_submodule(name).state_dict(), part.state_dict())
 
 
 def measure(

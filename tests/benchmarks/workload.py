@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gile_lightning.systems.neural import TextClassifier
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts
-from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, TextEncoder
-from gile_lightning.network.encoded_labels import LabelTexts
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
+from gile_lightning.network.encoded_labels import EncodedLabels
+from gile_lightning.systems.neural import NeuralSystem
 
 NAME = "english"
 
@@ -60,17 +60,17 @@ class Workload:
                 torch.tensor([len(ids) for ids in labels]),
             )
 
-    def model(self, **parts: object) -> TextClassifier:
+    def model(self, **parts: object) -> NeuralSystem:
         """Make GILE-WAN for these sizes, without a trainer."""
-        model = TextClassifier(**parts)  # type: ignore[arg-type]
+        model = NeuralSystem(**parts)  # type: ignore[arg-type]
         names = [str(i) for i in range(self.labels)]
         counts = [1] * self.labels
-        language = Language(
-            TextEncoder([str(i) for i in range(1, self.vocabulary)] + [UNKNOWN]),
+        task = Task(
+            Tokenizer([str(i) for i in range(1, self.vocabulary)] + [UNKNOWN]),
             LabelSet(names, ["1"] * self.labels, counts),
         )
-        model.build({NAME: language})
-        model.label_texts[NAME] = LabelTexts(self.label_texts, frequencies=counts)
+        model.build({NAME: task})
+        model.label_texts[NAME] = EncodedLabels(self.label_texts, frequencies=counts)
         model.log = lambda *args, **kwargs: None  # type: ignore[method-assign]
         return model
 

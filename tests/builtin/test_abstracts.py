@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from gile_lightning import builtin as synthetic
-from gile_lightning.builtin import lexicon
-from gile_lightning.builtin import HELD_OUT_FROM, write_bioasq
+from gile_lightning.builtin import HELD_OUT_FROM, lexicon, write_bioasq
 from gile_lightning.builtin import names as invented
 from gile_lightning.builtin.__main__ import main
 from gile_lightning.builtin.articles import ArticleMaker

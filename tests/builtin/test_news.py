@@ -13,9 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.multiclass import OneVsRestClassifier
 
-from gile_lightning.builtin import news
-
-from gile_lightning.builtin import write_news
+from gile_lightning.builtin import news, write_news
 from gile_lightning.builtin.__main__ import main
 from gile_lightning.builtin.news.articles import ArticleMaker
 from gile_lightning.builtin.news.concepts import concepts, lexicon

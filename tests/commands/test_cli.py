@@ -9,16 +9,16 @@ from lightning.fabric.accelerators import MPSAccelerator
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from gile_lightning import fit
-from gile_lightning.systems.baselines import AiTextML
-from gile_lightning.training.callbacks import LastCheckpoint, PlateauEarlyStopping
-from gile_lightning.training.checkpoint import AtomicCheckpointIO
-from gile_lightning.systems.neural import TextClassifier
 from gile_lightning.commands.cli import GileCLI, dropped
-from gile_lightning.data import BioASQ
 from gile_lightning.common.errors import InputError
+from gile_lightning.data import BioASQ
 from gile_lightning.network.outputs import GILE
+from gile_lightning.systems.baselines import AiTextML
+from gile_lightning.systems.neural import NeuralSystem
 from gile_lightning.tracking.history import History
 from gile_lightning.tracking.wandb_logger import RunLogger
+from gile_lightning.training.callbacks import LastCheckpoint, PlateauEarlyStopping
+from gile_lightning.training.checkpoint import AtomicCheckpointIO
 from gile_testing import runs
 
 
@@ -47,7 +47,7 @@ def finished(folder, seconds_ago=0):
 
 def test_what_a_configuration_makes(cli, tmp_path):
     made = cli("--seed_everything", "7", output=tmp_path / "run")
-    assert isinstance(made.model, TextClassifier)
+    assert isinstance(made.model, NeuralSystem)
     assert made.model.hparams["output"]["class_path"] == f"{GILE.__module__}.GILE"
     assert made.model.hparams["seed"] == 7
     assert isinstance(made.datamodule, BioASQ)
@@ -239,4 +239,6 @@ def test_keys_of_a_part_that_the_next_one_does_not_take(cli, capsys):
     assert dropped(cli().config) == set()
     capsys.readouterr()
     cli("--model.sampler", "gile_lightning.training.samplers.AllLabels")
-    assert "gile_lightning.training.samplers.AllLabels does not take rate " in capsys.readouterr().out
+    assert (
+        "gile_lightning.training.samplers.AllLabels does not take rate " in capsys.readouterr().out
+    )

@@ -6,13 +6,13 @@ import pytest
 import yaml
 
 from gile_lightning import fit
-from gile_lightning.common.errors import InputError
 from gile_lightning.commands.parser import command, parse
+from gile_lightning.common.errors import InputError
 from gile_testing import runs
 
 USAGE = [
     "usage: python -m gile_lightning.fit [--config FILE] [--KEY VALUE ...]",
-    "       python -m gile_lightning.fit --help lists every key; --model.help TextClassifier and "
+    "       python -m gile_lightning.fit --help lists every key; --model.help NeuralSystem and "
     "--data.help CLASS those of a part",
 ]
 UNKNOWN = "unknown key"
@@ -53,13 +53,19 @@ def config(tmp_path):
         ("--outptu", "'outptu'; did you mean 'output'?"),
         (
             "--model.ouput.joint_dim",
-            "'ouput.joint_dim' of gile_lightning.systems.neural.TextClassifier; did you mean 'output'?",
+            "gile_lightning.systems.neural.NeuralSystem; did you mean 'output'?",
         ),
         ("--data.batchsize", f"'batchsize' {BIOASQ}"),
         ("--data.batch-size", f"'batch-size' {BIOASQ}"),
         ("--data.init_args.batchsize", f"'batchsize' {BIOASQ}"),
-        ("--model.output.joint_dims", "'joint_dims' of gile_lightning.network.outputs.GILE; did you mean"),
-        ("--model.sampler.rat", "gile_lightning.training.samplers.UniformLabels; did you mean 'rate'?"),
+        (
+            "--model.output.joint_dims",
+            "'joint_dims' of gile_lightning.network.outputs.GILE; did you mean",
+        ),
+        (
+            "--model.sampler.rat",
+            "gile_lightning.training.samplers.UniformLabels; did you mean 'rate'?",
+        ),
         ("--model.encoder.layer.dims", "did you mean 'dim'?"),
         ("--model.optimizer.learning_rate", "of torch.optim.Adam; it takes "),
     ],
@@ -78,7 +84,7 @@ def test_unknown_keys(key, error):
         (
             "label_encoder:",
             "label_encodr:",
-            "'label_encodr' of gile_lightning.systems.neural.TextClassifier; did you mean 'label_enc",
+            "'label_encodr' of gile_lightning.systems.neural.NeuralSystem; did you mean 'label_enc",
         ),
         ("batch_size:", "batchsize:", f"'batchsize' {BIOASQ}"),
         ("lr:", "learning_rate:", "'learning_rate' of torch.optim.Adam; it takes"),
@@ -97,13 +103,13 @@ def test_unknown_keys_in_a_file(config, old, new, error):
     [
         (("--data.batch_size", "many"), "data.batch_size: expected int, not 'many'"),
         (
-            ("--model.channels.stemmer", "german"),
-            "model.channels.stemmer: model.channels is a list",
+            ("--model.matchers.stemmer", "german"),
+            "model.matchers.stemmer: model.matchers is a list",
         ),
-        (("--model.channels.0.stemmer=x",), "model.channels.0.stemmer: model.channels is a list"),
+        (("--model.matchers.0.stemmer=x",), "model.matchers.0.stemmer: model.matchers is a list"),
         (("--model.encoder.encoders.embedding", "x"), "model.encoder.encoders is a list"),
         (("--model.label_encoder.encoders.embedding=x",), "model.label_encoder.encoders is a list"),
-        (("--model.init_args.channels.stemmer", "x"), "model.init_args.channels is a list"),
+        (("--model.init_args.matchers.stemmer", "x"), "model.init_args.matchers is a list"),
         (
             ("--model.encoder.init_args.encoders.embedding", "x"),
             "model.encoder.init_args.encoders is a list",

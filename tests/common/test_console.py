@@ -8,17 +8,24 @@ from lightning.pytorch.callbacks import TQDMProgressBar
 from lightning.pytorch.utilities import rank_zero_only
 
 import gile_lightning
-from gile_lightning.common.console import ProgressBar, Sizes, count_parameters, parameters, quiet, say
+from gile_lightning.common.console import (
+    ProgressBar,
+    Sizes,
+    count_parameters,
+    parameters,
+    quiet,
+    say,
+)
 from gile_testing import runs
 
 
 @pytest.fixture(scope="module")
 def model():
-    return gile_lightning.load(runs.trained().best).classifier
+    return gile_lightning.load(runs.trained().best).system
 
 
 def test_counts_of_the_parts(model):
-    words = len(model.languages["english"].text.vocabulary)
+    words = len(model.tasks["english"].tokenizer.vocabulary)
     dim, hidden, joint = (
         runs.MODEL[key] for key in ("embedding.dim", "encoder.layer.dim", "output.joint_dim")
     )

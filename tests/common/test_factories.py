@@ -11,10 +11,11 @@ import torch
 from jsonargparse import ArgumentParser
 from torch import nn
 
-from gile_lightning.systems.neural import TextClassifier
+from gile_lightning.common.errors import InputError
+from gile_lightning.common.factories import describe, instantiate
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import (
     PPMI,
     WAN,
@@ -24,10 +25,9 @@ from gile_lightning.network.encoders import (
     SumPooling,
     WordEmbedding,
 )
-from gile_lightning.common.errors import InputError
-from gile_lightning.common.factories import describe, instantiate
-from gile_lightning.training.losses import BinaryCrossEntropy, SoftmaxCrossEntropy
 from gile_lightning.network.outputs import GILE, Linear
+from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.training.losses import BinaryCrossEntropy, SoftmaxCrossEntropy
 from gile_lightning.training.samplers import (
     AllLabels,
     HardLabels,
@@ -161,22 +161,22 @@ def includes(whole, part):
 
 @pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS.keys())
 def test_rebuilt_model_has_the_same_parts(parts):
-    model = TextClassifier(**parts)
-    rebuilt = instantiate(TextClassifier, model.hparams)
+    model = NeuralSystem(**parts)
+    rebuilt = instantiate(NeuralSystem, model.hparams)
     assert includes(rebuilt.hparams, model.hparams)
     # the first round writes the defaults of outside classes out, the second changes nothing
-    assert instantiate(TextClassifier, rebuilt.hparams).hparams == rebuilt.hparams
+    assert instantiate(NeuralSystem, rebuilt.hparams).hparams == rebuilt.hparams
 
-    language = Language(TextEncoder(["a", "b", "UNK"]), LabelSet(["x", "y"], ["a", "b"], [2, 1]))
-    for classifier in (model, rebuilt):
-        classifier.build({"en": language})
-    assert repr(rebuilt.scorers) == repr(model.scorers)
+    task = Task(Tokenizer(["a", "b", "UNK"]), LabelSet(["x", "y"], ["a", "b"], [2, 1]))
+    for system in (model, rebuilt):
+        system.build({"en": task})
+    assert repr(rebuilt.networks) == repr(model.networks)
     assert rebuilt.configure_optimizers().defaults == model.configure_optimizers().defaults
 
 
 @pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS.keys())
 def test_description_is_plain(parts):
-    described = dict(TextClassifier(**parts).hparams)
+    described = dict(NeuralSystem(**parts).hparams)
     assert json.loads(json.dumps(described)) == described
     file = io.BytesIO()
     torch.save(described, file)
@@ -186,12 +186,15 @@ def test_description_is_plain(parts):
 
 def test_parts_from_a_configuration():
     parser = ArgumentParser(exit_on_error=False)
-    parser.add_class_arguments(TextClassifier, "m")
+    parser.add_class_arguments(NeuralSystem, "m")
     config = {
         "encoder": {
             "class_path": "gile_lightning.network.encoders.WAN",
             "init_args": {
-                "layer": {"class_path": "gile_lightning.network.encoders.Dense", "init_args": {"dim": 5}},
+                "layer": {
+                    "class_path": "gile_lightning.network.encoders.Dense",
+                    "init_args": {"dim": 5},
+                },
                 "pooling": "gile_lightning.network.encoders.SumPooling",
             },
         },
@@ -209,7 +212,7 @@ def test_parts_from_a_configuration():
     assert parts["sampler"] == describe(UniformLabels(negatives=4))
     assert includes(parts["optimizer"], describe(partial(torch.optim.SGD, lr=0.1)))
     assert parts["loss"] == describe(BinaryCrossEntropy())
-    defaults = TextClassifier().hparams
+    defaults = NeuralSystem().hparams
     assert parts["norm"] == defaults["norm"]
     assert includes(parts["embedding"], defaults["embedding"])
-    assert instantiate(TextClassifier, parts).hparams["encoder"] == WAN_5
+    assert instantiate(NeuralSystem, parts).hparams["encoder"] == WAN_5

@@ -16,7 +16,12 @@ import gile_lightning
 from gile_lightning import fit
 from gile_testing import children, dw_runs, processes, runs
 
-ALL = ("--model.sampler", "gile_lightning.training.samplers.AllLabels", "--trainer.precision", "64-true")
+ALL = (
+    "--model.sampler",
+    "gile_lightning.training.samplers.AllLabels",
+    "--trainer.precision",
+    "64-true",
+)
 UNEVEN = (*ALL, "--data.train_share", 0.97)  # 217 documents in 7 steps of 31, 15 and 16 by process
 EPOCHS = 3
 HALF = ("--data.batch_size", 16)

@@ -11,16 +11,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns, Corpus, DocumentDataModule
 from gile_lightning.data.shards.cache import default_cache
 from gile_lightning.data.shards.remote import Folder
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
 from gile_lightning.data.shards.writing import Document
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
-from gile_lightning.common.errors import InputError
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
-LANGUAGE = Language(TextEncoder(["common", "UNK"]), LabelSet(["x"], ["about x"], [1]))
+LANGUAGE = Task(Tokenizer(["common", "UNK"]), LabelSet(["x"], ["about x"], [1]))
 
 
 def content(data):
@@ -43,7 +43,7 @@ def test_second_preparation_reads_nothing(corpus, prepared, monkeypatch):
     again.prepare_data()
     again.setup()
     assert content(again) == content(first)
-    assert again.languages == first.languages
+    assert again.tasks == first.tasks
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_changed_saved_dataset_changes_the_fingerprint(corpus, rows, tmp_path):
 
 def test_known_language_changes_the_fingerprint(corpus):
     data, other = corpus(), corpus()
-    other.use({"english": LANGUAGE})
+    other.encode_for_scoring({"english": LANGUAGE})
     assert data.fingerprint() != other.fingerprint()
 
 
@@ -148,7 +148,7 @@ def test_edited_reader_is_encoded_anew(corpus, reader):
         data = read(reader(word))
         data.prepare_data()
         data.setup()
-        assert data.languages["english"].text.vocabulary == [word, "UNK"]
+        assert data.tasks["english"].tokenizer.vocabulary == [word, "UNK"]
     first = key("one")
     assert key("one", header="# code elsewhere in the file\n") == first
     assert len({first, key("two"), key("one", "another"), key("one", declared=2)}) == 4
@@ -229,7 +229,7 @@ def test_meta_has_counts_sources_and_what_was_left_out(prepared, rows):
         "documents": {"train": 8, "validation": 1, "test": 10},
         "seen_labels": 4,
         "unseen_labels": 1,
-        "words": len(data.languages["english"].text.vocabulary),
+        "words": len(data.tasks["english"].tokenizer.vocabulary),
     }
     assert meta["skipped"] == {"documents without text": {"count": 1, "first": f"{data.path}:4"}}
     assert meta["sources"]["documents"][0]["file"] == str(Path(data.path).resolve())
@@ -262,7 +262,7 @@ def test_default_cache(monkeypatch, tmp_path):
 # ---------------------------------------------------------------- a remote cache
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=["label_residual", "file"])
 def remote(request, tmp_path, monkeypatch):
     """The URL of a cache elsewhere; local files are below the test's folder, too."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "local"))
@@ -292,7 +292,7 @@ def test_remote_cache_is_copied_here_once(corpus, prepared, remote, tmp_path, mo
     (directory,) = modules[0].shards()
     assert directory.parent == tmp_path / "node/gile_lightning"
     assert content(modules[0]) == content(first)
-    assert modules[0].languages == first.languages
+    assert modules[0].tasks == first.tasks
     assert modules[0].meta == first.meta
     assert [file.suffix for file in directory.parent.iterdir() if file.is_file()] == [".lock"]
 
@@ -370,7 +370,7 @@ def test_held_out_labels(prepared):
     data = prepared(validation_size=3, held_out_labels=1)
     assert data.fingerprint() != plain.fingerprint()
     assert data.meta["counts"]["held_out_labels"] == 1
-    seen, fewer = (d.languages["english"].labels.seen for d in (plain, data))
+    seen, fewer = (d.tasks["english"].labels.seen for d in (plain, data))
     assert fewer == seen - 1
     assert "held out of training" in data.summary()
 
@@ -402,7 +402,7 @@ def test_validation_size_beyond_the_training_documents(corpus):
 def test_lengths_reach_the_documents_and_labels(prepared):
     data = prepared(max_document_words=2, max_label_words=1)
     assert {len(words) for words in data.split("train")["words"]} == {2}
-    text = data.languages["english"].text
+    text = data.tasks["english"].tokenizer
     assert text.labels(["about x"])[1].tolist() == [1]
 
 
@@ -411,10 +411,10 @@ def test_sentences_reach_the_documents(prepared, rows):
         row["text"] = f"Common. It is {'even' if row['id'] % 2 == 0 else 'odd'} here! And the end."
     options = {"sentences": "en", "max_sentences": 2, "max_sentence_words": 3}
     data = prepared(rows, **options)
-    language = data.languages["english"]
-    assert language.text.settings() | options == language.text.settings()
+    task = data.tasks["english"]
+    assert task.tokenizer.settings() | options == task.tokenizer.settings()
     for row in data.split("train"):
-        words = [language.text.vocabulary[i] for i in row["words"]]
+        words = [task.tokenizer.vocabulary[i] for i in row["words"]]
         assert words == ["common", ".", "it", "is", "even" if int(row["id"]) % 2 == 0 else "odd"]
         assert row["sentence_lengths"] == [2, 3]
 
@@ -422,11 +422,11 @@ def test_sentences_reach_the_documents(prepared, rows):
 def test_language_of_the_model(corpus):
     data = corpus(language="german")
     with pytest.raises(InputError, match=r"knows english, french, not german: set --data.language"):
-        data.use({"english": LANGUAGE, "french": LANGUAGE})
-    data.use({"german": LANGUAGE})
+        data.encode_for_scoring({"english": LANGUAGE, "french": LANGUAGE})
+    data.encode_for_scoring({"german": LANGUAGE})
     data.prepare_data()
     data.setup()
-    assert list(data.languages) == ["german"]
+    assert list(data.tasks) == ["german"]
     assert list(next(iter(data.test_dataloader()))) == ["german"]
 
 
@@ -462,7 +462,7 @@ def test_setup_maps_several_shards(prepared, monkeypatch):
     several = prepared(cache_dir=one.cache_dir / "several")
     assert len(list(several.directory_of_shards().glob("*.arrow"))) > 3
     assert content(several) == content(one)
-    assert several.languages == one.languages
+    assert several.tasks == one.tasks
 
 
 def test_samples_of_an_epoch(prepared):
@@ -511,7 +511,7 @@ def test_share_is_drawn_with_the_seed_of_splits(share):
 def test_share_leaves_all_else(share):
     whole, part = share(1.0), share(0.1)
     assert part.directory_of_shards() == whole.directory_of_shards()
-    assert part.languages == whole.languages
+    assert part.tasks == whole.tasks
     assert content(part)["test"] == content(whole)["test"]
     assert content(part)["validation"] == content(whole)["validation"]
     used = {row["id"]: row for row in content(whole)["train"]}
@@ -574,13 +574,13 @@ def vectors(write):
 
 
 def decoded(data, split):
-    vocabulary = data.languages["english"].text.vocabulary
+    vocabulary = data.tasks["english"].tokenizer.vocabulary
     return {row["id"]: [vocabulary[i] for i in row["words"]] for row in data.split(split)}
 
 
 def test_vocabulary_is_that_of_the_word_vectors(prepared, vectors, rows):
     data = prepared(word_vectors=vectors, validation_size=2, min_count=1_000)
-    text = data.languages["english"].text
+    text = data.tasks["english"].tokenizer
     assert text.known_words_only
     assert text.vocabulary == NAMES
     for split in ("train", "validation", "test"):
@@ -605,7 +605,7 @@ def test_vectors_come_from_the_cache(corpus, prepared, vectors, monkeypatch):
     monkeypatch.setattr("gile_lightning.data.document_data_module.read_word_vectors", stop)
     again = prepared(word_vectors=vectors)
     np.testing.assert_array_equal(again.vectors("english"), expected)
-    assert again.languages["english"].text.vocabulary == NAMES
+    assert again.tasks["english"].text.vocabulary == NAMES
 
 
 def test_no_vectors(prepared):
@@ -648,7 +648,7 @@ def test_documents_and_labels_without_a_known_word_are_left_out(prepared, write,
     kept = {i for i in range(0, 20, 2) if i % 3}
     splits = ("train", "validation", "test")
     assert {int(id) for split in splits for id in data.split(split)["id"]} == kept
-    assert sorted(data.languages["english"].labels.names) == ["y", "z"]
+    assert sorted(data.tasks["english"].labels.names) == ["y", "z"]
     skipped = {reason: case["count"] for reason, case in data.meta["skipped"].items()}
     with_label = [i for i in range(20) if i % 3]
     assert skipped == {
@@ -660,21 +660,21 @@ def test_documents_and_labels_without_a_known_word_are_left_out(prepared, write,
     }
 
 
-KNOWN = Language(
-    TextEncoder(["old", "common", "y", "UNK"], 5, 3, known_words_only=True),
+KNOWN = Task(
+    Tokenizer(["old", "common", "y", "UNK"], 5, 3, known_words_only=True),
     LabelSet(["y", "zzz"], ["about y", "old"], [4, 1]),
 )
 
 
 def test_trained_model_brings_its_own_words(prepared, corpus, vectors):
     data = corpus(word_vectors=vectors)
-    data.use({"english": KNOWN})
+    data.encode_for_scoring({"english": KNOWN})
     data.prepare_data()
     data.setup()
-    language = data.languages["english"]
-    assert language.text == KNOWN.text
+    task = data.tasks["english"]
+    assert task.tokenizer == KNOWN.tokenizer
     # of the corpus' labels "about x", "about new" and "about z" have no word that it knows
-    assert language.labels == KNOWN.labels
+    assert task.labels == KNOWN.labels
     # documents 10, 13, 16 and 19 have the label y
     assert decoded(data, "test") == {str(i): ["common"] for i in (10, 13, 16, 19)}
     assert data.vectors("english") is None
@@ -684,29 +684,29 @@ def test_trained_model_brings_its_own_words(prepared, corpus, vectors):
 @pytest.mark.parametrize("with_vectors", [True, False])
 def test_model_that_is_trained_further_keeps_its_words(corpus, vectors, with_vectors):
     data = corpus(word_vectors=vectors if with_vectors else None, validation_size=2)
-    data.continue_from({"english": KNOWN})
+    data.encode_for_training({"english": KNOWN})
     assert data.fingerprint() != corpus(word_vectors=data.word_vectors).fingerprint()
     data.prepare_data()
     data.setup()
-    language = data.languages["english"]
-    assert language.text == KNOWN.text
+    task = data.tasks["english"]
+    assert task.tokenizer == KNOWN.tokenizer
     # the labels are the corpus' own; "about old" and "about y" have words that it knows
-    assert language.labels.names == ["old", "y"]
-    assert language.labels.texts == ["about old", "about y"]
+    assert task.labels.names == ["old", "y"]
+    assert task.labels.texts == ["about old", "about y"]
     assert data.vectors("english") is None
     assert list(data.meta["counts"]["documents"]) == ["train", "validation", "test"]
     with pytest.raises(InputError, match="the model knows german, not english"):
-        data.continue_from({"german": KNOWN})
+        data.encode_for_training({"german": KNOWN})
 
 
 def test_model_with_a_vocabulary_of_its_own_is_trained_further(corpus):
-    text = TextEncoder(["even", "w", "common", "UNK"], 2)
+    text = Tokenizer(["even", "w", "common", "UNK"], 2)
     data = corpus()
-    data.continue_from({"english": Language(text, LabelSet(["q"], ["q"], [1]))})
+    data.encode_for_training({"english": Task(text, LabelSet(["q"], ["q"], [1]))})
     data.prepare_data()
     data.setup()
-    assert data.languages["english"].text == text
-    assert set(data.languages["english"].labels.names) == {"x", "y", "z", "old", "new"}
+    assert data.tasks["english"].tokenizer == text
+    assert set(data.tasks["english"].labels.names) == {"x", "y", "z", "old", "new"}
     assert all(
         words in (["common", "even"], ["common", "UNK"]) for words in decoded(data, "test").values()
     )

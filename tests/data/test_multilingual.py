@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns, Corpus, Multilingual
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
 from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.multilingual import OneByOne, SideBySide
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
-from gile_lightning.common.errors import InputError
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 SIZES = {  # documents by split; a document is known by its number of words
     "english": {"train": 25, "validation": 7, "test": 11},
@@ -97,11 +97,11 @@ def read(steps, name):
 
 def test_languages(make):
     data = make()
-    assert data.names == list(data.languages) == list(SIZES)
+    assert data.names == list(data.tasks) == list(SIZES)
     assert not data.builtin
-    for name, language in data.languages.items():
-        assert language.text.vocabulary == [name, "UNK"]
-        assert language.labels.names == [name]
+    for name, task in data.tasks.items():
+        assert task.tokenizer.vocabulary == [name, "UNK"]
+        assert task.labels.names == [name]
         assert data.meta["counts"][name]["documents"] == SIZES[name]
         assert data.only(name) is data.parts[name]
         assert data.only(name).names == [name]
@@ -144,12 +144,11 @@ def test_word_vectors_are_each_languages_own(make, tmp_path):
     data = make("german", "french", word_vectors=tmp_path)
     for name, rows in vectors.items():
         np.testing.assert_array_equal(data.vectors(name), [*rows, [0, 0]])
-        assert data.languages[name].text.vocabulary[0] == name
+        assert data.tasks[name].tokenizer.vocabulary[0] == name
 
 
 KNOWN = {
-    name: Language(TextEncoder(["word", name, "UNK"]), LabelSet(["old"], ["old"], [3]))
-    for name in SIZES
+    name: Task(Tokenizer(["word", name, "UNK"]), LabelSet(["old"], ["old"], [3])) for name in SIZES
 }
 
 
@@ -161,12 +160,12 @@ def test_trained_model_is_scored(make, folder):
             for name, part in data.parts.items()
         }
     )
-    scored.use(KNOWN)
+    scored.encode_for_scoring(KNOWN)
     scored.prepare_data()
     scored.setup()
-    for name, language in scored.languages.items():
-        assert language.text == KNOWN[name].text
-        assert language.labels.names == ["old", name]
+    for name, task in scored.tasks.items():
+        assert task.tokenizer == KNOWN[name].tokenizer
+        assert task.labels.names == ["old", name]
         assert scored.meta["counts"][name]["documents"] == {"test": SIZES[name]["test"]}
     steps = epoch_of(scored.test_dataloader())
     assert [len(read(steps, name)) for name in SIZES] == [11, 2, 5]
@@ -180,12 +179,12 @@ def test_model_is_trained_further(folder):
             for name in names
         }
     )
-    data.continue_from(KNOWN)
+    data.encode_for_training(KNOWN)
     data.prepare_data()
     data.setup()
     for name in names:
-        assert data.languages[name].text == KNOWN[name].text
-        assert data.languages[name].labels.names == [name]
+        assert data.tasks[name].tokenizer == KNOWN[name].tokenizer
+        assert data.tasks[name].labels.names == [name]
         assert data.meta["counts"][name]["documents"] == SIZES[name]
 
 

@@ -1,11 +1,11 @@
-"""A few documents and labels that the tests of channels share."""
+"""A few documents and labels that the tests of matchers share."""
 
 import torch
 
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.frequencies import document_frequencies
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder, tokenize
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer, tokenize
 
 DOCUMENTS = [  # sentences each; the first is the title
     ["Acute abdomen", "The acute abdomen of mice and rats. An abdomen, and livers."],
@@ -36,7 +36,7 @@ def encoder(**options):
     pieces += [piece for name, (text, more) in LABELS.items() for piece in (name, text, *more)]
     words = dict.fromkeys(word for piece in pieces for word in tokenize(piece))
     words.pop("xylophone")
-    return TextEncoder([*words, "UNK"], **options)
+    return Tokenizer([*words, "UNK"], **options)
 
 
 TEXT = encoder()
@@ -47,16 +47,16 @@ def encoded(documents=DOCUMENTS):
 
 
 def made(make, documents=DOCUMENTS):
-    """Make a channel, and let it count the words of documents."""
-    channel = make(TEXT)
+    """Make a matcher, and let it count the words of documents."""
+    matcher = make(TEXT)
     counts = document_frequencies([encoded(documents)], len(TEXT.vocabulary))
-    channel.count_words(*counts)
-    return channel
+    matcher.count_words(*counts)
+    return matcher
 
 
-def scores(channel, documents=DOCUMENTS, labels=None, ids=None):
+def scores(matcher, documents=DOCUMENTS, labels=None, ids=None):
     """Score documents against some labels of a set: [B, K]."""
     labels = label_set() if labels is None else labels
-    index = channel.index(TEXT, labels, None)
+    index = matcher.index(TEXT, labels, None)
     ids = torch.arange(len(labels)) if ids is None else torch.tensor(ids, dtype=torch.long)
-    return channel(encoded(documents), index.take(ids))
+    return matcher(encoded(documents), index.gather(ids))

@@ -13,16 +13,16 @@ import lightning
 import torch
 
 from gile_lightning import evaluate, load
-from gile_lightning.systems.system import Classifier
-from gile_lightning.systems.baselines import TfidfCosine
-from gile_lightning.network.matchers import LexicalMatch
-from gile_lightning.systems.neural import TextClassifier
+from gile_lightning.common.factories import Part
 from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.shards.writing import Document
 from gile_lightning.network.encoders import Mean, WordEmbedding
-from gile_lightning.common.factories import Part
-from gile_lightning.training.losses import BinaryCrossEntropy, Loss
+from gile_lightning.network.matchers import LexicalMatch
 from gile_lightning.network.outputs import GILE
+from gile_lightning.systems.baselines import TfidfCosine
+from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems.system import System
+from gile_lightning.training.losses import BinaryCrossEntropy, Loss
 from gile_lightning.training.samplers import LabelSampler, UniformLabels
 from gile_lightning.training.schedules import Schedule
 
@@ -117,7 +117,7 @@ class OwnSchedule(Schedule):
         return self.factor
 
 
-class OwnSystem(TextClassifier):
+class OwnSystem(NeuralSystem):
     def __init__(self, factor: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.factor = factor
@@ -135,7 +135,7 @@ class OwnBaseline(TfidfCosine):
         return self.factor * super().score(name, documents, projected)
 
 
-def neural(kind: type[TextClassifier] = TextClassifier, **given: Any) -> TextClassifier:
+def neural(kind: type[NeuralSystem] = NeuralSystem, **given: Any) -> NeuralSystem:
     """Return a small system with other parts than the defaults."""
     small = {
         "embedding": partial(WordEmbedding, dim=4),
@@ -147,10 +147,10 @@ def neural(kind: type[TextClassifier] = TextClassifier, **given: Any) -> TextCla
     return kind(**small | given)
 
 
-SYSTEMS: dict[str, Callable[[float], Classifier]] = {
+SYSTEMS: dict[str, Callable[[float], System]] = {
     "encoder": lambda factor: neural(encoder=partial(OwnEncoder, factor=factor)),
     "output layer": lambda factor: neural(output=partial(OwnOutput, factor=factor)),
-    "channel": lambda factor: neural(channels=[partial(OwnChannel, factor=factor)]),
+    "matcher": lambda factor: neural(matchers=[partial(OwnChannel, factor=factor)]),
     "norm": lambda factor: neural(norm=partial(OwnNorm, factor=factor)),
     "sampler": lambda factor: neural(sampler=OwnSampler(factor)),
     "loss": lambda factor: neural(loss=OwnLoss(factor)),

@@ -39,7 +39,7 @@ def names(family, languages):
             joint = 5
         table |= dict(zip(attention, (f"{td}_{n}" for n in numbers[2:6]), strict=True))
         if output != "gile":
-            table["classifier"] = f"dense_{numbers[6]}"
+            table["system"] = f"dense_{numbers[6]}"
         else:
             table |= {"unit": f"time_distributed_{numbers[6]}"}
             table |= {"V": f"dense_{joint}", "U": f"dense_{joint + 1}"}
@@ -61,7 +61,7 @@ def draw(tables, counts, joint=11, dim=40, width=WIDTH, seed=0):
             "V": (n, joint),
             "U": (dim, joint),
             "unit": (joint, 1),
-            "classifier": (n, k),
+            "system": (n, k),
         }
         for role, layer in table.items():
             rows, columns = shapes[role]
@@ -72,7 +72,9 @@ def draw(tables, counts, joint=11, dim=40, width=WIDTH, seed=0):
                 columns *= 3
                 recurrent = rng.normal(size=(width, columns)) / width**0.5
             kernel = rng.normal(size=(rows, columns)) * (2 / rows) ** 0.5
-            bias = rng.normal(size=columns) * 0.3 + 5 * (role in ("su", "wu"))  # scorers stay alive
+            bias = rng.normal(size=columns) * 0.3 + 5 * (
+                role in ("su", "wu")
+            )  # networks stay alive
             weights[layer] = [
                 None if w is None else w.astype("f4") for w in (kernel, recurrent, bias)
             ]
@@ -173,8 +175,8 @@ def run(x, e, table, weights):
     sentences, word_attention = attend(words, weights[table["wW"]], weights[table["wu"]])
     outer = states(sentences, table, weights, "sentence")
     h, sentence_attention = attend(outer, weights[table["sW"]], weights[table["su"]])
-    if "classifier" in table:
-        logits = dense(h, weights[table["classifier"]])
+    if "system" in table:
+        logits = dense(h, weights[table["system"]])
     else:
         z = relu(dense(h, weights[table["V"]]))
         labels = relu(dense(e.astype(float), weights[table["U"]]))

@@ -102,8 +102,8 @@ def trained(*more: str) -> Run:
     return Run(output, json.loads((output / "metrics.json").read_text()), done.printed)
 
 
-MATCHING = (  # channels and a memory of labels
-    "--model.channels",
+MATCHING = (  # matchers and a memory of labels
+    "--model.matchers",
     json.dumps(
         [
             {
@@ -113,10 +113,10 @@ MATCHING = (  # channels and a memory of labels
             {"class_path": "gile_lightning.network.matchers.NameMention"},
         ]
     ),
-    *("--model.memory", "gile_lightning.network.label_residual.LabelMemory"),
+    *("--model.label_residual", "gile_lightning.network.label_residual.LabelResidual"),
 )
 LINEAR = ("--model.output", "gile_lightning.network.outputs.Linear")
-MATCH = ("--model.channels", '[{"class_path": "gile_lightning.network.matchers.LexicalMatch"}]')
+MATCH = ("--model.matchers", '[{"class_path": "gile_lightning.network.matchers.LexicalMatch"}]')
 
 
 def reproducible(metrics: dict[str, Any]) -> dict[str, Any]:

@@ -11,9 +11,9 @@ import pytest
 import torch
 from sklearn.metrics import f1_score
 
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.metrics.evaluation import BUCKETS, CANDIDATES, REFERENCES, Evaluation
 from gile_lightning.metrics.references import random_scores
 from gile_testing import runs

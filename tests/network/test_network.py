@@ -4,16 +4,16 @@ import pytest
 import torch
 from torch import nn
 
-from gile_lightning.network import prepared_labels as projected_module
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network import prepared_labels as projected_module
+from gile_lightning.network.encoded_labels import EncodedLabels
 from gile_lightning.network.encoders import WAN, BiGRU, Mean, WordEmbedding
-from gile_lightning.network.encoded_labels import LabelTexts
+from gile_lightning.network.network import Factories, Network, build_networks
 from gile_lightning.network.outputs import GILE, Linear
-from gile_lightning.network.prepared_labels import project_all
-from gile_lightning.network.network import Factories, Scorer, build_scorers
+from gile_lightning.network.prepared_labels import prepare_labels
 
 LABELS = [[1, 2], [3], [], [4, 5, 5], [0]]  # the third has no word
 DOCUMENTS = [[5, 1, 3], [2], [], [0, 4]]
@@ -30,7 +30,7 @@ def texts(rows):
 
 def labels_of(rows, **options):
     """All of a label set, given the words of their texts."""
-    chosen = LabelTexts(texts(rows), **options)
+    chosen = EncodedLabels(texts(rows), **options)
     return chosen.select(torch.arange(len(chosen)))
 
 
@@ -39,7 +39,9 @@ def make(output, norm=nn.Identity):
     embedding = WordEmbedding([f"w{i}" for i in range(6)], 4)
     encoder = WAN(4)
     norms = [norm(), norm()]
-    return Scorer(embedding, encoder, Mean(4), output(encoder.output_dim, 4, SEEN), *norms).double()
+    return Network(
+        embedding, encoder, Mean(4), output(encoder.output_dim, 4, SEEN), *norms
+    ).double()
 
 
 class Times(nn.Module):
@@ -62,14 +64,14 @@ def equal(actual, expected):
 
 def test_vectors_are_normed_encodings(monkeypatch):
     monkeypatch.setattr(Times, "count", 1)
-    scorer = make(GILE, norm=Times)  # documents times 2, labels times 3
+    network = make(GILE, norm=Times)  # documents times 2, labels times 3
     documents, labels = texts(DOCUMENTS), texts(LABELS)
-    embed = scorer.embedding
-    equal(scorer.encode_documents(documents), 2 * scorer.encoder(embed.weight, documents))
-    equal(scorer.encode_labels(labels), 3 * scorer.label_encoder(embed.weight, labels))
+    embed = network.embedding
+    equal(network.encode_documents(documents), 2 * network.encoder(embed.weight, documents))
+    equal(network.encode_labels(labels), 3 * network.label_encoder(embed.weight, labels))
     equal(
-        scorer(documents, labels_of(LABELS)),
-        scorer.output(scorer.encode_documents(documents), scorer.encode_labels(labels)),
+        network(documents, labels_of(LABELS)),
+        network.output(network.encode_documents(documents), network.encode_labels(labels)),
     )
 
 
@@ -77,15 +79,15 @@ def test_vectors_are_normed_encodings(monkeypatch):
 @pytest.mark.parametrize("output", [GILE, Linear])
 def test_training_takes_every_word_once_and_changes_nothing(output, sparse):
     """The compact table of a batch's words gives the loss and gradients of the whole embedding."""
-    scorer = make(output)
-    documents, given = texts(DOCUMENTS), LabelTexts(texts(LABELS)).select(torch.tensor([2, 0]))
-    vectors = scorer.encode_labels(given.texts) if output is GILE else given.ids
-    scorer.output(scorer.encode_documents(documents), vectors).pow(2).sum().backward()
-    expected = {name: p.grad for name, p in scorer.named_parameters()}
-    scorer.zero_grad()
-    scorer.embedding.sparse = sparse
-    scorer(documents, given).pow(2).sum().backward()
-    found = {name: p.grad for name, p in scorer.named_parameters()}
+    network = make(output)
+    documents, given = texts(DOCUMENTS), EncodedLabels(texts(LABELS)).select(torch.tensor([2, 0]))
+    vectors = network.encode_labels(given.texts) if output is GILE else given.ids
+    network.output(network.encode_documents(documents), vectors).pow(2).sum().backward()
+    expected = {name: p.grad for name, p in network.named_parameters()}
+    network.zero_grad()
+    network.embedding.sparse = sparse
+    network(documents, given).pow(2).sum().backward()
+    found = {name: p.grad for name, p in network.named_parameters()}
     assert found["embedding.weight"].is_sparse == sparse
     if sparse:
         rows = found["embedding.weight"]._indices()[0].tolist()
@@ -97,13 +99,13 @@ def test_training_takes_every_word_once_and_changes_nothing(output, sparse):
 
 
 def test_labels_too_many_to_keep_their_projections(monkeypatch):
-    scorer = make(GILE)
-    labels, documents = LabelTexts(texts(LABELS)), texts(DOCUMENTS)
-    kept = project_all(scorer, labels, SEEN)
+    network = make(GILE)
+    labels, documents = EncodedLabels(texts(LABELS)), texts(DOCUMENTS)
+    kept = prepare_labels(network, labels, SEEN)
     assert kept.projected.projected
     monkeypatch.setattr(projected_module, "KEPT", 500 * len(LABELS) - 1)
     monkeypatch.setattr(projected_module, "SLAB", 2)
-    vectors = project_all(scorer, labels, SEEN)
+    vectors = prepare_labels(network, labels, SEEN)
     assert not vectors.projected.projected
     assert len(vectors) == len(kept) == len(LABELS)
     equal(vectors.all(), kept.all())
@@ -112,56 +114,56 @@ def test_labels_too_many_to_keep_their_projections(monkeypatch):
 
 
 def test_projected_labels_give_the_scores_of_their_texts():
-    scorer = make(GILE)
-    labels = LabelTexts(texts(LABELS))
-    projected = project_all(scorer, labels, SEEN)
+    network = make(GILE)
+    labels = EncodedLabels(texts(LABELS))
+    projected = prepare_labels(network, labels, SEEN)
     assert projected.all().shape == (len(LABELS), 500)  # the unseen ones, too
     assert not projected.all().requires_grad
     logits = projected.score(texts(DOCUMENTS))
-    equal(logits, scorer(texts(DOCUMENTS), labels_of(LABELS)))
+    equal(logits, network(texts(DOCUMENTS), labels_of(LABELS)))
     ids = torch.tensor([4, 0, 1])
-    equal(scorer(texts(DOCUMENTS), labels.select(ids)), logits[:, ids])
+    equal(network(texts(DOCUMENTS), labels.select(ids)), logits[:, ids])
 
 
 @pytest.mark.parametrize("slab", [1, 2, 5, 6])
 def test_projecting_in_slabs(monkeypatch, slab):
-    scorer = make(GILE)
-    labels = LabelTexts(texts(LABELS))
-    whole = project_all(scorer, labels, SEEN).all()
+    network = make(GILE)
+    labels = EncodedLabels(texts(LABELS))
+    whole = prepare_labels(network, labels, SEEN).all()
     sizes = []
     encode = Mean.forward
     monkeypatch.setattr(projected_module, "SLAB", slab)
     monkeypatch.setattr(
         Mean, "forward", lambda self, *args: sizes.append(len(args[1][2])) or encode(self, *args)
     )
-    equal(project_all(scorer, labels, SEEN).all(), whole)
+    equal(prepare_labels(network, labels, SEEN).all(), whole)
     assert sum(sizes) == len(LABELS)
     assert max(sizes) == min(slab, len(LABELS))
 
 
 def test_linear_gets_ids():
-    scorer = make(Linear)
-    vectors = scorer.encode_documents(texts(DOCUMENTS))
-    linear = scorer.output.linear
+    network = make(Linear)
+    vectors = network.encode_documents(texts(DOCUMENTS))
+    linear = network.output.linear
     everything = vectors @ linear.weight.T + linear.bias
-    ids, labels = torch.tensor([2, 0]), LabelTexts(texts(LABELS))
-    equal(scorer(texts(DOCUMENTS), labels.select(ids)), everything[:, ids])
-    projected = project_all(scorer, labels, SEEN)
+    ids, labels = torch.tensor([2, 0]), EncodedLabels(texts(LABELS))
+    equal(network(texts(DOCUMENTS), labels.select(ids)), everything[:, ids])
+    projected = prepare_labels(network, labels, SEEN)
     equal(projected.score(texts(DOCUMENTS)), everything)  # the seen ones only
 
 
 def test_take_label_texts():
-    labels = LabelTexts(texts(LABELS), frequencies=[7, 2])
+    labels = EncodedLabels(texts(LABELS), frequencies=[7, 2])
     assert len(labels) == len(LABELS)
     assert labels.frequencies.tolist() == [7, 2]
-    taken = labels.take(torch.tensor([3, 2, 0, 3]))
+    taken = labels.gather(torch.tensor([3, 2, 0, 3]))
     assert taken.words.tolist() == [4, 5, 5, 1, 2, 4, 5, 5]
     assert taken.sentence_lengths.tolist() == [3, 0, 2, 3]
     assert taken.document_lengths.tolist() == [1, 1, 1, 1]
 
 
 def test_label_texts_move_with_the_model_but_are_not_saved():
-    holder = nn.ModuleDict({"en": LabelTexts(texts(LABELS))})
+    holder = nn.ModuleDict({"en": EncodedLabels(texts(LABELS))})
     assert holder.state_dict() == {}
     holder.double()
     assert not any(buffer.is_floating_point() for buffer in holder.buffers())
@@ -170,14 +172,14 @@ def test_label_texts_move_with_the_model_but_are_not_saved():
 
 def test_projecting_no_labels():
     """As those of weights that were imported without labels."""
-    scorer = make(GILE)
+    network = make(GILE)
     none = torch.zeros(0, dtype=torch.long)
-    nothing = LabelTexts(Texts(none.int(), none, none))
+    nothing = EncodedLabels(Texts(none.int(), none, none))
     assert len(nothing) == 0
-    projected = project_all(scorer, nothing, 0).all()
+    projected = prepare_labels(network, nothing, 0).all()
     assert projected.shape == (0, 500)
-    vectors = scorer.encode_documents(texts(DOCUMENTS))
-    assert scorer.output.score(vectors, projected).shape == (len(DOCUMENTS), 0)
+    vectors = network.encode_documents(texts(DOCUMENTS))
+    assert network.output.score(vectors, projected).shape == (len(DOCUMENTS), 0)
 
 
 # --- several languages ---
@@ -197,29 +199,29 @@ def languages():
     for name, seen in SEEN_LABELS.items():
         names = [str(i) for i in range(seen + 1)]
         labels = LabelSet(names, names, [1] * seen + [0])
-        found[name] = Language(TextEncoder([*name, "UNK"]), labels)
+        found[name] = Task(Tokenizer([*name, "UNK"]), labels)
     return found
 
 
 def test_sizes_come_from_the_parts_and_the_data():
-    scorers = build_scorers(Factories(**MAKE), languages(), "none")
-    assert list(scorers) == list(SEEN_LABELS)
-    for name, scorer in scorers.items():
-        assert scorer.embedding.weight.shape == (len(name) + 1, 4)
-        assert scorer.document_norm.normalized_shape == (12,)  # two directions
-        assert scorer.label_norm.normalized_shape == (4,)
+    networks = build_networks(Factories(**MAKE), languages(), "none")
+    assert list(networks) == list(SEEN_LABELS)
+    for name, network in networks.items():
+        assert network.embedding.weight.shape == (len(name) + 1, 4)
+        assert network.document_norm.normalized_shape == (12,)  # two directions
+        assert network.label_norm.normalized_shape == (4,)
         # Eq. 19, with the labels of all languages and the states of one direction: 6 * 15 / (6 + 4)
-        assert scorer.matched_dim == 9
-        assert scorer.output.document_projection.weight.shape == (9, 12)
-        assert scorer.output.label_projection.weight.shape == (9, 4)
-    scorers = build_scorers(Factories(**MAKE | {"output": Linear}), languages(), "none")
-    assert [scorer.output.linear.out_features for scorer in scorers.values()] == [8, 3, 4]
+        assert network.matched_dim == 9
+        assert network.output.document_projection.weight.shape == (9, 12)
+        assert network.output.label_projection.weight.shape == (9, 4)
+    networks = build_networks(Factories(**MAKE | {"output": Linear}), languages(), "none")
+    assert [network.output.linear.out_features for network in networks.values()] == [8, 3, 4]
 
 
 def test_matched_size_that_is_known():
-    scorers = build_scorers(Factories(**MAKE), languages(), "none", joint_dim=11)
-    assert {scorer.matched_dim for scorer in scorers.values()} == {11}
-    assert {scorer.output.unit.in_features for scorer in scorers.values()} == {11}
+    networks = build_networks(Factories(**MAKE), languages(), "none", joint_dim=11)
+    assert {network.matched_dim for network in networks.values()} == {11}
+    assert {network.output.unit.in_features for network in networks.values()} == {11}
 
 
 @pytest.mark.parametrize(
@@ -233,12 +235,12 @@ def test_matched_size_that_is_known():
 )
 @pytest.mark.parametrize("label_encoder", [Mean, WAN])
 def test_all_share_with_the_first(sharing, shared, label_encoder):
-    scorers = build_scorers(
+    networks = build_networks(
         Factories(**MAKE | {"label_encoder": label_encoder}), languages(), sharing
     ).values()
 
     def copies(path):
-        return len({id(scorer.get_submodule(path)) for scorer in scorers})
+        return len({id(network.get_submodule(path)) for network in networks})
 
     for kind in ("encoder", *(["label_encoder"] if label_encoder is WAN else [])):
         for part in ("layer", "pooling"):
@@ -249,15 +251,15 @@ def test_all_share_with_the_first(sharing, shared, label_encoder):
 
 
 def test_linear_layers_are_never_shared():
-    scorers = build_scorers(Factories(**MAKE | {"output": Linear}), languages(), "both").values()
-    assert len({id(scorer.output.linear) for scorer in scorers}) == 3
+    networks = build_networks(Factories(**MAKE | {"output": Linear}), languages(), "both").values()
+    assert len({id(network.output.linear) for network in networks}) == 3
 
 
 def test_gradients_of_all_languages_reach_what_they_share():
     torch.manual_seed(2)
-    scorers = build_scorers(Factories(**MAKE), languages(), "both")
-    shared = scorers["english"].output.document_projection.weight
-    for name, scorer in scorers.items():
-        logits = scorer(texts([[0, 1], [2]]), labels_of([[1], [0]]))
+    networks = build_networks(Factories(**MAKE), languages(), "both")
+    shared = networks["english"].output.document_projection.weight
+    for name, network in networks.items():
+        logits = network(texts([[0, 1], [2]]), labels_of([[1], [0]]))
         (gradient,) = torch.autograd.grad(logits.square().sum(), shared)
         assert gradient.any(), name

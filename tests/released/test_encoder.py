@@ -120,11 +120,11 @@ def test_learns(ragged, layer):
 
 def test_sharing():
     first, second = make("gru"), make("gru")
-    second.share(first, "encoders")
+    second.share_with(first, "encoders")
     assert second.word_layer is first.word_layer
     assert second.sentence_layer is first.sentence_layer
     assert second.word_pooling is not first.word_pooling
-    second.share(first, "attention")
+    second.share_with(first, "attention")
     assert second.word_pooling is first.word_pooling
     assert second.sentence_pooling is first.sentence_pooling
 

@@ -69,7 +69,7 @@ def test_all_outputs(shared, name, dtype):
     ],
 )
 def test_all_outputs_with_live_scorers(shared, tmp_path, name, dtype):
-    """In these models a scorer is 0 everywhere; another bias brings it to life."""
+    """In these models a network is 0 everywhere; another bias brings it to life."""
     folder = shared / "fixtures" / name
     path = shutil.copyfile(weights_of(folder), tmp_path / "live.h5")
     live = np.load(folder / "fixture_live.npz")
@@ -101,7 +101,7 @@ def test_without_args(shared, name):
     folder = shared / "fixtures" / name
     known = read_weights(weights_of(folder), folder / "args.json")
     inferred = read_weights(weights_of(folder))
-    assert inferred.languages == [f"language_{i}" for i in range(len(known.languages))]
+    assert inferred.languages == [f"language_{i}" for i in range(len(known.tasks))]
     assert (inferred.sharing, inferred.layer_kind) == (known.sharing, known.layer_kind)
     assert list(inferred.label_counts.values()) == list(known.label_counts.values())
     assert inferred.args == {}

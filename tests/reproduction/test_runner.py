@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from gile_lightning.commands import launcher
-
 from gile_lightning.common import processes
 from gile_lightning.common.errors import InputError
 from gile_lightning.reproduction import runner as module

@@ -92,7 +92,7 @@ def test_the_configurations_own_values():
         "norm": {"class_path": "torch.nn.LayerNorm", "init_args": {}},
     }
     configuration = {
-        "model": {"class_path": "TextClassifier", "init_args": model},
+        "model": {"class_path": "NeuralSystem", "init_args": model},
         "data": {"class_path": "BioASQ", "init_args": {"batch_size": 64}},
         "trainer": {"max_epochs": None},
     }

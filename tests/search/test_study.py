@@ -4,8 +4,8 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from gile_lightning.common.errors import InputError
 from gile_lightning.commands.launcher import LOCK, lock
+from gile_lightning.common.errors import InputError
 from gile_lightning.search import study as module
 from gile_lightning.search.settings import Search
 from gile_lightning.search.space import read_space

@@ -12,21 +12,21 @@ import torch.nn.functional as F
 from sklearn.metrics import f1_score
 from torch import nn
 
-from gile_lightning.systems import system as base
-from gile_lightning.systems.neural import STATE, TextClassifier
-from gile_lightning.data.text_data_module import TrainingData
-from gile_lightning.data.shards.cache import default_cache
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.loading.ragged import RaggedBatch
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
-from gile_lightning.network.encoders import HAN, PPMI, WAN, Dense, IdfMean, Mean, WordEmbedding
 from gile_lightning.common.errors import InputError
-from gile_lightning.training.losses import SoftmaxCrossEntropy
-from gile_lightning.network.label_residual import LabelMemory
-from gile_lightning.training.optimizers import LazyAdam
-from gile_lightning.network.outputs import GILE, ChannelsOnly, Linear
+from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.shards.cache import default_cache
+from gile_lightning.data.text_data_module import TrainingData
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network.encoders import HAN, PPMI, WAN, Dense, IdfMean, Mean, WordEmbedding
+from gile_lightning.network.label_residual import LabelResidual
+from gile_lightning.network.outputs import GILE, Linear, MatchersOnly
+from gile_lightning.systems import system as base
+from gile_lightning.systems.neural import STATE, NeuralSystem
 from gile_lightning.systems.predictor import Predictor
+from gile_lightning.training.losses import SoftmaxCrossEntropy
+from gile_lightning.training.optimizers import LazyAdam
 from gile_lightning.training.samplers import AllLabels
 from gile_testing import runs
 
@@ -63,9 +63,7 @@ DOCUMENTS = {  # words and label ids, in two batches; the first is for training,
 
 
 def languages():
-    return {
-        name: Language(TextEncoder([*words, "UNK"]), LABELS[name]) for name, words in WORDS.items()
-    }
+    return {name: Task(Tokenizer([*words, "UNK"]), LABELS[name]) for name, words in WORDS.items()}
 
 
 def ragged(words, labels):
@@ -81,9 +79,9 @@ class TwoLanguages(lightning.LightningDataModule):
 
     def __init__(self, given=None):
         super().__init__()
-        self.languages = given or languages()
+        self.tasks = given or languages()
         self.batches = [
-            {name: ragged(*DOCUMENTS[name][i]) for name in self.languages} for i in range(2)
+            {name: ragged(*DOCUMENTS[name][i]) for name in self.tasks} for i in range(2)
         ]
 
     def train_dataloader(self):
@@ -98,7 +96,7 @@ class TwoLanguages(lightning.LightningDataModule):
         return None
 
     def training_data(self):
-        return TrainingData(self.languages, self.vectors, self.training_documents, default_cache())
+        return TrainingData(self.tasks, self.vectors, self.training_documents, default_cache())
 
     def training_documents(self, name):
         yield self.batches[0][name]
@@ -123,20 +121,20 @@ def run(model, data, *stages):
 
 def logits(model, name, words):
     """Score each document on its own against the label texts, each on its own."""
-    scorer, language = model.scorer(name), model.languages[name]
+    network, task = model.network(name), model.tasks[name]
     with torch.no_grad():
-        embed = scorer.embedding.weight
+        embed = network.embedding.weight
         labels = [
-            scorer.label_norm(embed[language.text.word_ids(language.text.words(text))].mean(0))
-            for text in language.labels.texts
+            network.label_norm(embed[task.tokenizer.word_ids(task.tokenizer.words(text))].mean(0))
+            for text in task.labels.texts
         ]
         rows = []
         for document in words:
-            states = scorer.encoder.layer.linear(embed[document]).relu()
-            pooling = scorer.encoder.pooling
+            states = network.encoder.layer.linear(embed[document]).relu()
+            pooling = network.encoder.pooling
             attention = pooling.score(pooling.hidden(states).relu()).softmax(0)
-            vector = scorer.document_norm((attention * states).sum(0))
-            output = scorer.output
+            vector = network.document_norm((attention * states).sum(0))
+            output = network.output
             joint = [
                 output.document_projection(vector).relu() * output.label_projection(label).relu()
                 for label in labels
@@ -153,7 +151,7 @@ def of_all_batches(model, name):
 
 
 def test_loss_is_the_mean_over_languages():
-    model, data = TextClassifier(**PARTS, sampler=AllLabels()), TwoLanguages()
+    model, data = NeuralSystem(**PARTS, sampler=AllLabels()), TwoLanguages()
     logged = run(model, data, "fit")
     losses = []
     for name, batches in DOCUMENTS.items():
@@ -181,7 +179,7 @@ class Probe(AllLabels):
 
 
 def test_a_sampler_knows_frequencies_and_chooses_by_scores():
-    model, data = TextClassifier(**PARTS, sampler=Probe()), TwoLanguages()
+    model, data = NeuralSystem(**PARTS, sampler=Probe()), TwoLanguages()
     logged = run(model, data, "fit")
     losses, scored = [], 0
     for name, batches in DOCUMENTS.items():
@@ -202,7 +200,7 @@ def test_a_sampler_knows_frequencies_and_chooses_by_scores():
 def test_softmax_in_training_metrics_and_prediction():
     """Probabilities are the softmax over all labels; the ranking is that of the logits."""
     parts = PARTS | {"sampler": AllLabels(), "threshold": 0.21}
-    plain, model = TextClassifier(**parts), TextClassifier(**parts, loss=SoftmaxCrossEntropy())
+    plain, model = NeuralSystem(**parts), NeuralSystem(**parts, loss=SoftmaxCrossEntropy())
     data = TwoLanguages({"english": languages()["english"]})
     logged = run(model, data, "fit")
     run(plain, data, "fit", "test")
@@ -230,7 +228,7 @@ def test_softmax_in_training_metrics_and_prediction():
 
 
 def test_validation_scores_are_those_of_the_seen_labels_averaged_over_languages():
-    model, data = TextClassifier(**PARTS), TwoLanguages()
+    model, data = NeuralSystem(**PARTS), TwoLanguages()
     logged = run(model, data, "fit")
     scores, popularity = [], []
     for name in DOCUMENTS:
@@ -248,7 +246,7 @@ def test_validation_scores_are_those_of_the_seen_labels_averaged_over_languages(
 
 
 def test_results_are_averaged_and_documents_added_up():
-    model, data = TextClassifier(**PARTS), TwoLanguages()
+    model, data = NeuralSystem(**PARTS), TwoLanguages()
     run(model, data, "fit", "test")
     for key in ("seen", "unseen", "all"):
         scores = []
@@ -278,7 +276,7 @@ def f1_of(model, name, *thresholds):
 
 
 def test_f1_is_that_of_all_labels_averaged_over_languages():
-    model, data = TextClassifier(**PARTS), TwoLanguages()
+    model, data = NeuralSystem(**PARTS), TwoLanguages()
     logged = run(model, data, "fit")
     run(model, data, "test")
     for name in DOCUMENTS:  # the authors choose the epoch at 0.2
@@ -293,7 +291,7 @@ def test_f1_is_that_of_all_labels_averaged_over_languages():
 
 
 def test_threshold_of_ones_own():
-    model, data = TextClassifier(**PARTS, threshold=0.515), TwoLanguages()
+    model, data = NeuralSystem(**PARTS, threshold=0.515), TwoLanguages()
     run(model, data, "fit", "test")
     found = {name: scores["micro"] for name, scores in model.by_language.items()}
     for name, scores in found.items():
@@ -304,7 +302,7 @@ def test_threshold_of_ones_own():
 
 
 def test_tuned_threshold_is_the_best_one():
-    model, data = TextClassifier(**PARTS), TwoLanguages()
+    model, data = NeuralSystem(**PARTS), TwoLanguages()
     run(model, data, "fit", "test")  # with the same documents
     for name in DOCUMENTS:
         best = f1_of(model, name, *(percent / 100 for percent in range(1, 100)))
@@ -315,15 +313,15 @@ def test_tuned_threshold_is_the_best_one():
 
 
 def test_labels_that_linear_cannot_score_are_misses():
-    model, data = TextClassifier(**PARTS | {"output": Linear}, threshold=0.3), TwoLanguages()
+    model, data = NeuralSystem(**PARTS | {"output": Linear}, threshold=0.3), TwoLanguages()
     run(model, data, "fit", "test")
     for name, batches in DOCUMENTS.items():
-        scorer, labels = model.scorer(name), LABELS[name]
+        network, labels = model.network(name), LABELS[name]
         hits = predicted = positives = 0
         for words, ids in batches:
             documents = ragged(words, ids).texts
             with torch.no_grad():
-                chosen = scorer.output.linear(scorer.encode_documents(documents)).sigmoid() > 0.3
+                chosen = network.output.linear(network.encode_documents(documents)).sigmoid() > 0.3
             targets = runs.positives(ids, list(range(len(labels))))
             hits += (chosen.numpy() & (targets[:, : labels.seen] == 1)).sum()
             predicted += int(chosen.sum())
@@ -338,7 +336,7 @@ def test_labels_that_linear_cannot_score_are_misses():
 @pytest.mark.parametrize("output", [PARTS["output"], Linear], ids=["GILE", "Linear"])
 def test_f1_is_of_all_documents(output, without_positive):
     """Whether or not they have a label that is ranked."""
-    model = TextClassifier(**PARTS | {"output": output}, without_positive=without_positive)
+    model = NeuralSystem(**PARTS | {"output": output}, without_positive=without_positive)
     run(model, TwoLanguages(), "test")
     assert [x["micro"]["documents"] for x in model.by_language.values()] == [5, 4]
 
@@ -346,7 +344,7 @@ def test_f1_is_of_all_documents(output, without_positive):
 @pytest.mark.parametrize("threshold", [0, 1, -0.1, 1.5, 40])
 def test_threshold_that_is_no_probability(threshold):
     with pytest.raises(InputError, match=f"model.threshold is {threshold:g}; a probability"):
-        TextClassifier(**PARTS, threshold=threshold)
+        NeuralSystem(**PARTS, threshold=threshold)
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (10, 5), (7, 1_000)])
@@ -355,7 +353,7 @@ def test_slabs_of_documents_and_scores_change_no_metric(monkeypatch, sizes):
 
     def scores():
         torch.manual_seed(1)
-        model = TextClassifier(**PARTS)
+        model = NeuralSystem(**PARTS)
         run(model, TwoLanguages(), "test")
         return model.by_language
 
@@ -371,19 +369,19 @@ def test_sparse_gradients_need_an_optimizer_that_takes_them():
     sparse = partial(WordEmbedding, dim=6, sparse=True)
     adam = partial(torch.optim.Adam, lr=0.01)
     with pytest.raises(InputError, match="LazyAdam, or --model"):
-        TextClassifier(embedding=sparse, optimizer=adam).check()
-    TextClassifier(embedding=sparse, optimizer=LazyAdam).check()
+        NeuralSystem(embedding=sparse, optimizer=adam).check()
+    NeuralSystem(embedding=sparse, optimizer=LazyAdam).check()
     frozen = partial(WordEmbedding, dim=6, sparse=True, trainable=False)
-    TextClassifier(embedding=frozen, optimizer=adam).check()
+    NeuralSystem(embedding=frozen, optimizer=adam).check()
 
 
 def test_sparse_gradients_between_gpus(monkeypatch):
-    model = TextClassifier(embedding=partial(WordEmbedding, sparse=True), optimizer=LazyAdam)
+    model = NeuralSystem(embedding=partial(WordEmbedding, sparse=True), optimizer=LazyAdam)
     model.attach(TwoLanguages().training_data())
     model.configure_optimizers()
     monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
     monkeypatch.setattr(torch.distributed, "get_backend", lambda: "nccl")
-    frozen = TextClassifier(embedding=partial(WordEmbedding, sparse=True, trainable=False))
+    frozen = NeuralSystem(embedding=partial(WordEmbedding, sparse=True, trainable=False))
     frozen.attach(TwoLanguages().training_data())
     frozen.configure_optimizers()
     with pytest.raises(InputError, match=r"NCCL.*--model\.embedding\.sparse false"):
@@ -404,9 +402,9 @@ LINEAR = 5 * 3 + 3 + 5 * 2 + 2  # three and two seen labels
 @pytest.mark.parametrize("output", [PARTS["output"], Linear], ids=["GILE", "Linear"])
 @pytest.mark.parametrize("sharing", SHARED)
 def test_sharing(sharing, output):
-    model = TextClassifier(**HIERARCHICAL | {"output": output}, sharing=sharing)
+    model = NeuralSystem(**HIERARCHICAL | {"output": output}, sharing=sharing)
     model.build(languages())
-    english, german = (model.scorer(name) for name in languages())
+    english, german = (model.network(name) for name in languages())
     for name in SHARED["both"]:
         same = getattr(english.encoder, name) is getattr(german.encoder, name)
         assert same is (name in SHARED[sharing])
@@ -426,16 +424,16 @@ def test_sharing(sharing, output):
 
 def test_label_encoders_with_parameters_share_what_encoders_share():
     parts = PARTS | {"label_encoder": PARTS["encoder"]}
-    model = TextClassifier(**parts, sharing="attention")
+    model = NeuralSystem(**parts, sharing="attention")
     model.build(languages())
-    first, second = (model.scorer(name).label_encoder for name in languages())
+    first, second = (model.network(name).label_encoder for name in languages())
     assert first.pooling is second.pooling
     assert first.layer is not second.layer
-    assert first.pooling is not model.scorer("english").encoder.pooling
+    assert first.pooling is not model.network("english").encoder.pooling
 
 
 def test_sharing_what_an_encoder_has_not():
-    model = TextClassifier(**PARTS | {"encoder": Mean}, sharing="attention")
+    model = NeuralSystem(**PARTS | {"encoder": Mean}, sharing="attention")
     with pytest.raises(InputError, match=r"Mean has no attention to share"):
         model.check(languages())
     model.check()  # one language has nobody to share with
@@ -447,7 +445,7 @@ def test_losses_added_up(sharing):
     losses = {}
     for kind in ("mean", "sum"):
         parts = HIERARCHICAL | {"sampler": AllLabels(), "sharing": sharing}
-        losses[kind] = run(TextClassifier(**parts, language_loss=kind), TwoLanguages(), "fit")
+        losses[kind] = run(NeuralSystem(**parts, language_loss=kind), TwoLanguages(), "fit")
     assert losses["sum"]["train/loss"] == pytest.approx(2 * losses["mean"]["train/loss"], rel=1e-6)
 
 
@@ -468,12 +466,12 @@ def checkpoint_of(model):
 
 def with_labels(names, labels):
     found = languages()
-    return {name: Language(found[name].text, labels[name]) for name in names}
+    return {name: Task(found[name].text, labels[name]) for name in names}
 
 
 def built(**parts):
     torch.manual_seed(8)
-    model = TextClassifier(**parts)
+    model = NeuralSystem(**parts)
     model.build(languages())
     return model
 
@@ -481,14 +479,14 @@ def built(**parts):
 def test_matched_joint_space_is_that_of_all_languages():
     model = built(**MATCHED)
     # Eq. 19: d_h k / (d_h + d) = 5 (3 + 2) / (5 + 6)
-    assert model.scorer("english").output.document_projection.out_features == 2
+    assert model.network("english").output.document_projection.out_features == 2
     assert checkpoint_of(model)[STATE]["matched_dim"] == 2
-    model = TextClassifier(**MATCHED)
+    model = NeuralSystem(**MATCHED)
     model.build(with_labels(["english", "german"], MORE))
-    assert model.scorer("german").output.label_projection.out_features == 5 * 18 // 11
-    model = TextClassifier(**MATCHED)
+    assert model.network("german").output.label_projection.out_features == 5 * 18 // 11
+    model = NeuralSystem(**MATCHED)
     model.build(with_labels(["german"], MORE))
-    assert model.scorer("german").output.unit.in_features == 5 * 7 // 11
+    assert model.network("german").output.unit.in_features == 5 * 7 // 11
 
 
 @pytest.mark.parametrize("names", [["english", "german"], ["german"], ["german", "english"]])
@@ -496,26 +494,26 @@ def test_matched_joint_space_is_that_of_all_languages():
 def test_start_from_a_checkpoint(names, sharing):
     """With other labels, and with some of the languages: the matched size stays what it was."""
     checkpoint = checkpoint_of(built(**MATCHED, sharing=sharing))
-    model = TextClassifier(**MATCHED, sharing=sharing)
+    model = NeuralSystem(**MATCHED, sharing=sharing)
     model.start_from(checkpoint)
     run(model, TwoLanguages(with_labels(names, MORE)), "fit")
     weights = model.state_dict()
-    assert list(model.scorers) == names
+    assert list(model.networks) == names
     assert {key.split(".")[1] for key in weights} == {*names}
     assert all(torch.equal(value, checkpoint["state_dict"][key]) for key, value in weights.items())
     assert checkpoint_of(model)[STATE]["matched_dim"] == 2
-    assert model.languages["german"].labels == MORE["german"]
+    assert model.tasks["german"].labels == MORE["german"]
 
 
 def test_weights_of_words_are_those_of_the_training_documents():
-    model = TextClassifier(**PARTS | {"encoder": IdfMean, "label_encoder": IdfMean})
+    model = NeuralSystem(**PARTS | {"encoder": IdfMean, "label_encoder": IdfMean})
     run(model, TwoLanguages(), "fit")
-    for encoder in (model.scorer("english").encoder, model.scorer("english").label_encoder):
+    for encoder in (model.network("english").encoder, model.network("english").label_encoder):
         # of two documents one has the words 0, 1 and 2, the other the word 3, none has UNK
         expected = np.log(3 / np.array([2, 2, 2, 2, 1]))
         np.testing.assert_allclose(encoder.idf.weights, expected, rtol=1e-6)
     checkpoint = checkpoint_of(model)
-    further = TextClassifier(**PARTS | {"encoder": IdfMean, "label_encoder": IdfMean})
+    further = NeuralSystem(**PARTS | {"encoder": IdfMean, "label_encoder": IdfMean})
     further.start_from(checkpoint)
     data = TwoLanguages()
     data.batches = data.batches[::-1]  # other documents, but the model's weights
@@ -525,10 +523,10 @@ def test_weights_of_words_are_those_of_the_training_documents():
 
 def test_vectors_learned_from_documents_and_label_texts(capsys):
     start = PPMI(window=1)
-    model = TextClassifier(**PARTS | {"embedding": partial(WordEmbedding, dim=3, start=start)})
+    model = NeuralSystem(**PARTS | {"embedding": partial(WordEmbedding, dim=3, start=start)})
     data = TwoLanguages({"english": languages()["english"]})
     run(model, data, "fit")
-    vectors = model.scorer("english").word_vectors
+    vectors = model.network("english").word_vectors
     texts = ragged([[0, 0], [1, 2], [2, 3]], [[]] * 3).texts  # of the seen labels
     expected = start.learn([data.batches[0]["english"].texts], texts, 5, 3)
     assert torch.equal(vectors[:4], expected[:4])
@@ -537,26 +535,26 @@ def test_vectors_learned_from_documents_and_label_texts(capsys):
     assert 0 < vectors[4].abs().max() <= 0.05  # UNK keeps its random one
     assert "word vectors (english): 4 of 5 words have one of PPMI" in capsys.readouterr().out
 
-    further = TextClassifier(**model.arguments)  # whose vectors are those of the checkpoint
+    further = NeuralSystem(**model.arguments)  # whose vectors are those of the checkpoint
     checkpoint = checkpoint_of(model)
-    checkpoint["state_dict"]["scorers.english.embedding.weight"].fill_(0.25)
+    checkpoint["state_dict"]["networks.english.embedding.weight"].fill_(0.25)
     further.start_from(checkpoint)
     run(further, data, "fit")
-    assert further.scorer("english").word_vectors.eq(0.25).all()
+    assert further.network("english").word_vectors.eq(0.25).all()
 
 
 def test_start_from_a_checkpoint_without_the_language():
-    model = TextClassifier(**PARTS)
+    model = NeuralSystem(**PARTS)
     english = {"english": languages()["english"]}
     model.build(english)
-    further = TextClassifier(**PARTS)
+    further = NeuralSystem(**PARTS)
     further.start_from(checkpoint_of(model))
     with pytest.raises(InputError, match=r"checkpoint knows english, not german: set data\.lang"):
         run(further, TwoLanguages(), "fit")
 
 
 def test_start_from_another_model():
-    further = TextClassifier(**PARTS | {"encoder": partial(WAN, layer=partial(Dense, dim=4))})
+    further = NeuralSystem(**PARTS | {"encoder": partial(WAN, layer=partial(Dense, dim=4))})
     further.start_from(checkpoint_of(built(**PARTS)))
     with pytest.raises(InputError, match="not that of the checkpoint: size mismatch"):
         run(further, TwoLanguages(), "fit")
@@ -565,7 +563,7 @@ def test_start_from_another_model():
 def started_from_linear(labels):
     """Return a model with a linear layer that starts from another's weights, for these labels."""
     before = built(**PARTS | {"output": Linear})
-    model = TextClassifier(**PARTS | {"output": Linear})
+    model = NeuralSystem(**PARTS | {"output": Linear})
     model.start_from(checkpoint_of(before))
     run(model, TwoLanguages(with_labels(labels, labels)), "fit")
     return before.state_dict(), model.state_dict()
@@ -586,7 +584,7 @@ def test_start_from_a_linear_layer_with_its_labels_in_another_order():
     labels = LABELS | {"german": LabelSet([*"LN"], ["ratte"] * 2, [1] * 2)}
     before, after = started_from_linear(labels)
     for key, value in after.items():
-        linear = key.startswith("scorers.german.output.")
+        linear = key.startswith("networks.german.output.")
         assert torch.equal(value, before[key][[1, 0]] if linear else before[key])
 
 
@@ -601,9 +599,9 @@ def test_start_from_a_linear_layer_with_a_new_label():
 @pytest.mark.parametrize("vectors", [torch.arange(24.0).view(4, 6), None], ids=["some", "none"])
 def test_start_from_weights_without_words(vectors):
     checkpoint = checkpoint_of(built(**PARTS))
-    checkpoint["state_dict"].pop("scorers.german.embedding.weight")
-    checkpoint[STATE]["languages"]["german"] = None
-    model = TextClassifier(**PARTS)
+    checkpoint["state_dict"].pop("networks.german.embedding.weight")
+    checkpoint[STATE]["tasks"]["german"] = None
+    model = NeuralSystem(**PARTS)
     model.start_from(checkpoint)
     data = TwoLanguages({"german": languages()["german"]})
     data.vectors = lambda name: vectors
@@ -613,7 +611,7 @@ def test_start_from_weights_without_words(vectors):
         return
     run(model, data, "fit")
     weights = model.state_dict()
-    assert torch.equal(weights.pop("scorers.german.embedding.weight"), vectors)
+    assert torch.equal(weights.pop("networks.german.embedding.weight"), vectors)
     assert all(torch.equal(value, checkpoint["state_dict"][key]) for key, value in weights.items())
 
 
@@ -622,9 +620,9 @@ def test_start_from_weights_without_words(vectors):
 
 def test_label_samples_follow_position_not_history():
     """A resumed run draws what an unbroken one draws."""
-    model = TextClassifier(**PARTS)
+    model = NeuralSystem(**PARTS)
     model.build(languages())
-    model.languages = languages()
+    model.tasks = languages()
 
     def draw(name, batch):
         return torch.rand(4, generator=model.generator(name, batch)).tolist()
@@ -633,13 +631,13 @@ def test_label_samples_follow_position_not_history():
     first = [draw(*place) for place in places]
     assert [draw(*place) for place in reversed(places)] == first[::-1]
     assert len({tuple(numbers) for numbers in first}) == len(places)
-    other = TextClassifier(**PARTS, seed=5)
-    other.languages = languages()
+    other = NeuralSystem(**PARTS, seed=5)
+    other.tasks = languages()
     assert torch.rand(4, generator=other.generator("english", 0)).tolist() != first[0]
 
 
 def test_linear_weights_start_as_in_the_authors_code():
-    model = TextClassifier(**PARTS)
+    model = NeuralSystem(**PARTS)
     model.build(languages())
     linear = [m for m in model.modules() if isinstance(m, nn.Linear)]
     # per language 3 in the encoder and one unit; two projections to the joint space for both
@@ -652,26 +650,26 @@ def test_linear_weights_start_as_in_the_authors_code():
 
 
 def test_frozen_parts_are_not_trained():
-    model = TextClassifier(**PARTS | {"embedding": partial(WordEmbedding, dim=6, trainable=False)})
+    model = NeuralSystem(**PARTS | {"embedding": partial(WordEmbedding, dim=6, trainable=False)})
     model.build(languages())
     (group,) = model.configure_optimizers().param_groups
     trained = {id(parameter) for parameter in group["params"]}
     for name in languages():
-        assert id(model.scorers[name].embedding.weight) not in trained
+        assert id(model.networks[name].embedding.weight) not in trained
     assert len(trained) == sum(p.requires_grad for p in model.parameters())
 
 
 def test_linear_has_no_unseen_scores():
-    model, data = TextClassifier(**PARTS | {"output": Linear}), TwoLanguages()
+    model, data = NeuralSystem(**PARTS | {"output": Linear}), TwoLanguages()
     run(model, data, "fit", "test")
     assert model.results["seen"]["documents"] == 7
     assert model.results["unseen"]["documents"] == model.results["all"]["documents"] == 0
 
 
 def test_scores_that_are_no_numbers():
-    model, data = TextClassifier(**PARTS), TwoLanguages()
-    model.build(data.languages)
-    model.scorers["german"].output.unit.weight.data.fill_(float("nan"))
+    model, data = NeuralSystem(**PARTS), TwoLanguages()
+    model.build(data.tasks)
+    model.networks["german"].output.unit.weight.data.fill_(float("nan"))
     with pytest.raises(InputError, match="training diverged; lower the learning rate"):
         run(model, data, "test")
 
@@ -689,13 +687,13 @@ def test_scores_that_are_no_numbers():
     ],
 )
 def test_check_finds_what_cannot_be_made(parts, error):
-    model = TextClassifier(**PARTS | parts)
+    model = NeuralSystem(**PARTS | parts)
     with pytest.raises(InputError, match=error):
         model.check()
 
 
 def test_check_leaves_no_trace():
-    model = TextClassifier(**PARTS)
+    model = NeuralSystem(**PARTS)
     torch.manual_seed(1)
     before = torch.get_rng_state()
     model.check()
@@ -704,20 +702,20 @@ def test_check_leaves_no_trace():
 
 
 def test_a_checkpoint_of_another_corpus_is_refused():
-    model = TextClassifier(**PARTS)
+    model = NeuralSystem(**PARTS)
     model.build(languages())
     checkpoint = {}
     model.on_save_checkpoint(checkpoint)
     model.on_load_checkpoint(checkpoint)  # its own is fine
     other = languages()
-    other["german"] = Language(TextEncoder(["leber", "UNK"]), LABELS["german"])
-    model.use(other)
+    other["german"] = Task(Tokenizer(["leber", "UNK"]), LABELS["german"])
+    model.set_tasks(other)
     with pytest.raises(InputError, match=r"trained with another corpus .* \(german\)"):
         model.on_load_checkpoint(checkpoint)
 
 
 def test_weights_of_another_model_are_refused():
-    model, other = TextClassifier(**PARTS), TextClassifier(**PARTS | {"output": Linear})
+    model, other = NeuralSystem(**PARTS), NeuralSystem(**PARTS | {"output": Linear})
     for one in (model, other):
         one.build(languages())
     with pytest.raises(InputError, match=r"not that of the checkpoint: Missing key\(s\)"):
@@ -727,27 +725,29 @@ def test_weights_of_another_model_are_refused():
 def test_the_norm_makes_documents_differ():
     """Without it, the mean of many small word vectors is nearly the same for every document."""
     words = [str(i) for i in range(500)]
-    language = Language(TextEncoder([*words, "UNK"]), LabelSet(["a"], ["1 2"], [1]))
+    task = Task(Tokenizer([*words, "UNK"]), LabelSet(["a"], ["1 2"], [1]))
     draw = np.random.default_rng(0)
     texts = [[int(i) for i in draw.integers(0, 500, 190)] for _ in range(20)]
     spread = {}
     for norm in (nn.Identity, None):
         torch.manual_seed(0)
-        model = TextClassifier(**({} if norm is None else {"norm": norm}))
-        model.build({"en": language})
-        vectors = model.scorer("en").encode_documents(ragged(texts, [[]] * 20).texts)
+        model = NeuralSystem(**({} if norm is None else {"norm": norm}))
+        model.build({"en": task})
+        vectors = model.network("en").encode_documents(ragged(texts, [[]] * 20).texts)
         spread[norm] = float(vectors.detach().std(0).mean())
     assert spread[nn.Identity] < 0.01
     assert spread[None] > 20 * spread[nn.Identity]
 
 
-@pytest.mark.parametrize("memory", [None, LabelMemory])
+@pytest.mark.parametrize("label_residual", [None, LabelResidual])
 def test_no_joint_space_needs_other_scores(memory):
-    model = TextClassifier(**PARTS | {"output": ChannelsOnly, "memory": memory})
+    model = NeuralSystem(**PARTS | {"output": MatchersOnly, "label_residual": memory})
     if memory is not None:
         model.check()
         return
-    with pytest.raises(InputError, match=r"ChannelsOnly .* set model\.channels or model\.memory"):
+    with pytest.raises(
+        InputError, match=r"MatchersOnly .* set model\.matchers or model\.label_residual"
+    ):
         model.check()
 
 
@@ -755,4 +755,4 @@ def test_no_joint_space_needs_other_scores(memory):
 @pytest.mark.parametrize("share", [-0.1, 1.0, 1.5])
 def test_dropout_is_a_share(key, share):
     with pytest.raises(InputError, match=rf"model\.{key} is {share:g}: a share from 0 to below 1"):
-        TextClassifier(**PARTS | {key: share})
+        NeuralSystem(**PARTS | {key: share})

@@ -10,15 +10,15 @@ from lightning.pytorch.plugins import MixedPrecision
 from test_classifier import PARTS, TwoLanguages, ragged
 from torch.optim import SGD, Adam
 
-from gile_lightning.systems.neural import Adam as FusedAdam
-from gile_lightning.systems.neural import TextClassifier
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Mean, WordEmbedding
-from gile_lightning.network.label_residual import LabelMemory
-from gile_lightning.training.optimizers import LazyAdam
+from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.outputs import GILE, Bilinear, JointBilinear, Linear
+from gile_lightning.systems.neural import Adam as FusedAdam
+from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.training.optimizers import LazyAdam
 
 # batches that are there already need no workers
 pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers")
@@ -59,7 +59,7 @@ class Weights(lightning.Callback):
 def step(precision, parts, **clipping):
     """Train one step; return the gradients that it was made by, the optimizer and the change."""
     torch.manual_seed(3)
-    model, weights = TextClassifier(**PARTS | parts), Weights()
+    model, weights = NeuralSystem(**PARTS | parts), Weights()
     fit = trainer(precision, callbacks=[weights], limit_val_batches=0, **clipping)
     fit.fit(model, TwoLanguages())
     parameters = {k: p for k, p in model.named_parameters() if p.grad is not None}
@@ -119,17 +119,17 @@ class ManyLabels(TwoLanguages):
         texts = [" ".join(words[i] for i in row) for row in draw.integers(WORDS, size=(LABELS, 4))]
         names = [f"l{i}" for i in range(LABELS)]
         labels = LabelSet(names, texts, [1] * (LABELS - 1000) + [0] * 1000)
-        super().__init__({"english": Language(TextEncoder([*words, "UNK"]), labels)})
+        super().__init__({"english": Task(Tokenizer([*words, "UNK"]), labels)})
 
     def fill(self, model):
         """Draw documents whose labels are some of those that the model ranks highest."""
         draw = np.random.default_rng(8)
         words = draw.integers(WORDS, size=(TEXTS, 12)).tolist()
         self.batches = [{"english": ragged(words, [[] for _ in words])}]
-        name, labels = "english", self.languages["english"].labels
+        name, labels = "english", self.tasks["english"].labels
         with torch.no_grad():
-            projected = model.project(name, labels)
-            ranked = model.score(name, self.batches[0][name].texts, projected).argsort(1).flip(1)
+            prepared = model.prepare_labels(name, labels)
+            ranked = model.score(name, self.batches[0][name].texts, prepared).argsort(1).flip(1)
         chosen = [draw.choice(60, 5, replace=False) for _ in words]
         ids = [
             row[torch.from_numpy(some)].tolist() for row, some in zip(ranked, chosen, strict=True)
@@ -141,17 +141,17 @@ def scored(precision, parts):
     """Test a model with random weights; return its scores."""
     torch.manual_seed(5)
     parts = {"embedding": partial(WordEmbedding, dim=24), "encoder": Mean} | parts
-    model, data = TextClassifier(**PARTS | parts), ManyLabels()
+    model, data = NeuralSystem(**PARTS | parts), ManyLabels()
     model.attach(data)
-    scorer = model.scorer("english")
+    network = model.network("english")
     with torch.no_grad():
-        for p in [scorer.output.linear.bias] if isinstance(scorer.output, Linear) else []:
+        for p in [network.output.linear.bias] if isinstance(network.output, Linear) else []:
             p.normal_(-6, 1)  # as after training: most labels are wrong
-        if isinstance(scorer.output, GILE):
-            scorer.output.unit.bias.fill_(-6)
-        if scorer.memory is not None:
-            scorer.memory.vectors.normal_(0, 0.3)
-            scorer.memory.biases.normal_(0, 0.3)
+        if isinstance(network.output, GILE):
+            network.output.unit.bias.fill_(-6)
+        if network.label_residual is not None:
+            network.label_residual.vectors.normal_(0, 0.3)
+            network.label_residual.biases.normal_(0, 0.3)
     data.fill(model)
     trainer(precision).test(model, data, verbose=False)
     return model.results
@@ -161,7 +161,7 @@ def scored(precision, parts):
     "parts",
     [
         {"output": partial(GILE, joint_dim=30)},
-        {"output": partial(GILE, joint_dim=30), "memory": LabelMemory},
+        {"output": partial(GILE, joint_dim=30), "label_residual": LabelResidual},
         {"output": partial(JointBilinear, joint_dim=30)},
         {"output": Bilinear},
         {"output": Linear},
@@ -180,11 +180,11 @@ def test_metrics_are_those_of_other_precisions(parts):
 def test_half_precision_ranks_without_rounding():
     """The weights are rounded, their products are not."""
     data, kinds = ManyLabels(), set()
-    parts = {"output": partial(GILE, joint_dim=30), "memory": LabelMemory}
-    model = TextClassifier(**PARTS | parts)
+    parts = {"output": partial(GILE, joint_dim=30), "label_residual": LabelResidual}
+    model = NeuralSystem(**PARTS | parts)
     model.attach(data)
     data.fill(model)
     model.observer = lambda name, logits, documents: kinds.add(logits.dtype)
     trainer("bf16-true").test(model, data, verbose=False)
     assert kinds == {torch.float32}
-    assert model.scorer("english").output.unit.weight.dtype == torch.bfloat16
+    assert model.network("english").output.unit.weight.dtype == torch.bfloat16

@@ -6,17 +6,17 @@ import pytest
 import torch
 
 import gile_lightning
-from gile_lightning.systems import predictor as predictor_module
-from gile_lightning.network import prepared_labels as projected_module
-from gile_lightning.systems.neural import TextClassifier
-from gile_lightning.data import Corpus
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
 from gile_lightning.common.errors import InputError
+from gile_lightning.data import Corpus
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network import prepared_labels as projected_module
+from gile_lightning.network.network import Network
+from gile_lightning.systems import predictor as predictor_module
+from gile_lightning.systems.neural import NeuralSystem
 from gile_lightning.systems.predictor import Predictor
-from gile_lightning.network.network import Scorer
 from gile_testing import runs
 
 TEXTS = ["Fibrosis of the liver in mice.", "The kidney of the rat after surgery"]
@@ -30,7 +30,7 @@ def predictor():
 
 def test_prediction(predictor):
     logits = predictor.logits(TEXTS)
-    names = predictor.language.labels.names
+    names = predictor.task.labels.names
     for found, row in zip(predictor.predict(TEXTS, top_k=3), logits, strict=True):
         order = row.argsort(descending=True)[:3].tolist()
         assert [label["name"] for label in found] == [names[i] for i in order]
@@ -40,7 +40,7 @@ def test_prediction(predictor):
 @pytest.mark.parametrize("text", ["body", "[body]"])
 def test_columns_of_the_training_documents(predictor, monkeypatch, text):
     config = f"data: {{init_args: {{columns: {{lead: title, text: {text}}}}}}}"
-    monkeypatch.setattr(predictor.classifier, "config", config)
+    monkeypatch.setattr(predictor.system, "config", config)
     assert predictor.columns == ("title", "body")
 
 
@@ -59,19 +59,19 @@ def test_slabs_of_documents_change_nothing(predictor, monkeypatch, scores):
 def test_label_vectors_of_a_label_set_too_large_to_keep(predictor, monkeypatch):
     whole = predictor.label_vectors()
     monkeypatch.setattr(projected_module, "KEPT", 0)
-    fresh = Predictor(predictor.classifier)
+    fresh = Predictor(predictor.system)
     assert not fresh.label_vectors().requires_grad
     torch.testing.assert_close(fresh.label_vectors(), whole)
 
 
 def test_label_vectors_are_what_documents_are_scored_against(predictor):
     vectors = predictor.label_vectors()
-    assert vectors.shape == (len(predictor.language.labels), runs.MODEL["output.joint_dim"])
-    documents = Texts.from_flat(*predictor.language.text.documents(TEXTS))
-    output = predictor.classifier.scorer(predictor.name).output
+    assert vectors.shape == (len(predictor.task.labels), runs.MODEL["output.joint_dim"])
+    documents = Texts.from_flat(*predictor.task.tokenizer.documents(TEXTS))
+    output = predictor.system.network(predictor.name).output
     with torch.no_grad():
         joint = output.project_documents(
-            predictor.classifier.scorer(predictor.name).encode_documents(documents)
+            predictor.system.network(predictor.name).encode_documents(documents)
         )
         logits = output.unit(joint[:, None] * vectors).squeeze(-1)
     torch.testing.assert_close(predictor.logits(TEXTS), logits)
@@ -83,7 +83,7 @@ def test_five_labels_by_default(predictor):
 
 def test_no_limit(predictor):
     (found,) = predictor.predict(TEXTS[:1], top_k=None)
-    assert len(found) == len(predictor.language.labels)
+    assert len(found) == len(predictor.task.labels)
     limit = found[9]["score"]
     (above,) = predictor.predict(TEXTS[:1], top_k=None, threshold=limit)
     assert above == [label for label in found if label["score"] > limit]
@@ -103,7 +103,7 @@ def test_new_labels(predictor, form, tmp_path):
 
 
 def test_a_description_counts_not_a_name(predictor):
-    labels = predictor.language.labels
+    labels = predictor.task.labels
     name, described = labels.names[0], labels.texts[0]
     own = predictor.predict(TEXTS, top_k=None)
     renamed = predictor.predict(TEXTS, {"Other": described})
@@ -163,29 +163,25 @@ RECORDS = [
     ],
 )
 def test_label_texts_as_in_training(predictor, trained_with, monkeypatch, options, texts):
-    projected = []
+    prepared = []
     trained_with(options)
-    monkeypatch.setattr(
-        predictor.classifier, "project", lambda name, labels: projected.append(labels)
-    )
-    predictor.use_labels(RECORDS)
-    predictor.use_labels(None)
-    (labels,) = projected
+    monkeypatch.setattr(predictor.system, "project", lambda name, labels: prepared.append(labels))
+    predictor.set_labels(RECORDS)
+    predictor.set_labels(None)
+    (labels,) = prepared
     assert labels == LabelSet(["Cats", "Spleen"], texts, [0, 0])
     assert labels.synonyms == [["Felines", "Mice"], []]
 
 
 def test_known_labels_keep_the_synonyms_that_are_known(predictor, monkeypatch):
-    own = predictor.language.labels
+    own = predictor.task.labels
     name = next(name for name, more in zip(own.names, own.synonyms, strict=True) if more)
-    projected = []
-    monkeypatch.setattr(
-        predictor.classifier, "project", lambda name, labels: projected.append(labels)
-    )
-    predictor.use_labels([{"name": name, "description": "x"}])
-    predictor.use_labels([{"name": name, "description": "x", "synonyms": ["Other"]}])
-    predictor.use_labels(None)
-    assert [labels.synonyms for labels in projected] == [
+    prepared = []
+    monkeypatch.setattr(predictor.system, "project", lambda name, labels: prepared.append(labels))
+    predictor.set_labels([{"name": name, "description": "x"}])
+    predictor.set_labels([{"name": name, "description": "x", "synonyms": ["Other"]}])
+    predictor.set_labels(None)
+    assert [labels.synonyms for labels in prepared] == [
         [own.synonyms[own.ids[name]]],
         [["Other"]],
     ]
@@ -193,13 +189,13 @@ def test_known_labels_keep_the_synonyms_that_are_known(predictor, monkeypatch):
 
 def test_labels_stay_in_use(predictor, monkeypatch):
     encoded = []
-    encode = Scorer.encode_labels
+    encode = Network.encode_labels
     monkeypatch.setattr(
-        Scorer, "encode_labels", lambda self, texts: encoded.append(1) or encode(self, texts)
+        Network, "encode_labels", lambda self, texts: encoded.append(1) or encode(self, texts)
     )
-    predictor.use_labels(LABELS)
+    predictor.set_labels(LABELS)
     first, second = predictor.predict(TEXTS), predictor.predict(TEXTS)
-    predictor.use_labels(None)
+    predictor.set_labels(None)
     assert len(encoded) == 1
     assert first == second
     assert {label["name"] for label in first[0]} == set(LABELS)
@@ -256,7 +252,7 @@ def test_linear_scores_no_other_labels():
     predictor = gile_lightning.load(runs.trained(*runs.LINEAR).best)
     with pytest.raises(InputError, match=r"Linear scores only .* gile_lightning\.outputs\.GILE"):
         predictor.predict(TEXTS, LABELS)
-    labels = predictor.language.labels
+    labels = predictor.task.labels
     scored = {label["name"] for label in predictor.predict(TEXTS[:1], top_k=None)[0]}
     assert scored == set(labels.names[: labels.seen])
 
@@ -290,17 +286,17 @@ def matching():
 
 def test_a_new_label_named_by_an_invented_word(matching):
     """It is the best of all labels for a text that has the word, and only for that."""
-    assert "zorblax" not in matching.language.text.vocabulary
-    own = matching.language.labels
+    assert "zorblax" not in matching.task.tokenizer.vocabulary
+    own = matching.task.labels
     records = [
         {"name": name, "description": text, "synonyms": synonyms}
         for name, text, synonyms in zip(own.names, own.texts, own.synonyms, strict=True)
     ]
     texts = [*TEXTS, "Zorblax in the rat after surgery"]
     before = matching.predict(texts, top_k=None)
-    matching.use_labels([*records, {"name": "Zorblax", "description": "The zorblax."}])
+    matching.set_labels([*records, {"name": "Zorblax", "description": "The zorblax."}])
     after = matching.predict(texts, top_k=None)
-    matching.use_labels(None)
+    matching.set_labels(None)
     assert [found[0]["name"] == "Zorblax" for found in after] == [False, False, True]
     for old, new in zip(before[:2], after[:2], strict=True):  # the others are scored as they were
         scores = {label["name"]: label["score"] for label in new}
@@ -311,19 +307,19 @@ def test_a_new_label_named_by_an_invented_word(matching):
 
 def added(model, text):
     """What is added to the logit of the output layer for a text and a label that is the text."""
-    scorer = model.classifier.scorer(model.name)
-    encoded = Texts.from_flat(*model.language.text.documents([text]))  # by the vocabulary alone
+    network = model.system.network(model.name)
+    encoded = Texts.from_flat(*model.task.tokenizer.documents([text]))  # by the vocabulary alone
     with torch.no_grad():
-        logits = scorer.output(scorer.encode_documents(encoded), scorer.encode_labels(encoded))
-    model.use_labels({text: text})
+        logits = network.output(network.encode_documents(encoded), network.encode_labels(encoded))
+    model.set_labels({text: text})
     found = model.logits([text]) - logits
-    model.use_labels(None)
+    model.set_labels(None)
     return found.item()
 
 
 def test_new_words_count_for_channels_alone(predictor, matching):
     """For the encoders they are the unknown word; a text that is the label has the cosine 1."""
-    assert set(INVENTED.lower().split()).isdisjoint(matching.language.text.vocabulary)
+    assert set(INVENTED.lower().split()).isdisjoint(matching.task.tokenizer.vocabulary)
     assert added(matching, "the liver") > 0.1
     assert added(matching, INVENTED) == pytest.approx(added(matching, "the liver"), rel=1e-5)
     assert added(predictor, INVENTED) == pytest.approx(0, abs=1e-6)
@@ -333,9 +329,9 @@ def test_new_words_count_for_channels_alone(predictor, matching):
 
 
 def two_languages():
-    model = TextClassifier()
+    model = NeuralSystem()
     languages = {
-        name: Language(TextEncoder([*words, "UNK"]), LabelSet([f"{name} label"], [words[0]], [1]))
+        name: Task(Tokenizer([*words, "UNK"]), LabelSet([f"{name} label"], [words[0]], [1]))
         for name, words in {"english": ["liver"], "german": ["leber", "niere"]}.items()
     }
     torch.manual_seed(0)

@@ -10,9 +10,9 @@ import runs
 import yaml
 
 from gile_lightning import evaluate, fit, load
+from gile_lightning.common.errors import InputError
 from gile_lightning.systems.system import STATE
 from gile_lightning.training.checkpoint import HPARAMS, AtomicCheckpointIO, read_checkpoint
-from gile_lightning.common.errors import InputError
 
 CALLS = {  # what is named, by a name for the test
     "os.system": {"class_path": "os.system", "init_args": {"command": "touch called"}},
@@ -37,7 +37,16 @@ CALLS = {  # what is named, by a name for the test
     },
 }
 PARTS = (
-    *("embedding", "encoder", "label_encoder", "output", "norm", "sampler", "channels", "memory"),
+    *(
+        "embedding",
+        "encoder",
+        "label_encoder",
+        "output",
+        "norm",
+        "sampler",
+        "matchers",
+        "label_residual",
+    ),
     *("loss", "optimizer", "schedule"),
 )
 NESTED = {  # where in a known part
@@ -75,7 +84,7 @@ def placed(call, part):
     """Return the value of a part, or of one in it, that names a call."""
     key, _, nested = part.partition(".")
     if not nested:
-        return key, [call] if key == "channels" else call
+        return key, [call] if key == "matchers" else call
     spec = copy.deepcopy(NESTED[key])
     spec["init_args"][nested] = call
     return key, spec
@@ -106,7 +115,7 @@ def test_a_model_is_made_of_parts_alone(call, sound, called, tmp_path):
 
 
 CONFIG = {
-    "model": {"class_path": "gile_lightning.systems.neural.TextClassifier", "init_args": {}},
+    "model": {"class_path": "gile_lightning.systems.neural.NeuralSystem", "init_args": {}},
     "data": {"class_path": "own_parts.Reader", "init_args": {"min_count": 1}},
 }
 

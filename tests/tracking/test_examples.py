@@ -1,15 +1,15 @@
 import pytest
 import torch
 
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
 from gile_lightning.data.loading.ragged import RaggedBatch
-from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, TextEncoder
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
 from gile_lightning.tracking.examples import Confusion, Gold, Predicted, TestSample, confused
 
 WORDS = ["the", "liver", "is", "sick", UNKNOWN]
 LABELS = LabelSet(list("ABCDEF"), list("abcdef"), [9, 7, 5, 1, 0, 0])  # E and F are unseen
-LANGUAGES = {"english": Language(TextEncoder(WORDS), LABELS)}
+LANGUAGES = {"english": Task(Tokenizer(WORDS), LABELS)}
 
 
 def batch(documents, labels):

@@ -6,10 +6,10 @@ import torch
 from lightning.pytorch.trainer.states import TrainerFn
 
 from gile_lightning import fit
-from gile_lightning.systems.baselines import Popularity
-from gile_lightning.training.callbacks import FiniteLoss, LastCheckpoint, PlateauEarlyStopping
-from gile_lightning.systems.neural import TextClassifier
 from gile_lightning.common.errors import DivergedError, InputError
+from gile_lightning.systems.baselines import Popularity
+from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.training.callbacks import FiniteLoss, LastCheckpoint, PlateauEarlyStopping
 from gile_testing import runs
 
 POPULARITY = 0.2
@@ -149,7 +149,7 @@ def test_a_run_that_stopped_early_does_not_train_on(tmp_path):
 
 def warnings(capsys, scores, module=None, **options):
     """Train epochs with these scores; return the number of warnings after each and at the end."""
-    trainer = Trainer(PlateauEarlyStopping(patience=100, **options), module or TextClassifier())
+    trainer = Trainer(PlateauEarlyStopping(patience=100, **options), module or NeuralSystem())
     counts = []
     for given in [*scores, None]:
         if given is None:
@@ -184,13 +184,13 @@ def test_a_model_that_ranks_by_popularity(capsys, scores, expected):
 
 
 def test_what_is_said_of_it(capsys):
-    trainer = Trainer(PlateauEarlyStopping(plateau=1), TextClassifier())
+    trainer = Trainer(PlateauEarlyStopping(plateau=1), NeuralSystem())
     trainer.epoch(0.2051, one_error=0.7951)
     printed = capsys.readouterr().out
     assert printed.startswith("The model still ranks labels much as their training frequencies do")
     assert "average precision is 0.205 (by popularity 0.200)" in printed
     assert "one-error 0.795 (by popularity 0.800)" in printed
-    for key in ("optimizer", "sampler", "norm", "channels"):
+    for key in ("optimizer", "sampler", "norm", "matchers"):
         assert f"model.{key}" in printed
     assert printed.count("\n") == 1
 

@@ -4,15 +4,15 @@ import pytest
 import torch
 
 from gile_lightning import evaluate, fit, predict
+from gile_lightning.builtin import write_bioasq
+from gile_lightning.common.errors import InputError
 from gile_lightning.training.checkpoint import (
     HPARAMS,
     AtomicCheckpointIO,
     find_checkpoint,
-    load_classifier,
+    load_system,
     read_checkpoint,
 )
-from gile_lightning.builtin import write_bioasq
-from gile_lightning.common.errors import InputError
 from gile_testing import runs
 
 
@@ -30,7 +30,7 @@ def test_no_code_is_needed_to_read_it(run):
 
 def test_the_model_comes_back(run):
     checkpoint = read_checkpoint(run.output)
-    model = load_classifier(checkpoint)
+    model = load_system(checkpoint)
     weights = model.state_dict()
     assert weights.keys() == checkpoint["state_dict"].keys()
     assert all(torch.equal(weights[key], w) for key, w in checkpoint["state_dict"].items())
@@ -190,4 +190,4 @@ def test_parts_that_are_not_to_be_had(run):
     checkpoint = read_checkpoint(run.best)
     checkpoint[HPARAMS]["encoder"]["class_path"] = "somebody.elses.Encoder"
     with pytest.raises(InputError, match=r"somebody\.elses\.Encoder is not to be had here"):
-        load_classifier(checkpoint)
+        load_system(checkpoint)

@@ -4,9 +4,9 @@ import torch
 from test_classifier import PARTS, TwoLanguages, languages
 
 from gile_lightning import fit
-from gile_lightning.systems.neural import TextClassifier
-from gile_lightning.data import BioASQ
 from gile_lightning.common.errors import InputError
+from gile_lightning.data import BioASQ
+from gile_lightning.systems.neural import NeuralSystem
 from gile_lightning.training.schedules import WarmupDecay
 from gile_testing import runs
 
@@ -75,7 +75,7 @@ class Rates(lightning.Callback):
 
 def test_the_rate_follows_the_place_in_training():
     schedule = WarmupDecay(warmup=2, epochs=4)
-    model = TextClassifier(**PARTS | {"schedule": schedule})
+    model = NeuralSystem(**PARTS | {"schedule": schedule})
     rates = Rates()
     trainer = lightning.Trainer(
         max_epochs=3,

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.skipped import Skipped
 
 BROKEN = "broken JSON line"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

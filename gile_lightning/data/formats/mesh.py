@@ -8,9 +8,9 @@ from xml.etree.ElementTree import Element, ParseError, iterparse
 
 import fsspec
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.descriptions import Described, other_names
 from gile_lightning.data.formats.lines import read_lines
-from gile_lightning.common.errors import InputError
 
 PATTERNS = ("desc*.xml", "desc*.xml.gz", "d*.bin", "d*.bin.gz")
 

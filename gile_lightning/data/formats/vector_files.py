@@ -11,8 +11,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from gile_lightning.data.formats.lines import read_lines
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.lines import read_lines
 
 BINARY = (".bin", ".bin.gz")
 CHUNK = 2**22  # bytes of a binary file in memory

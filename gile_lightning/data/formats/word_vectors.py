@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gile_lightning.data.formats.lines import read_lines
 from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.data.formats.lines import read_lines
 
 PICKLES = (".pkl.gz", ".pkl")
 TEXTS = (".txt.gz", ".txt", ".vec.gz", ".vec")

@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.loading.rows import MappedRows
-from gile_lightning.common.errors import InputError, positive
 
 if TYPE_CHECKING:
     from datasets import Dataset  # which takes a second to import
@@ -159,10 +159,12 @@ class RaggedLoader:
                 else:
                     self._next = (epoch, cut.start, stop)
                 rows = own(step)
-                share = len(rows) * self.world_size / max(1, stop - start)
+                weight = len(rows) * self.world_size / max(1, stop - start)
                 if self.text_vectors is not None:
                     batch = batch._replace(vectors=self.text_vectors(batch))
-                yield {self.language: batch._replace(rows=torch.from_numpy(rows), share=share)}
+                yield {
+                    self.language: batch._replace(rows=torch.from_numpy(rows), loss_weight=weight)
+                }
 
     @property
     def sampler(self) -> "RaggedLoader":

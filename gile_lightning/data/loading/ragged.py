@@ -100,7 +100,7 @@ class RaggedBatch(NamedTuple):
     label_ids: Tensor
     label_counts: Tensor
     rows: Tensor | None = None
-    share: float = 1.0
+    loss_weight: float = 1.0
     subwords: Tensor | None = None
     subword_counts: Tensor | None = None
     vectors: Tensor | None = None
@@ -207,17 +207,19 @@ def join(texts: Sequence[Texts]) -> Texts:
     return Texts(torch.cat(words), torch.cat(sentence_lengths), torch.cat(document_lengths))
 
 
-def take_texts(texts: Texts, ids: Tensor) -> Texts:
+def gather_texts(texts: Texts, ids: Tensor) -> Texts:
     """Return the texts ``ids`` [K] of several."""
     words, lengths, counts = texts[:3]
     sentences = torch.arange(len(lengths), device=lengths.device)
-    chosen = take_segments(sentences, segment_starts(counts), counts, ids)
+    chosen = gather_segments(sentences, segment_starts(counts), counts, ids)
     return Texts(
-        take_segments(words, segment_starts(lengths), lengths, chosen), lengths[chosen], counts[ids]
+        gather_segments(words, segment_starts(lengths), lengths, chosen),
+        lengths[chosen],
+        counts[ids],
     )
 
 
-def take_segments(values: Tensor, starts: Tensor, lengths: Tensor, ids: Tensor) -> Tensor:
+def gather_segments(values: Tensor, starts: Tensor, lengths: Tensor, ids: Tensor) -> Tensor:
     """Concatenate the segments ``ids`` of flat ``values``, given all starts and lengths."""
     chosen = lengths[ids]
     shift = starts[ids] - segment_starts(chosen)

@@ -8,11 +8,11 @@ from typing import Any
 from filelock import FileLock
 
 from gile_lightning import builtin as synthetic
-from gile_lightning.data.readers.corpus import Columns, Corpus
+from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.formats.descriptions import Described
 from gile_lightning.data.formats.mesh import find_descriptors, read_headings, with_parents
 from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.common.errors import InputError, positive
+from gile_lightning.data.readers.corpus import Columns, Corpus
 
 _COLUMNS = Columns(
     id="pmid", text=("title", "abstractText"), labels="meshMajor", year="year", split=None

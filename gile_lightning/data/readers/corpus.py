@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gile_lightning.data.shards.cache import stamp
+from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.formats.descriptions import Described, Kind, TextRecipe, described
 from gile_lightning.data.formats.lines import Record, read_records
-from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.shards.cache import stamp
 from gile_lightning.data.shards.writing import SPLITS, Document
-from gile_lightning.common.errors import InputError, nearest
 
 _YEAR = re.compile(r"\s*(\d{4})")
 _CHECK_AFTER = 1_000  # records read before a column that most of them lack is an error

@@ -7,15 +7,15 @@ from typing import Any, Literal
 
 from filelock import FileLock
 
-from gile_lightning.data.shards.cache import local_cache
-from gile_lightning.data.readers.corpus import Columns, Corpus
-from gile_lightning.data.formats.lines import Record
-from gile_lightning.data.document_data_module import DocumentDataModule
-from gile_lightning.data.multilingual import Multilingual
-from gile_lightning.data.readers.released_articles import ReleasedArticles
-from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.builtin import news
 from gile_lightning.common.errors import InputError, nearest, positive
+from gile_lightning.data.document_data_module import DocumentDataModule
+from gile_lightning.data.formats.lines import Record
+from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.multilingual import Multilingual
+from gile_lightning.data.readers.corpus import Columns, Corpus
+from gile_lightning.data.readers.released_articles import ReleasedArticles
+from gile_lightning.data.shards.cache import local_cache
 
 LANGUAGES = {
     "english": "en",
@@ -84,7 +84,7 @@ class DW(Multilingual):
         num_proc: processes that split texts into words when a corpus is encoded, beside the one
             that reads; 1 for none, 0 for one per core. The result is the same.
         pretrained: a model of `sentence-transformers` that knows these languages, for
-            `encoders.Pretrained` and `channels.Cosine`; see `DocumentDataModule`.
+            `encoders.Pretrained` and `matchers.Cosine`; see `DocumentDataModule`.
         max_subwords: subwords of a text, document or label, that the pretrained model is given.
     """
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gile_lightning.data.shards.cache import stamp
-from gile_lightning.data.formats.descriptions import TextRecipe
-from gile_lightning.data.document_data_module import DocumentDataModule
-from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.data.shards.writing import Document
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.document_data_module import DocumentDataModule
+from gile_lightning.data.formats.descriptions import TextRecipe
+from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.shards.cache import stamp
+from gile_lightning.data.shards.writing import Document
 
 _SPLITS = {"train": "train", "dev": "validation", "test": "test"}
 _KEYS = ("X_ids", "Y_ids", "label_ids")

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gile_lightning.data.shards.remote import is_url
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.shards.remote import is_url
 
 
 def stamp(path: Path) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from gile_lightning.data.shards.writing import SPLITS, RawShard, write_table
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.shards.writing import SPLITS, RawShard, write_table
 
 TRAIN, VALIDATION, TEST = range(len(SPLITS))
 UNLABELLED = -1  # the split of training documents whose labels are all held out

@@ -20,11 +20,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.descriptions import TextRecipe
-from gile_lightning.data.shards.drawing import TRAIN, UNLABELLED, count_labels, draw_splits, hold_out
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
 from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.shards.drawing import (
+    TRAIN,
+    UNLABELLED,
+    count_labels,
+    draw_splits,
+    hold_out,
+)
+from gile_lightning.data.shards.splitting import SplitTexts, processes, split_texts
 from gile_lightning.data.shards.writing import (
     SHARD,
     SPLITS,
@@ -35,9 +41,9 @@ from gile_lightning.data.shards.writing import (
     write_raw,
     write_table,
 )
-from gile_lightning.data.shards.splitting import SplitTexts, processes, split_texts
-from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, TextEncoder, build_vocabulary, tokenize
-from gile_lightning.common.errors import InputError
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, build_vocabulary, tokenize
 
 
 @dataclass(frozen=True)
@@ -87,11 +93,11 @@ class EncodingSettings:
             names -= {"held_out_labels"}
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name in names}
 
-    def text(self, vocabulary: Sequence[str], known_words_only: bool = False) -> TextEncoder:
-        """Return the text encoder with these settings and a vocabulary."""
-        names = [f.name for f in fields(TextEncoder) if f.init and hasattr(self, f.name)]
+    def text(self, vocabulary: Sequence[str], known_words_only: bool = False) -> Tokenizer:
+        """Return the tokenizer with these settings and a vocabulary."""
+        names = [f.name for f in fields(Tokenizer) if f.init and hasattr(self, f.name)]
         settings = {name: getattr(self, name) for name in names}
-        return TextEncoder(vocabulary, known_words_only=known_words_only, **settings)
+        return Tokenizer(vocabulary, known_words_only=known_words_only, **settings)
 
 
 def encode(
@@ -100,15 +106,15 @@ def encode(
     directory: Path,
     settings: EncodingSettings,
     skipped: Skipped,
-    known: Language | None = None,
+    known: Task | None = None,
     total: int | None = None,
-    text: TextEncoder | None = None,
+    text: Tokenizer | None = None,
     num_proc: int = 1,
     synonyms: Mapping[str, Sequence[str]] | None = None,
     new_words: bool = False,
     recipe: TextRecipe = TextRecipe(),  # noqa: B008 (frozen)
 ) -> dict[str, Any]:
-    """Encode a corpus into ``directory``: ``<split>-<n>.arrow`` files and ``language.json``.
+    """Encode a corpus into ``directory``: ``<split>-<n>.arrow`` files and ``task.json``.
 
     Args:
         documents: the raw documents, streamed once.
@@ -119,13 +125,13 @@ def encode(
         known: the vocabulary and labels of a trained model; then only the test documents are
             written, and labels new to the model are unseen labels behind its own.
         total: number of documents, if known, for the progress bar.
-        text: a text encoder whose vocabulary is given, such as that of word vectors; by default
+        text: a tokenizer whose vocabulary is given, such as that of word vectors; by default
             the vocabulary is made of the training documents.
         num_proc: processes that split texts into words beside this one, which reads; 1 for none,
             0 for one per core. The result is the same.
         synonyms: other names of labels, by their names.
         new_words: words of labels that are new to the trained model have ids of their own
-            (`Language.with_labels`).
+            (`Task.with_labels`).
         recipe: how the texts were put together; a trained model keeps its own.
 
     Returns:
@@ -135,7 +141,7 @@ def encode(
         InputError: a split has no document, or no document has a described label.
     """
     if known is not None:
-        text = known.text
+        text = known.tokenizer
     if text is not None and text.known_words_only:
         label_texts = _with_words(label_texts, text, skipped)
     names = list(label_texts)
@@ -169,24 +175,24 @@ def encode(
         placed, names, label_texts, settings, text, known, skipped, synonyms or {}
     )
     if known is None:
-        language = Language(text, labels, recipe)
+        task = Task(text, labels, recipe)
     else:
-        language = known.with_labels(labels) if new_words else replace(known, labels=labels)
-    written_documents = _rewrite(placed, names, language, directory, written)
-    language.save(directory / "language.json")
-    unused = len(names) - sum(name in language.labels.ids for name in names)
+        task = known.with_labels(labels) if new_words else replace(known, labels=labels)
+    written_documents = _rewrite(placed, names, task, directory, written)
+    task.save(directory / "task.json")
+    unused = len(names) - sum(name in task.labels.ids for name in names)
     skipped.add("described labels that no document has", "", unused)
     return {
         "documents": written_documents,
-        "seen_labels": language.labels.seen,
-        "unseen_labels": len(language.labels) - language.labels.seen,
-        "words": len(language.text.vocabulary),
+        "seen_labels": task.labels.seen,
+        "unseen_labels": len(task.labels) - task.labels.seen,
+        "words": len(task.tokenizer.vocabulary),
         **({"held_out_labels": held_out["labels"]} if held_out else {}),
     }
 
 
 def _with_words(
-    label_texts: Mapping[str, str], text: TextEncoder, skipped: Skipped
+    label_texts: Mapping[str, str], text: Tokenizer, skipped: Skipped
 ) -> dict[str, str]:
     """Leave out the labels that would have no vector."""
     kept = {name: label for name, label in label_texts.items() if text.words(label)}
@@ -198,7 +204,7 @@ def _read(
     documents: Iterable[Document],
     names: list[str],
     directory: Path,
-    text: TextEncoder,
+    text: Tokenizer,
     skipped: Skipped,
     total: int | None,
     num_proc: int,
@@ -231,7 +237,7 @@ def _read(
 
 
 def _split(
-    documents: Iterable[Document], text: TextEncoder, num_proc: int
+    documents: Iterable[Document], text: Tokenizer, num_proc: int
 ) -> Generator[tuple[Document, Callable[[Shard, list[int]], bool]], None, None]:
     """Yield every document with the function that adds it to a shard, given its labels."""
     if num_proc == 1:
@@ -242,7 +248,7 @@ def _split(
         yield document, partial(_add_split, split, number, document)
 
 
-def _add(text: TextEncoder, document: Document, shard: Shard, labels: list[int]) -> bool:
+def _add(text: Tokenizer, document: Document, shard: Shard, labels: list[int]) -> bool:
     return shard.add(document, labels, text)
 
 
@@ -257,11 +263,11 @@ def _count(
     names: list[str],
     label_texts: Mapping[str, str],
     settings: EncodingSettings,
-    text: TextEncoder | None,
-    known: Language | None,
+    text: Tokenizer | None,
+    known: Task | None,
     skipped: Skipped,
     synonyms: Mapping[str, Sequence[str]],
-) -> tuple[LabelSet, TextEncoder]:
+) -> tuple[LabelSet, Tokenizer]:
     words: Counter[str] = Counter()
     documents_with = np.zeros((len(SPLITS), len(names)), dtype=np.int64)
     for shard in raw:
@@ -275,7 +281,7 @@ def _count(
     labels = dict(zip(SPLITS, documents_with, strict=True))
     if known is not None:
         tested = [name for name, n in zip(names, labels["test"], strict=True) if n]
-        return known.labels.extended(tested, label_texts, synonyms), known.text
+        return known.labels.extended(tested, label_texts, synonyms), known.tokenizer
     training = {n: int(c) for n, c in zip(names, labels["train"], strict=True) if c}
     others = [n for s in SPLITS[1:] for n, c in zip(names, labels[s], strict=True) if c]
     if text is None:
@@ -310,15 +316,15 @@ def _values(table: pa.Table, name: str) -> NDArray[np.int32]:
 def _rewrite(
     raw: list[RawShard],
     names: list[str],
-    language: Language,
+    task: Task,
     directory: Path,
     splits: tuple[str, ...],
 ) -> dict[str, int]:
     """Write the shards with final word and label ids; remove the raw ones."""
-    text = language.text
+    text = task.tokenizer
     final = {word: i for i, word in enumerate([*text.vocabulary, *text.further])}
     unknown = len(text.vocabulary) - 1
-    label_map = np.array([language.labels.ids.get(name, -1) for name in names], dtype=np.int32)
+    label_map = np.array([task.labels.ids.get(name, -1) for name in names], dtype=np.int32)
     sizes = dict.fromkeys(splits, 0)
     for number, shard in enumerate(tqdm(raw, "writing shards", unit=" shards", leave=False)):
         table = shard.table()

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from gile_lightning.data.shards.writing import Document, Shard
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.processes import cores
+from gile_lightning.data.shards.writing import Document, Shard
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 CHUNK = 256  # documents that a process is given at a time
 _WAITING = 4  # chunks per process that are read ahead
@@ -90,7 +90,7 @@ def processes(num_proc: int) -> int:
 
 
 def split_texts(
-    documents: Iterable[Document], text: TextEncoder, num_proc: int
+    documents: Iterable[Document], text: Tokenizer, num_proc: int
 ) -> Iterator[tuple[Document, SplitTexts, int]]:
     """Yield every document, in order, with the split texts of its chunk and its number there.
 
@@ -144,10 +144,10 @@ def _finished(
         raise error
 
 
-_text: TextEncoder  # of a worker
+_text: Tokenizer  # of a worker
 
 
-def _start(text: TextEncoder) -> None:
+def _start(text: Tokenizer) -> None:
     global _text
     _text = text
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that reads

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gile_lightning.data.loading.ragged import SUBWORDS
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 SPLITS = ("train", "validation", "test")
 SHARD = 32_768  # documents; about 30 MB of word ids
@@ -49,7 +49,7 @@ class Shard:
         text: splits documents into subwords too, where it has a pretrained model.
     """
 
-    text: TextEncoder | None = None
+    text: Tokenizer | None = None
     ids: list[str] = field(default_factory=list)
     words: array[int] = field(default_factory=lambda: array("i"))
     sentence_lengths: array[int] = field(default_factory=lambda: array("i"))
@@ -66,7 +66,7 @@ class Shard:
     def __post_init__(self) -> None:
         self.local.default_factory = self.local.__len__
 
-    def add(self, document: Document, labels: list[int], text: TextEncoder) -> bool:
+    def add(self, document: Document, labels: list[int], text: Tokenizer) -> bool:
         """Add a document; False where its text has no word at all."""
         sentences = text.split(document.pieces)
         if not sentences:

@@ -8,54 +8,54 @@ from typing import Any
 
 from gile_lightning.data.formats.descriptions import TextRecipe
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
-class Language:
+class Task:
     """A vocabulary with its text settings, a label set, and how texts are put together.
 
     Attributes:
-        text: encodes documents and label descriptions.
+        tokenizer: encodes documents and label descriptions.
         labels: the labels, seen ones first.
         recipe: of the texts of documents and labels.
     """
 
-    text: TextEncoder
+    tokenizer: Tokenizer
     labels: LabelSet
     recipe: TextRecipe = TextRecipe()  # noqa: RUF009 (frozen)
 
-    def with_labels(self, labels: LabelSet) -> "Language":
-        """Return other labels, and a text encoder that tells their words from each other.
+    def with_labels(self, labels: LabelSet) -> "Task":
+        """Return other labels, and a tokenizer that tells their words from each other.
 
-        Words that the vocabulary lacks have ids of their own (`TextEncoder.extended`) if they
+        Words that the vocabulary lacks have ids of their own (`Tokenizer.extended`) if they
         describe a label that this language has not: they are in its name, text or synonyms. Word
         vectors that are given leave unknown words out, and these still do.
         """
-        if self.text.known_words_only:
+        if self.tokenizer.known_words_only:
             return replace(self, labels=labels)
         own = set(_described(self.labels))
         parts = (part for part in _described(labels) if part not in own)
         terms = (term for name, text, synonyms in parts for term in (name, text, *synonyms))
-        words = (word for term in terms for word in self.text.words(term))
-        return replace(self, text=self.text.extended(words), labels=labels)
+        words = (word for term in terms for word in self.tokenizer.words(term))
+        return replace(self, tokenizer=self.tokenizer.extended(words), labels=labels)
 
     def state(self) -> dict[str, Any]:
         """Return plain values, for JSON and checkpoints."""
         return {
-            "vocabulary": "\n".join(self.text.vocabulary),
-            **self.text.settings(),
-            **({"further": "\n".join(self.text.further)} if self.text.further else {}),
+            "vocabulary": "\n".join(self.tokenizer.vocabulary),
+            **self.tokenizer.settings(),
+            **({"further": "\n".join(self.tokenizer.further)} if self.tokenizer.further else {}),
             "labels": self.labels.state(),
             "recipe": self.recipe.state(),
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> "Language":
+    def from_state(cls, state: dict[str, Any]) -> "Task":
         """Rebuild what `state` returned."""
         others = ("vocabulary", "further", "labels", "recipe")
         settings = {k: v for k, v in state.items() if k not in others}
-        text = TextEncoder(state["vocabulary"].split("\n"), **settings)
+        text = Tokenizer(state["vocabulary"].split("\n"), **settings)
         if "further" in state:
             text = text.extended(state["further"].split("\n"))
         recipe = TextRecipe.from_state(state["recipe"])
@@ -66,7 +66,7 @@ class Language:
         path.write_text(json.dumps(self.state(), ensure_ascii=False), encoding="utf-8")
 
     @classmethod
-    def load(cls, path: Path) -> "Language":
+    def load(cls, path: Path) -> "Task":
         """Read what `save` wrote."""
         return cls.from_state(json.loads(path.read_text(encoding="utf-8")))
 

@@ -74,7 +74,7 @@ def unambiguous(words: Iterable[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class TextEncoder:
+class Tokenizer:
     """Turns texts into word ids with a fixed vocabulary; travels with every checkpoint.
 
     Attributes:
@@ -128,7 +128,7 @@ class TextEncoder:
             left_out |= {"pretrained", "max_subwords"}
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
 
-    def extended(self, words: Iterable[str]) -> "TextEncoder":
+    def extended(self, words: Iterable[str]) -> "Tokenizer":
         """Return this encoder with ids for further words, to tell these from each other.
 
         They follow `UNKNOWN`'s, so ids that are cut off there (``ids.clamp(max=V - 1)``) are those

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
-from gile_lightning.network.encoders.encoder import Encoder, Sharing
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network.encoders.encoder import Encoder, Sharing
 
 
 class Concatenation(Encoder):
@@ -32,7 +32,7 @@ class Concatenation(Encoder):
     def _encoders(self) -> list[Encoder]:
         return list(self.parts)  # type: ignore[arg-type]
 
-    def attach(self, text: TextEncoder) -> None:
+    def attach(self, text: Tokenizer) -> None:
         """Let every encoder get ready for texts."""
         for part in self._encoders:
             part.attach(text)
@@ -42,7 +42,7 @@ class Concatenation(Encoder):
         """Encode texts with each of the encoders: [B, output_dim]."""
         return torch.cat([part(word_vectors, texts) for part in self._encoders], dim=1)
 
-    def share(self, other: Encoder, parts: Sharing) -> None:
+    def share_with(self, other: Encoder, parts: Sharing) -> None:
         """Share with each of another's encoders what has parameters.
 
         Raises:
@@ -60,4 +60,4 @@ class Concatenation(Encoder):
             self._check_sharing(other, (), parts)
         for part, their, has in zip(self._encoders, theirs, trained, strict=True):
             if has:
-                part.share(their, parts)
+                part.share_with(their, parts)

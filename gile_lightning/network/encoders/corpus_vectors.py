@@ -14,9 +14,9 @@ from filelock import FileLock
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import Texts, join, take_texts
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import Configured
+from gile_lightning.data.loading.ragged import Texts, gather_texts, join
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -125,7 +125,7 @@ def draw(batches: Iterable[Texts], size: int, seed: int) -> list[Texts]:
         if chosen.all():
             kept.append(texts)
         elif chosen.any():
-            kept.append(take_texts(texts, torch.from_numpy(chosen.nonzero()[0])))
+            kept.append(gather_texts(texts, torch.from_numpy(chosen.nonzero()[0])))
         numbers = np.concatenate([numbers, drawn[chosen]])
         if len(numbers) > 2 * size:
             kept, numbers = _smallest(kept, numbers, size)
@@ -138,4 +138,4 @@ def _smallest(
 ) -> tuple[list[Texts], NDArray[np.float64]]:
     """Keep the texts with the smallest numbers."""
     best = np.sort(np.argpartition(numbers, size - 1)[:size])
-    return [take_texts(join(kept), torch.from_numpy(best))], numbers[best]
+    return [gather_texts(join(kept), torch.from_numpy(best))], numbers[best]

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.formats.vector_files import find_vectors, vector_size
-from gile_lightning.network.encoders.corpus_vectors import CorpusVectors
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import Part
+from gile_lightning.data.formats.vector_files import find_vectors, vector_size
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.network.encoders.corpus_vectors import CorpusVectors
 
 
 class WordEmbedding(Part, nn.Embedding):

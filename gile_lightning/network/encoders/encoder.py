@@ -8,10 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts, distinct
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import Part
+from gile_lightning.data.loading.ragged import Texts, distinct
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 Sharing = Literal["none", "encoders", "attention", "both"]
 """What the encoders of several languages have in common (paper, section 4.2)."""
@@ -46,7 +46,7 @@ class Encoder(Part, nn.Module, ABC):
         last = getattr(self, self.layers[-1]) if self.layers else None
         return int(getattr(last, "hidden_dim", self.output_dim))
 
-    def attach(self, text: TextEncoder) -> None:
+    def attach(self, text: Tokenizer) -> None:
         """Get ready for texts that are encoded so, once and before anything else is asked."""
 
     @abstractmethod
@@ -62,7 +62,7 @@ class Encoder(Part, nn.Module, ABC):
             A vector of each text [B, output_dim].
         """
 
-    def share(self, other: "Encoder", parts: Sharing) -> None:
+    def share_with(self, other: "Encoder", parts: Sharing) -> None:
         """Hold the modules of another encoder: its layers, its poolings, or all there are.
 
         Raises:

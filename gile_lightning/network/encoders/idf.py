@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.data.tokenizing.frequencies import inverse_frequencies
 from gile_lightning.data.loading.ragged import Texts, segment_ids
+from gile_lightning.data.tokenizing.frequencies import inverse_frequencies
 from gile_lightning.network.encoders.encoder import Encoder, document_words
 from gile_lightning.network.encoders.pooling import segment_sum
 
@@ -12,7 +12,7 @@ from gile_lightning.network.encoders.pooling import segment_sum
 class Idf(nn.Module):
     """A weight per word of the vocabulary: ln((1 + n) / (1 + df)), for df of n documents.
 
-    Any part of a `Scorer` may hold one. It is `build` with the vocabulary and is told the document
+    Any part of a `Network` may hold one. It is `build` with the vocabulary and is told the document
     frequencies (`count_words`) when training starts; checkpoints keep the weights. `UNK`, numbers
     and punctuation marks are words like any other.
 

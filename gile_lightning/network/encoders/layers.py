@@ -9,10 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from gile_lightning.data.loading.ragged import segment_ids, segment_starts
-from gile_lightning.network.encoders.recurrence import Recurrence
 from gile_lightning.common.errors import positive
 from gile_lightning.common.factories import Part
+from gile_lightning.data.loading.ragged import segment_ids, segment_starts
+from gile_lightning.network.encoders.recurrence import Recurrence
 
 
 class Dense(Part, nn.Module):

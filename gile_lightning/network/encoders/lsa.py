@@ -5,8 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gile_lightning.data.tokenizing.frequencies import document_frequencies, inverse_frequencies, word_pairs
 from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.tokenizing.frequencies import (
+    document_frequencies,
+    inverse_frequencies,
+    word_pairs,
+)
 from gile_lightning.network.encoders.corpus_vectors import CorpusVectors
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from gile_lightning.data.loading.ragged import segment_ids, segment_starts, sum_by_id
 from gile_lightning.common.factories import Part
+from gile_lightning.data.loading.ragged import segment_ids, segment_starts, sum_by_id
 
 
 def segment_softmax(scores: Tensor, lengths: Tensor, ids: Tensor | None = None) -> Tensor:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.loading.ragged import Texts, segment_ids
 from gile_lightning.network.encoders.corpus_vectors import CorpusVectors
-from gile_lightning.common.errors import InputError, positive
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

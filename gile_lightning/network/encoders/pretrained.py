@@ -4,12 +4,11 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
-from gile_lightning.network.encoders.encoder import Encoder
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained import transformer
-from gile_lightning.data.pretrained import dimension
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.pretrained import dimension, transformer
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network.encoders.encoder import Encoder
 
 
 class Pretrained(Encoder):
@@ -33,7 +32,7 @@ class Pretrained(Encoder):
         self.transformer: nn.Module = nn.Identity()
         self.output_dim = 0
 
-    def attach(self, text: TextEncoder) -> None:
+    def attach(self, text: Tokenizer) -> None:
         """Find the model for which texts are split into subwords.
 
         Raises:
@@ -41,7 +40,7 @@ class Pretrained(Encoder):
         """
         if text.pretrained is None:
             raise InputError(
-                "encoders.Pretrained and channels.Cosine need a pretrained model: set "
+                "encoders.Pretrained and matchers.Cosine need a pretrained model: set "
                 "--data.pretrained, such as all-MiniLM-L6-v2"
             )
         self.name = text.pretrained

@@ -6,14 +6,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.network.matchers.matcher import UNIT, Channel, LabelIndex, Read
-from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Pretrained
+from gile_lightning.network.matchers.matcher import UNIT, Matcher, MatcherLabels, Read
 
 
-class VectorIndex(LabelIndex):
+class VectorIndex(MatcherLabels):
     """The vectors of a label set [K, d], of length 1."""
 
     vectors: Tensor
@@ -22,12 +22,12 @@ class VectorIndex(LabelIndex):
         super().__init__()
         self.register_buffer("vectors", vectors, persistent=False)
 
-    def take(self, ids: Tensor) -> Tensor:
+    def gather(self, ids: Tensor) -> Tensor:
         """Return the vectors of the labels ``ids`` [K]."""
         return self.vectors[ids]
 
 
-class Cosine(Channel):
+class Cosine(Matcher):
     """A scale times the cosine of the vectors that a pretrained encoder makes of both.
 
     The encoder is the data's (``data.pretrained``), as it was trained.
@@ -39,7 +39,7 @@ class Cosine(Channel):
     """
 
     def __init__(
-        self, text: TextEncoder, of: Literal["text", "name"] = "text", scale: float = 10.0
+        self, text: Tokenizer, of: Literal["text", "name"] = "text", scale: float = 10.0
     ) -> None:
         super().__init__()
         self.of = of
@@ -48,7 +48,7 @@ class Cosine(Channel):
         self.reads = self.encoder.reads
         self.scale = nn.Parameter(torch.tensor(scale / UNIT))
 
-    def index(self, text: TextEncoder, labels: LabelSet, read: Read) -> VectorIndex:
+    def index(self, text: Tokenizer, labels: LabelSet, read: Read) -> VectorIndex:
         """Encode the labels' texts or names."""
         texts = read(labels.texts if self.of == "text" else labels.names, self.reads)
         return VectorIndex(self._encode(texts))

@@ -6,20 +6,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.network.matchers.matcher import UNIT, Channel, LabelIndex, Read
-from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
-from gile_lightning.data.tokenizing.frequencies import count_pairs
-from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.loading.ragged import (
     Texts,
     distinct,
+    gather_segments,
     segment_ids,
     segment_starts,
     sum_by_id,
-    take_segments,
 )
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.frequencies import count_pairs
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.encoder import document_words
+from gile_lightning.network.matchers.matcher import UNIT, Matcher, MatcherLabels, Read
+from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
 
 
 class Bags(NamedTuple):
@@ -36,7 +36,7 @@ class Bags(NamedTuple):
     size: int
 
 
-class LexicalIndex(LabelIndex):
+class LexicalIndex(MatcherLabels):
     """The words of a label set."""
 
     terms: Tensor
@@ -52,16 +52,16 @@ class LexicalIndex(LabelIndex):
             self.register_buffer(name, getattr(bags, name), persistent=False)
         self.register_buffer("starts", segment_starts(bags.lengths), persistent=False)
 
-    def take(self, ids: Tensor) -> Bags:
+    def gather(self, ids: Tensor) -> Bags:
         """Return the words of the labels ``ids`` [K]."""
         terms, counts = (
-            take_segments(values, self.starts, self.lengths, ids)
+            gather_segments(values, self.starts, self.lengths, ids)
             for values in (self.terms, self.counts)
         )
         return Bags(terms, counts, self.lengths[ids], self.stems, self.size)
 
 
-class LexicalMatch(Channel):
+class LexicalMatch(Matcher):
     """A scale times the cosine of documents and label texts as bags of weighted words.
 
     A word's weight is its idf in the training documents, log((1 + N) / (1 + n)), times a
@@ -69,7 +69,7 @@ class LexicalMatch(Channel):
     often it comes. A model without training thus ranks labels as TF-IDF does, and training moves
     the weights of words by the loss of the model. What describes a label are its name, once more
     than in its text, the text, however long, and its synonyms. The unknown word counts nothing;
-    words that are new to the vocabulary (`TextEncoder.extended`) have the largest idf, and count in
+    words that are new to the vocabulary (`Tokenizer.extended`) have the largest idf, and count in
     the norm of a document only for labels that have them: what else is in a label set changes no
     score.
 
@@ -88,7 +88,7 @@ class LexicalMatch(Channel):
 
     def __init__(
         self,
-        text: TextEncoder,
+        text: Tokenizer,
         stemmer: str | None = None,
         scale: float = 10.0,
         synonyms: bool = True,
@@ -108,7 +108,7 @@ class LexicalMatch(Channel):
         """Set the idf; a stem is in as many documents as its words together, at most in all."""
         self.idf.copy_(stem_rarity(self.stems, frequencies, documents))
 
-    def index(self, text: TextEncoder, labels: LabelSet, read: Read) -> LexicalIndex:
+    def index(self, text: Tokenizer, labels: LabelSet, read: Read) -> LexicalIndex:
         """Count the words of the labels' names, texts and synonyms."""
         words: list[int] = []
         rows: list[int] = []

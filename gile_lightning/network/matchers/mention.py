@@ -5,13 +5,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.network.matchers.matcher import UNIT, Channel, LabelIndex, Read
-from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.loading.ragged import Texts, segment_ids, segment_starts
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
-from gile_lightning.network.encoders.encoder import document_words
 from gile_lightning.common.errors import positive
+from gile_lightning.data.loading.ragged import Texts, segment_ids, segment_starts
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network.encoders.encoder import document_words
+from gile_lightning.network.matchers.matcher import UNIT, Matcher, MatcherLabels, Read
+from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
 
 _FACTOR = 0x2545F4914F6CDD1D  # odd: a word moves all higher bits of a phrase's key
 _MIX = -0x61C8864680B583EB  # 2^64 over the golden ratio
@@ -35,7 +35,7 @@ class Phrases(NamedTuple):
     size: int
 
 
-class PhraseIndex(LabelIndex):
+class PhraseIndex(MatcherLabels):
     """The names and synonyms of a label set."""
 
     keys: Tensor
@@ -60,7 +60,7 @@ class PhraseIndex(LabelIndex):
         self.longest = longest
         self.size = size
 
-    def take(self, ids: Tensor) -> Phrases:
+    def gather(self, ids: Tensor) -> Phrases:
         """Return all phrases, as a longer one hides a shorter one, and the places of labels [K]."""
         places = ids.new_full((self.size,), -1)
         places[ids] = torch.arange(len(ids), device=ids.device)
@@ -68,7 +68,7 @@ class PhraseIndex(LabelIndex):
         return Phrases(*parts, self.longest, len(ids))
 
 
-class NameMention(Channel):
+class NameMention(Matcher):
     """What it tells that a label's name or synonym stands in the document, word by word.
 
     For a pair of which a phrase occurs, the score is the sum of six features times weights that
@@ -95,7 +95,7 @@ class NameMention(Channel):
 
     def __init__(
         self,
-        text: TextEncoder,
+        text: Tokenizer,
         stemmer: str | None = None,
         max_words: int = 8,
         synonyms: bool = True,
@@ -115,7 +115,7 @@ class NameMention(Channel):
         """Set how rare words are: log((1 + N) / (1 + n))."""
         self.rarity.copy_(stem_rarity(self.stems, frequencies, documents))
 
-    def index(self, text: TextEncoder, labels: LabelSet, read: Read) -> PhraseIndex:
+    def index(self, text: Tokenizer, labels: LabelSet, read: Read) -> PhraseIndex:
         """Look up the words of names and synonyms; a phrase with an unknown word is left out."""
         of_words = stem_ids([*text.vocabulary, *text.further], self.stemmer)
         stems = of_words.tolist()

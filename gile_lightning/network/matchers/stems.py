@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gile_lightning.data.tokenizing.frequencies import inverse_frequencies
 from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.data.tokenizing.frequencies import inverse_frequencies
 
 
 def stem_ids(words: Sequence[str], stemmer: str | None) -> Tensor:

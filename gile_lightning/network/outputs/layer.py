@@ -30,7 +30,7 @@ class OutputLayer(Part, nn.Module, ABC):
         self.document_dim = document_dim
         self.label_dim = label_dim
 
-    def share(self, other: "OutputLayer") -> None:
+    def share_with(self, other: "OutputLayer") -> None:
         """Hold the same modules as another language's layer."""
         for name in self.shared:
             setattr(self, name, getattr(other, name))

@@ -5,8 +5,8 @@ from torch import Tensor
 from gile_lightning.network.outputs.layer import OutputLayer
 
 
-class ChannelsOnly(OutputLayer):
-    """Logits of zero, to which the channels of a model add their scores.
+class MatchersOnly(OutputLayer):
+    """Logits of zero, to which the matchers of a model add their scores.
 
     Args:
         document_dim: size of the document vectors, which are not looked at.

@@ -7,23 +7,27 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.systems.system import NEW, Classifier
-from gile_lightning.systems.baselines.paragraph_vectors import ParagraphVectors, TextRows, random_vectors
-from gile_lightning.data.text_data_module import TrainingData
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
+from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.loading.ragged import (
     RaggedBatch,
     Texts,
+    gather_segments,
     segment_ids,
     segment_starts,
-    take_segments,
 )
-from gile_lightning.common.errors import InputError, positive
+from gile_lightning.data.text_data_module import TrainingData
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.systems.baselines.paragraph_vectors import (
+    ParagraphVectors,
+    TextRows,
+    random_vectors,
+)
+from gile_lightning.systems.system import NEW, System
 from gile_lightning.training.losses.warp import warp_updates
 
 
-class AiTextML(Classifier):
+class AiTextML(System):
     """Documents, labels and words in one space, learned together (Nam et al., AAAI 2016).
 
     A document x and a label w score w · (M x). The loss is α WARP + β PV-DM of the documents +
@@ -54,7 +58,7 @@ class AiTextML(Classifier):
         inference_iterations: how often a new text is read; null for once more than the training
             texts have been, as the authors do.
         positions_at_once: words of a text that PV-DM predicts at once.
-        kwargs: see `Classifier`.
+        kwargs: see `System`.
     """
 
     single_process = True  # several would each change vectors of their own
@@ -110,13 +114,13 @@ class AiTextML(Classifier):
 
     # --- building ---
 
-    def build(self, languages: dict[str, Language], state: Mapping[str, Any] = NEW) -> None:
+    def build(self, tasks: dict[str, Task], state: Mapping[str, Any] = NEW) -> None:
         """Make random vectors, for as many training documents as ``state`` says."""
         documents = state.get("documents", {})
-        for name, language in languages.items():
-            words = self._words(len(language.text.vocabulary))
-            self.vectors[name] = Vectors(documents.get(name, 0), language.labels.seen, words)
-        self.use(languages)
+        for name, task in tasks.items():
+            words = self._words(len(task.tokenizer.vocabulary))
+            self.vectors[name] = Vectors(documents.get(name, 0), task.labels.seen, words)
+        self.set_tasks(tasks)
 
     def own_state(self) -> dict[str, Any]:
         """Return the number of training documents of every language."""
@@ -131,13 +135,13 @@ class AiTextML(Classifier):
     def attach(self, data: TrainingData, resumed: bool = False) -> None:
         """Make vectors for the training documents, and count their words."""
         documents, counts = {}, {}
-        for name, language in data.languages.items():
+        for name, task in data.tasks.items():
             documents[name] = 0
-            counts[name] = torch.zeros(len(language.text.vocabulary), dtype=torch.long)
+            counts[name] = torch.zeros(len(task.tokenizer.vocabulary), dtype=torch.long)
             for batch in data.documents(name):
                 documents[name] += len(batch.document_lengths)
                 counts[name] += torch.bincount(batch.words, minlength=len(counts[name]))
-        self.build(data.languages, {"documents": documents})
+        self.build(data.tasks, {"documents": documents})
         for name, count in counts.items():
             self.of(name).words.counts.copy_(count)
 
@@ -212,18 +216,18 @@ class AiTextML(Classifier):
 
     def _label_texts(self, name: str, labels: Tensor, streams: Tensor) -> TextRows:
         words, lengths = self._label_words[name]
-        chosen = take_segments(words, segment_starts(lengths), lengths, labels)
+        chosen = gather_segments(words, segment_starts(lengths), lengths, labels)
         return TextRows(chosen, lengths[labels], labels, streams)
 
     def on_fit_start(self) -> None:
         """Encode the texts of the labels seen in training."""
         self._label_words = {
-            name: self._encoded(name, language.labels.texts[: language.labels.seen])
-            for name, language in self.languages.items()
+            name: self._encoded(name, task.labels.texts[: task.labels.seen])
+            for name, task in self.tasks.items()
         }
 
     def _encoded(self, name: str, texts: list[str]) -> tuple[Tensor, Tensor]:
-        words, lengths = self.languages[name].text.labels(texts)
+        words, lengths = self.tasks[name].tokenizer.labels(texts)
         return torch.from_numpy(words).to(self.device), torch.from_numpy(lengths).to(self.device)
 
     # --- scoring ---
@@ -233,9 +237,9 @@ class AiTextML(Classifier):
         return True
 
     @torch.no_grad()
-    def project(self, name: str, labels: LabelSet) -> Tensor:
+    def prepare_labels(self, name: str, labels: LabelSet) -> Tensor:
         """Return w M of all labels: trained w of those seen in training, made-up ones: [K, d]."""
-        own, vectors = self.languages[name].labels, self.of(name)
+        own, vectors = self.tasks[name].labels, self.of(name)
         ids = torch.tensor([own.ids.get(label, own.seen) for label in labels.names])
         known = (ids < own.seen).to(self.device)
         new = known.logical_not().nonzero().squeeze(1)
@@ -249,17 +253,17 @@ class AiTextML(Classifier):
         return F.normalize(chosen) @ vectors.mapping
 
     @torch.no_grad()
-    def score(self, name: str, documents: Texts, projected: Tensor) -> Tensor:
+    def score(self, name: str, documents: Texts, prepared: Tensor) -> Tensor:
         """Score documents, whose vectors are made from their texts: logits [B, K]."""
         scale = max(len(self.of(name).documents), 1) ** -0.5
         words, lengths = documents.words, _document_words(documents)
         # rounded logits of many labels tie, and ties count against a model
         with torch.autocast(self.device.type, enabled=False):
             vectors = self._infer(name, words, lengths, scale, self.document_rate)
-            return F.normalize(vectors) @ projected.T
+            return F.normalize(vectors) @ prepared.T
 
     def _by_text(self, name: str, texts: list[str]) -> Tensor:
-        scale = self.languages[name].labels.seen ** -0.5
+        scale = self.tasks[name].labels.seen ** -0.5
         words, lengths = self._encoded(name, texts)
         return self._infer(name, words, lengths, scale, self.label_rate or self.document_rate)
 

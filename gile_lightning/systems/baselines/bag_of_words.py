@@ -8,9 +8,9 @@ from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 from torch import Tensor, nn
 
-from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.loading.ragged import Texts, segment_ids
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 
 def flat_counts(rows: Tensor, columns: Tensor, shape: tuple[int, int]) -> csr_array:
@@ -34,7 +34,7 @@ def word_counts(texts: Texts, words: int) -> csr_array:
     return flat_counts(documents[known], texts.words[known], shape)
 
 
-def label_counts(text: TextEncoder, labels: LabelSet, name_weight: int = 0) -> csr_array:
+def label_counts(text: Tokenizer, labels: LabelSet, name_weight: int = 0) -> csr_array:
     """Count the words of the text of every label, and ``name_weight`` times those of its name."""
     words = len(text.vocabulary) - 1
     counts = word_counts(Texts.from_flat(*text.labels(labels.texts)), words)

@@ -7,13 +7,13 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor, nn
 
-from gile_lightning.systems.system import NEW
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems.baselines.bag_of_words import TfIdf, label_counts, word_counts
 from gile_lightning.systems.baselines.one_pass import OnePass
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts
-from gile_lightning.common.errors import InputError
+from gile_lightning.systems.system import NEW
 
 
 class TfidfCosine(OnePass):
@@ -27,7 +27,7 @@ class TfidfCosine(OnePass):
     Args:
         sublinear_tf: a word that occurs c times in a text counts 1 + ln c times.
         name_weight: how many times the words of a label's name are counted on top of its text.
-        kwargs: see `Classifier`.
+        kwargs: see `System`.
     """
 
     def __init__(self, sublinear_tf: bool = True, name_weight: int = 0, **kwargs: Any) -> None:
@@ -38,31 +38,31 @@ class TfidfCosine(OnePass):
         self.name_weight = name_weight
         self.weightings = nn.ModuleDict()
 
-    def build(self, languages: dict[str, Language], state: Mapping[str, Any] = NEW) -> None:
+    def build(self, tasks: dict[str, Task], state: Mapping[str, Any] = NEW) -> None:
         """Make the weighting of each language's words."""
-        for name, language in languages.items():
-            words = len(language.text.vocabulary) - 1
+        for name, task in tasks.items():
+            words = len(task.tokenizer.vocabulary) - 1
             self.weightings[name] = TfIdf(words, self.sublinear_tf).to(self.device)
-        self.use(languages)
+        self.set_tasks(tasks)
 
     def fit(self, name: str, documents: Iterator[RaggedBatch]) -> None:
         """Count the documents that have each word."""
-        words = len(self.languages[name].text.vocabulary) - 1
+        words = len(self.tasks[name].tokenizer.vocabulary) - 1
         self.weighting(name).fit(word_counts(batch.texts, words) for batch in documents)
 
     def scores_unseen(self, name: str) -> bool:
         """Return True: a label is its text."""
         return True
 
-    def project(self, name: str, labels: LabelSet) -> csr_array:
+    def prepare_labels(self, name: str, labels: LabelSet) -> csr_array:
         """Return the vectors of the labels' texts: [V - 1, K]."""
-        counts = label_counts(self.languages[name].text, labels, self.name_weight)
+        counts = label_counts(self.tasks[name].tokenizer, labels, self.name_weight)
         return csr_array(self.weighting(name)(counts).T)
 
-    def score(self, name: str, documents: Texts, projected: csr_array) -> Tensor:
+    def score(self, name: str, documents: Texts, prepared: csr_array) -> Tensor:
         """Return the logits of the cosines: [B, K]."""
-        counts = word_counts(documents, projected.shape[0])
-        cosines = (self.weighting(name)(counts) @ projected).toarray()
+        counts = word_counts(documents, prepared.shape[0])
+        cosines = (self.weighting(name)(counts) @ prepared).toarray()
         # a cosine of 1 may be a little above by rounding
         return torch.from_numpy(cosines).clamp(0, 1).logit().float().to(self.device)
 

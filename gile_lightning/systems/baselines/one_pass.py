@@ -7,16 +7,16 @@ from typing import Any
 import torch
 from torch import nn
 
-from gile_lightning.systems.system import Classifier
-from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.text_data_module import TextDataModule
+from gile_lightning.systems.system import System
 
 
-class OnePass(Classifier):
+class OnePass(System):
     """Fitted to all training documents at the end of the first epoch, which is the last.
 
     Args:
-        kwargs: see `Classifier`.
+        kwargs: see `System`.
     """
 
     single_process = True
@@ -44,6 +44,6 @@ class OnePass(Classifier):
         if self.current_epoch or batch_idx + 1 < self.trainer.num_training_batches:
             return
         data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
-        for name in self.languages:
+        for name in self.tasks:
             self.fit(name, data.training_documents(name))
         self.trainer.should_stop = True

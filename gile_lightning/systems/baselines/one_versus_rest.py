@@ -1,4 +1,4 @@
-"""A linear classifier per label, of scikit-learn's, on bags of words."""
+"""A linear system per label, of scikit-learn's, on bags of words."""
 
 import math
 import warnings
@@ -13,14 +13,14 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
-from gile_lightning.systems.system import NEW, STATE
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts, segment_ids
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems.baselines.bag_of_words import TfIdf, flat_counts, word_counts
 from gile_lightning.systems.baselines.linear_fit import SparseLinear, fit_labels
 from gile_lightning.systems.baselines.one_pass import OnePass
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts, segment_ids
-from gile_lightning.common.errors import InputError
+from gile_lightning.systems.system import NEW, STATE
 
 # dual coordinate descent with LIBLINEAR's own tolerance: as good for rare labels as the primal
 # method, in a third of the time, and better than scikit-learn's default in half the time
@@ -28,7 +28,7 @@ Logistic = partial(LogisticRegression, solver="liblinear", dual=True, tol=0.1)
 
 
 class OneVersusRest(OnePass):
-    """A binary classifier for each label seen in training, linear in the words of a document.
+    """A binary system for each label seen in training, linear in the words of a document.
 
     Its decision values are the logits. A regressor's prediction of 0 or 1 is no logit but an
     estimate p of the probability: the logit is 4 (p - 1/2), the tangent at one half, which keeps
@@ -40,12 +40,12 @@ class OneVersusRest(OnePass):
             Table 4), or TF-IDF vectors of length 1 with 1 + ln of the counts.
         top: share of the vocabulary that is used, the most frequent words (paper: 0.1 for
             LogReg-BOW-10%).
-        estimator: makes the classifier of a label, or a regressor that is given 0 and 1: any
+        estimator: makes the system of a label, or a regressor that is given 0 and 1: any
             linear one of scikit-learn's. By default logistic regression by LIBLINEAR.
         prune: coefficients of a smaller absolute value are dropped (Babbar & Schölkopf, 2017,
             WSDM, section 3.3); 0 keeps all.
         n_jobs: processes that fit labels, of an estimator that fits one at a time.
-        kwargs: see `Classifier`.
+        kwargs: see `System`.
     """
 
     def __init__(
@@ -69,18 +69,18 @@ class OneVersusRest(OnePass):
         self.n_jobs = n_jobs
         self.tables = nn.ModuleDict()
 
-    def build(self, languages: dict[str, Language], state: Mapping[str, Any] = NEW) -> None:
+    def build(self, tasks: dict[str, Task], state: Mapping[str, Any] = NEW) -> None:
         """Make a table of coefficients per language, as many as the checkpoint has."""
-        for name, language in languages.items():
-            vocabulary = len(language.text.vocabulary) - 1
+        for name, task in tasks.items():
+            vocabulary = len(task.tokenizer.vocabulary) - 1
             self.tables[name] = Table(
                 vocabulary,
                 math.ceil(self.top * vocabulary),
-                language.labels.seen,
+                task.labels.seen,
                 self.weighting,
                 state.get("coefficients", {}).get(name, 0),
             ).to(self.device)
-        self.use(languages)
+        self.set_tasks(tasks)
 
     def own_state(self) -> dict[str, Any]:
         """Return the number of coefficients that are not zero."""
@@ -90,7 +90,7 @@ class OneVersusRest(OnePass):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Make room for as many coefficients as the checkpoint has."""
         super().on_load_checkpoint(checkpoint)
-        self.build(self.languages, checkpoint[STATE])
+        self.build(self.tasks, checkpoint[STATE])
 
     def check(self, *args: Any, **kwargs: Any) -> None:
         """Try the estimator on a few documents.
@@ -112,7 +112,7 @@ class OneVersusRest(OnePass):
             )
 
     def estimator(self) -> Any:
-        """Make the classifier of a label; one that draws is seeded."""
+        """Make the system of a label; one that draws is seeded."""
         estimator = self.make_estimator()
         if estimator.get_params().get("random_state", 0) is None:
             estimator.set_params(random_state=self.seed)
@@ -121,7 +121,7 @@ class OneVersusRest(OnePass):
     def fit(self, name: str, documents: Iterator[RaggedBatch]) -> None:
         """Fit the classifiers of a language's labels."""
         table, counts, targets = self.table(name), [], []
-        seen = self.languages[name].labels.seen
+        seen = self.tasks[name].labels.seen
         for batch in documents:
             counts.append(word_counts(batch.texts, table.vocabulary))
             rows = segment_ids(batch.label_counts)
@@ -140,20 +140,20 @@ class OneVersusRest(OnePass):
         table.linear.set(*fitted)
 
     def scores_unseen(self, name: str) -> bool:
-        """Return False: a label without a training document has no classifier."""
+        """Return False: a label without a training document has no system."""
         return False
 
-    def project(self, name: str, labels: LabelSet) -> csr_array:
+    def prepare_labels(self, name: str, labels: LabelSet) -> csr_array:
         """Return the coefficients of the labels seen in training: [F, L]."""
         table = self.table(name)
         # by words, of which a document has few
         return csr_array(table.linear.matrix(len(table.words)).T)
 
-    def score(self, name: str, documents: Texts, projected: csr_array) -> Tensor:
+    def score(self, name: str, documents: Texts, prepared: csr_array) -> Tensor:
         """Return the decision values: [B, L]."""
         table = self.table(name)
         features = table.features(word_counts(documents, table.vocabulary))
-        values = torch.from_numpy((features @ projected).toarray()).float()
+        values = torch.from_numpy((features @ prepared).toarray()).float()
         return values.to(self.device) + table.linear.intercepts
 
     def sizes(self, name: str) -> dict[str, int]:

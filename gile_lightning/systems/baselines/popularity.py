@@ -6,11 +6,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gile_lightning.systems.system import NEW
-from gile_lightning.systems.baselines.one_pass import OnePass
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.systems.baselines.one_pass import OnePass
+from gile_lightning.systems.system import NEW
 
 _TIE = 1e-9  # too little to be seen in a score
 
@@ -23,15 +23,15 @@ class Popularity(OnePass):
     unknown the logit is minus the rank. Labels that were not seen in training cannot be scored.
 
     Args:
-        kwargs: see `Classifier`.
+        kwargs: see `System`.
     """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
 
-    def build(self, languages: dict[str, Language], state: Mapping[str, Any] = NEW) -> None:
+    def build(self, tasks: dict[str, Task], state: Mapping[str, Any] = NEW) -> None:
         """Take the label sets, which have the frequencies."""
-        self.use(languages)
+        self.set_tasks(tasks)
 
     def fit(self, name: str, documents: Iterator[RaggedBatch]) -> None:
         """Do nothing: the label set has been counted."""
@@ -40,7 +40,7 @@ class Popularity(OnePass):
         """Return False: the frequency of an unseen label says nothing."""
         return False
 
-    def project(self, name: str, labels: LabelSet) -> Tensor:
+    def prepare_labels(self, name: str, labels: LabelSet) -> Tensor:
         """Return the logits of the labels seen in training: [L], float64."""
         frequencies = torch.tensor(labels.frequencies[: labels.seen], dtype=torch.double)
         ranks = torch.arange(labels.seen, dtype=torch.double)
@@ -50,6 +50,6 @@ class Popularity(OnePass):
         share = frequencies / max(labels.documents, 1)
         return share.logit(eps=_TIE) - _TIE * ranks
 
-    def score(self, name: str, documents: Texts, projected: Tensor) -> Tensor:
+    def score(self, name: str, documents: Texts, prepared: Tensor) -> Tensor:
         """Repeat the labels' logits for every document: [B, L]."""
-        return projected.to(self.device).expand(len(documents.document_lengths), -1)
+        return prepared.to(self.device).expand(len(documents.document_lengths), -1)

@@ -5,7 +5,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gile_lightning.training.samplers.sampler import LabelSample, LabelSampler, positives, scatter_pairs
+from gile_lightning.training.samplers.sampler import (
+    LabelSample,
+    LabelSampler,
+    positives,
+    scatter_pairs,
+)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import segment_ids
 from gile_lightning.common.factories import Configured
+from gile_lightning.data.loading.ragged import segment_ids
 
 
 class LabelSample(NamedTuple):

@@ -8,7 +8,12 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.training.samplers.sampler import LabelSample, LabelSampler, positives, scatter_pairs
+from gile_lightning.training.samplers.sampler import (
+    LabelSample,
+    LabelSampler,
+    positives,
+    scatter_pairs,
+)
 
 Correction = Literal["none", "importance", "log_q"]
 

@@ -5,9 +5,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import segment_starts
 from gile_lightning.common.errors import positive
-from gile_lightning.training.samplers.sampler import LabelSample, LabelSampler, positives, scatter_pairs
+from gile_lightning.data.loading.ragged import segment_starts
+from gile_lightning.training.samplers.sampler import (
+    LabelSample,
+    LabelSampler,
+    positives,
+    scatter_pairs,
+)
 from gile_lightning.training.samplers.shared import SharedLabels, check_rate
 
 

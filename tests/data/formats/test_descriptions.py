@@ -1,5 +1,6 @@
 import pytest
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.descriptions import (
     Described,
     ancestors,
@@ -7,7 +8,6 @@ from gile_lightning.data.formats.descriptions import (
     label_text,
     other_names,
 )
-from gile_lightning.common.errors import InputError
 
 
 def tree(**parents):

@@ -3,9 +3,9 @@ import json
 
 import pytest
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.lines import read_lines, read_records
 from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.common.errors import InputError
 
 ROWS = [{"id": i, "text": f"text {i * 7919}"} for i in range(2_500)]
 

@@ -4,9 +4,9 @@ import tracemalloc
 
 import pytest
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.descriptions import Described
 from gile_lightning.data.formats.mesh import Heading, find_descriptors, read_headings, with_parents
-from gile_lightning.common.errors import InputError
 
 ASCII = """\
 *NEWRECORD

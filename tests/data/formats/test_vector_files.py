@@ -4,9 +4,9 @@ import struct
 import numpy as np
 import pytest
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats import vector_files
 from gile_lightning.data.formats.vector_files import find_vectors, vector_size
-from gile_lightning.common.errors import InputError
 
 VECTORS = {"the": [0.5, -1.25], "DNA": [1.0, 2.0], "Dna": [3.0, 4.0], "é": [5.0, 6.5]}
 WORDS = ["é", "dna", "missing", "the", "NUM"]

@@ -11,8 +11,8 @@ import warnings
 import numpy as np
 import pytest
 
-from gile_lightning.data.formats.word_vectors import find_word_vectors, read_word_vectors
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.word_vectors import find_word_vectors, read_word_vectors
 
 WORDS = ["the", "ψυχή", "naïve", "Ã©", "\u200c", "the"]  # the last is there twice
 VECTORS = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)

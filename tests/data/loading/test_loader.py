@@ -6,8 +6,8 @@ import datasets
 import numpy as np
 import pytest
 
-from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.loader import RaggedLoader
 
 
 def make_dataset(number):

@@ -8,11 +8,11 @@ from gile_lightning.data.loading.ragged import (
     Texts,
     batch_from_arrow,
     distinct,
+    gather_segments,
+    gather_texts,
     join,
     segment_ids,
     segment_starts,
-    take_segments,
-    take_texts,
 )
 
 LENGTHS = torch.tensor([2, 0, 3, 1])
@@ -85,7 +85,7 @@ def test_segment_starts_and_ids():
 
 @pytest.mark.parametrize("ids", [[0, 1, 2, 3], [3, 2, 2, 0], [1], [], [2, 1, 0]])
 def test_take_segments(ids):
-    taken = take_segments(
+    taken = gather_segments(
         VALUES, segment_starts(LENGTHS), LENGTHS, torch.tensor(ids, dtype=torch.long)
     )
     assert taken.tolist() == [value for i in ids for value in SEGMENTS[i]]
@@ -122,7 +122,7 @@ def test_texts_behind_each_other():
 @pytest.mark.parametrize("ids", [[0, 1, 2], [2, 0], [1, 1], []])
 def test_take_texts(ids):
     texts = batch_from_arrow(table()).texts
-    taken = take_texts(texts, torch.tensor(ids, dtype=torch.long))
+    taken = gather_texts(texts, torch.tensor(ids, dtype=torch.long))
     documents = [[[5, 6], [7]], [[8]], [[9, 10]]]
     chosen = [documents[i] for i in ids]
     assert as_lists(taken) == [

@@ -5,13 +5,13 @@ import json
 
 import pytest
 
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import dimension, find_model
 from gile_lightning.data.pretrained.model import identity
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.minilm import DIM, NAME, SENTENCES
 
-TEXT = TextEncoder(["UNK"], pretrained=NAME)
+TEXT = Tokenizer(["UNK"], pretrained=NAME)
 
 
 @pytest.fixture(autouse=True)
@@ -85,16 +85,16 @@ def test_pieces_are_joined_and_nothing_has_no_subword():
     assert subwords.tolist() == joined.tolist()
     assert counts.tolist() == [*joined_counts.tolist(), 0, 0, 0]
     assert [len(part) for part in TEXT.subwords([])] == [0, 0]
-    assert TextEncoder(["UNK"]).subwords(["heart"]) == (None, None)
+    assert Tokenizer(["UNK"]).subwords(["heart"]) == (None, None)
 
 
 def test_longer_than_the_model_reads():
-    text = TextEncoder(["UNK"], pretrained=NAME, max_subwords=513)
+    text = Tokenizer(["UNK"], pretrained=NAME, max_subwords=513)
     with pytest.raises(InputError, match="max_subwords is 513; all-MiniLM-L6-v2 reads 512"):
         text.subwords(["x"])
 
 
 def test_settings_name_the_model_only_where_there_is_one():
-    assert not {"pretrained", "max_subwords"} & TextEncoder(["UNK"]).settings().keys()
+    assert not {"pretrained", "max_subwords"} & Tokenizer(["UNK"]).settings().keys()
     assert TEXT.settings()["pretrained"] == NAME
-    assert TextEncoder(["UNK"], **TEXT.settings()) == TEXT
+    assert Tokenizer(["UNK"], **TEXT.settings()) == TEXT

@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import transformer
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.minilm import DIM, NAME, SENTENCES, oracle
 
 
 def subwords(texts):
-    return [torch.from_numpy(x) for x in TextEncoder(["UNK"], pretrained=NAME).subwords(texts)]
+    return [torch.from_numpy(x) for x in Tokenizer(["UNK"], pretrained=NAME).subwords(texts)]
 
 
 @pytest.mark.parametrize("tokens", [1, 300, 100_000])

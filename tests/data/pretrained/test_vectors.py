@@ -7,9 +7,7 @@ import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained import transformer
-from gile_lightning.data.pretrained import vectors
-from gile_lightning.data.pretrained import VectorStore
+from gile_lightning.data.pretrained import VectorStore, transformer, vectors
 from gile_testing.minilm import DIM, NAME
 
 

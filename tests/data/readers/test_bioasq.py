@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data import BioASQ
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
-from gile_lightning.common.errors import InputError
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 HEADINGS = "*NEWRECORD\nMH = Cells\nMS = Living units.\n\n*NEWRECORD\nMH = Female\n"
 ARTICLE = {
@@ -43,7 +43,7 @@ def bioasq(folder, tmp_path):
     def make(path=folder, known=None, **options):
         data = BioASQ(str(path), min_count=1, cache_dir=tmp_path / "cache", **options)
         if known:
-            data.use({"english": known})
+            data.encode_for_scoring({"english": known})
         data.prepare_data()
         data.setup()
         return data
@@ -52,12 +52,12 @@ def bioasq(folder, tmp_path):
 
 
 def decoded(data, split):
-    language = data.languages["english"]
+    task = data.tasks["english"]
     return [
         (
             row["id"],
-            " ".join(language.text.vocabulary[i] for i in row["words"]),
-            [language.labels.names[i] for i in row["labels"]],
+            " ".join(task.tokenizer.vocabulary[i] for i in row["words"]),
+            [task.labels.names[i] for i in row["labels"]],
         )
         for row in data.split(split)
     ]
@@ -67,7 +67,7 @@ def test_small_folder(bioasq):
     data = bioasq()
     assert decoded(data, "test") == [("3", "study of cells .", ["Cells"])]
     assert len(decoded(data, "train")) == 2
-    assert data.languages["english"].labels.texts == ["Living units."]
+    assert data.tasks["english"].labels.texts == ["Living units."]
     assert data.meta["skipped"]["label assignments without a description"]["count"] == 4
 
 
@@ -99,7 +99,7 @@ def test_entry_terms_and_parents(bioasq, write):
         articles(*[{"meshMajor": ["Blood Cells"], "year": "2004"}] * 2, {}, {"year": "2005"}),
     )
     write("raw/d2014.bin", TREE)
-    labels = bioasq(label_synonyms=True, label_parents=1).languages["english"].labels
+    labels = bioasq(label_synonyms=True, label_parents=1).tasks["english"].labels
     texts = {
         "Blood Cells": "Cells of blood. Blood Corpuscles Cells Living units.",
         "Cells": "Living units. Cell",
@@ -111,7 +111,7 @@ def test_entry_terms_and_parents(bioasq, write):
 
 
 def test_formats_of_the_descriptors(bioasq, folder, write):
-    ascii_labels = bioasq().languages
+    ascii_labels = bioasq().tasks
     (folder / "d2014.bin").unlink()
     write(
         "raw/desc2014.xml.gz",
@@ -120,7 +120,7 @@ def test_formats_of_the_descriptors(bioasq, folder, write):
         "<DescriptorRecord><DescriptorName><String>Female</String></DescriptorName>"
         "</DescriptorRecord></S>",
     )
-    assert bioasq().languages == ascii_labels
+    assert bioasq().tasks == ascii_labels
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_descriptors_by_name(bioasq, folder, write):
     with pytest.raises(InputError, match=rf"{folder}: several .*--data\.descriptors"):
         bioasq()
     data = bioasq(descriptors=folder / "d2015.bin")
-    assert data.languages["english"].labels.texts == ["Newer note."]
+    assert data.tasks["english"].labels.texts == ["Newer note."]
 
 
 def test_incomplete_folders(bioasq, folder, tmp_path):
@@ -169,8 +169,8 @@ def test_split_year_beyond_the_articles(bioasq):
 def test_trained_model_needs_no_descriptors(bioasq, folder):
     (folder / "d2014.bin").unlink()
     labels = LabelSet(["Female", "Cells"], ["women", "cells"], [4, 3])
-    data = bioasq(known=Language(TextEncoder(["cells", "UNK"]), labels))
-    assert data.languages["english"].labels == labels
+    data = bioasq(known=Task(Tokenizer(["cells", "UNK"]), labels))
+    assert data.tasks["english"].labels == labels
     assert decoded(data, "test") == [("3", "UNK UNK cells UNK", ["Cells", "Female"])]
 
 
@@ -186,7 +186,7 @@ def test_builtin_corpus(builtin):
 
 
 def test_builtin_headings_have_synonyms_and_parents(builtin):
-    labels = builtin.languages["english"].labels
+    labels = builtin.tasks["english"].labels
     assert sum(map(bool, labels.synonyms)) > len(labels) / 2
     parents = [label for label in builtin.descriptions(None) if label.parents]
     assert len(parents) > 100
@@ -238,7 +238,7 @@ def test_real_articles(shared, tmp_path):
     data.prepare_data()
     data.setup()
     assert data.meta["counts"]["documents"] == {"train": 4_909, "validation": 546, "test": 1_079}
-    names = data.languages["english"].labels.names
+    names = data.tasks["english"].labels.names
     found = {}
     for split in ("train", "validation", "test"):
         rows = data.split(split).select_columns(["id", "labels"]).to_dict()
@@ -252,7 +252,7 @@ def test_real_articles(shared, tmp_path):
     # labels seen in the documents left for training, most frequent first
     counts = Counter(name for id, split in found.items() if split == "train" for name in labels[id])
     assert names[: len(counts)] == sorted(counts, key=lambda name: (-counts[name], name))
-    assert data.languages["english"].labels.frequencies[: len(counts)] == sorted(
+    assert data.tasks["english"].labels.frequencies[: len(counts)] == sorted(
         counts.values(), reverse=True
     )
     assert data.meta["counts"]["seen_labels"] == len(counts) == 8_094

@@ -4,23 +4,23 @@ import datasets
 import pytest
 from jsonargparse import ArgumentParser
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns
+from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.readers import corpus as module
 from gile_lightning.data.readers.corpus import find_files, read_labels
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.shards.writing import SPLITS, Document
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
-from gile_lightning.common.errors import InputError
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 PLAIN = {"id": 1, "text": "a text", "labels": ["x"], "year": 2000}
 
 
 def texts(data, split):
     """The documents of a split as (id, text, label names)."""
-    language = data.languages["english"]
-    words, names = language.text.vocabulary, language.labels.names
+    task = data.tasks["english"]
+    words, names = task.tokenizer.vocabulary, task.labels.names
     return [
         (row["id"], " ".join(words[i] for i in row["words"]), [names[i] for i in row["labels"]])
         for row in data.split(split)
@@ -107,7 +107,7 @@ def test_wrong_name_of_one_of_the_text_columns(corpus):
 
 def test_encoded_documents(prepared, rows):
     data = prepared()
-    vocabulary = data.languages["english"].text.vocabulary
+    vocabulary = data.tasks["english"].tokenizer.vocabulary
     drawn = [int(id) for id, _, _ in texts(data, "validation")]
     assert len(drawn) == 1
     members = {"train": set(range(10)) - set(drawn), "validation": drawn, "test": range(10, 20)}
@@ -207,7 +207,7 @@ def test_label_assignments_without_a_description_are_counted(prepared):
         "count": 3,
         "first": f"{data.path}:5",
     }
-    assert sorted(data.languages["english"].labels.names) == ["x", "y"]
+    assert sorted(data.tasks["english"].labels.names) == ["x", "y"]
 
 
 def test_broken_lines(corpus, write):
@@ -261,7 +261,7 @@ def test_all_documents_can_train(corpus, prepared):
     assert not data.has_test
     assert "test 0 documents" in data.summary()
     scored = corpus(split_year=None, test_size=0)
-    scored.use(data.languages)
+    scored.encode_for_scoring(data.tasks)
     scored.prepare_data()
     scored.setup()
     assert scored.meta["counts"]["documents"] == {"test": 20}  # of another corpus, all
@@ -322,7 +322,7 @@ def test_several_files_and_saved_datasets_give_the_same(prepared, write, tmp_pat
     datasets.Dataset.from_list(rows).save_to_disk(tmp_path / "saved")
     for path in (tmp_path / "parts/part-*", tmp_path / "*/part-*", tmp_path / "saved"):
         other = prepared(path)
-        assert other.languages == one.languages
+        assert other.tasks == one.tasks
         for split in SPLITS:
             assert texts(other, split) == texts(one, split)
 
@@ -489,14 +489,14 @@ def test_synonyms_and_parents_follow_the_description(corpus, options, expected):
 
 @pytest.mark.parametrize("label_synonyms", [False, True])
 def test_label_set_has_the_synonyms_whether_in_the_texts_or_not(prepared, label_synonyms):
-    labels = prepared(labels=LETTERS, label_synonyms=label_synonyms).languages["english"].labels
+    labels = prepared(labels=LETTERS, label_synonyms=label_synonyms).tasks["english"].labels
     assert dict(zip(labels.names, labels.synonyms, strict=True)) == {"x": ["ex", "ics"], "y": []}
     assert labels.texts[labels.ids["x"]] == "letter x ex ics"[: None if label_synonyms else 8]
 
 
 def test_vocabulary_of_all_words_of_labels(prepared):
     data = prepared(labels=LETTERS, label_words=True, min_count=11)
-    vocabulary = data.languages["english"].text.vocabulary
+    vocabulary = data.tasks["english"].tokenizer.vocabulary
     assert vocabulary == ["ex", "ics", "letter", "x", "y", "UNK"]
 
 
@@ -522,19 +522,19 @@ def test_levels_of_parents_cannot_be_negative(corpus):
 # ---------------------------------------------------------------- a trained model
 
 
-LANGUAGE = Language(
-    TextEncoder(["common", "UNK"]),
+LANGUAGE = Task(
+    Tokenizer(["common", "UNK"]),
     LabelSet(["zzz", "y", "new"], ["its z", "its y", "its new"], [5, 2, 0]),
 )
 
 
 def test_trained_model_is_scored_with_its_own_label_texts(corpus):
     data = corpus()
-    data.use({"english": LANGUAGE})
+    data.encode_for_scoring({"english": LANGUAGE})
     assert data.label_texts(Skipped())["y"] == "its y"
     data.prepare_data()
     data.setup()
-    labels = data.languages["english"].labels
+    labels = data.tasks["english"].labels
     assert labels.names == ["zzz", "y", "new", "x", "z"]
     assert labels.texts == ["its z", "its y", "its new", "about x", "about z"]
     assert data.meta["counts"]["documents"] == {"test": 10}
@@ -546,10 +546,10 @@ def test_trained_model_keeps_its_own_synonyms(corpus):
     rows = [{"name": n, "description": f"about {n}", "synonyms": s} for n, s in synonyms.items()]
     known = replace(LANGUAGE.labels, synonyms=[["a"], ["of the model"], []])
     data = corpus(labels=rows, label_synonyms=True)
-    data.use({"english": Language(LANGUAGE.text, known)})
+    data.encode_for_scoring({"english": Task(LANGUAGE.tokenizer, known)})
     data.prepare_data()
     data.setup()
-    labels = data.languages["english"].labels
+    labels = data.tasks["english"].labels
     assert labels.names == ["zzz", "y", "new", "z"]
     assert labels.texts == ["its z", "its y", "its new", "about z zed"]
     assert labels.synonyms == [["a"], ["of the model"], [], ["zed"]]
@@ -557,24 +557,24 @@ def test_trained_model_keeps_its_own_synonyms(corpus):
 
 def test_trained_model_with_new_words(corpus):
     plain, data = corpus(), corpus()
-    plain.use({"english": LANGUAGE})
-    data.use({"english": LANGUAGE}, new_words=True)
+    plain.encode_for_scoring({"english": LANGUAGE})
+    data.encode_for_scoring({"english": LANGUAGE}, new_words=True)
     assert data.fingerprint() != plain.fingerprint()
     data.prepare_data()
     data.setup()
-    text = data.languages["english"].text
+    text = data.tasks["english"].tokenizer
     assert text.further == ("x", "about", "z")  # of the labels x and z
-    assert text.vocabulary == LANGUAGE.text.vocabulary
+    assert text.vocabulary == LANGUAGE.tokenizer.vocabulary
 
 
 def test_trained_model_needs_no_label_file(corpus):
     data = corpus()
     data.labels = None
-    data.use({"english": LANGUAGE})
+    data.encode_for_scoring({"english": LANGUAGE})
     assert data.label_texts(Skipped()) == {"zzz": "its z", "y": "its y", "new": "its new"}
     data.prepare_data()
     data.setup()
-    assert data.languages["english"].labels == LANGUAGE.labels
+    assert data.tasks["english"].labels == LANGUAGE.labels
     assert texts(data, "test")[0][2] == ["y", "new"]
 
 
@@ -595,27 +595,27 @@ def test_shards_of_the_training_are_those_for_the_trained_model(
     """Its test documents, words and labels are what encoding them anew gives."""
     trained = corpus(**options)
     if further:  # trained on from another model's vocabulary
-        trained.continue_from({"english": LANGUAGE})
+        trained.encode_for_training({"english": LANGUAGE})
     trained.prepare_data()
     trained.setup()
     found = []
     for cache in (tmp_path / "other", trained.cache_dir):
         data = corpus(cache_dir=cache, **options)
-        data.use(trained.languages, new_words=True)
+        data.encode_for_scoring(trained.tasks, new_words=True)
         if found:
             monkeypatch.setattr(module.Corpus, "documents", None)  # not read again
         data.prepare_data()
         data.setup()
-        found.append((data.languages, data.split("test").to_list()))
+        found.append((data.tasks, data.split("test").to_list()))
     assert found[0] == found[1]
 
 
 def test_trained_model_needs_test_documents_only(corpus):
     only_new = corpus(split_year=1995)
-    only_new.use({"english": LANGUAGE})
+    only_new.encode_for_scoring({"english": LANGUAGE})
     only_new.prepare_data()
     only_old = corpus(split_year=2015)
-    only_old.use({"english": LANGUAGE})
+    only_old.encode_for_scoring({"english": LANGUAGE})
     with pytest.raises(InputError, match="no document from 2015 for the test split"):
         only_old.prepare_data()
 
@@ -656,7 +656,7 @@ SPLIT = Columns(split="split")
 def test_labels_by_name(named):
     rows = in_splits({"labels": ["x y", "b"]}, {"labels": ["b"]}, {"labels": ["Ä", "b"]})
     data = named(rows, columns=SPLIT, min_count=1)
-    labels = data.languages["english"].labels
+    labels = data.tasks["english"].labels
     assert labels.names == labels.texts == ["b", "x y", "Ä"]
     assert labels.frequencies == [3, 1, 1]
     assert label_sets(data) == [["x y", "b"], ["b"], ["Ä", "b"]]
@@ -665,7 +665,7 @@ def test_labels_by_name(named):
 def test_label_text_is_its_name_whatever_is_set(named):
     rows = in_splits({"labels": ["x"]}, {"labels": ["y"]})
     data = named(rows, columns=SPLIT, min_count=1, label_text="name_description")
-    assert data.languages["english"].labels.texts == ["x", "y"]
+    assert data.tasks["english"].labels.texts == ["x", "y"]
 
 
 def test_labels_of_held_out_documents_are_unseen(named):
@@ -673,7 +673,7 @@ def test_labels_of_held_out_documents_are_unseen(named):
     rows[-1]["labels"] = ["z", "x", " "]
     rows[-2]["labels"] = []
     data = named(rows, columns=SPLIT, min_count=1)
-    labels = data.languages["english"].labels
+    labels = data.tasks["english"].labels
     assert (labels.names, labels.frequencies) == (["x", "y", "z"], [1, 1, 0])
     assert label_sets(data) == [["z", "x"]]
     assert data.meta["skipped"]["documents without labels"]["count"] == 1
@@ -703,7 +703,7 @@ def test_labels_of_the_same_known_words_are_one(named, write):
         "the a",
         "science & technology",
     )
-    labels = data.languages["english"].labels
+    labels = data.tasks["english"].labels
     assert dict(zip(labels.names, labels.frequencies, strict=True)) == {
         first: 4, other: 1, third: 2, fourth: 1
     }  # fmt: skip
@@ -730,7 +730,7 @@ def test_labels_are_merged_with_those_of_a_trained_model(named, write):
     vectors = write("english.txt", "a 1\nx 2\ny 3\nz 4\n")
     rows = in_splits({"labels": ["X"]}, {"labels": ["y", "x!"]})
     trained = named(rows, columns=SPLIT, word_vectors=vectors)
-    assert trained.languages["english"].labels.names == ["X", "y"]
+    assert trained.tasks["english"].labels.names == ["X", "y"]
     other = in_splits({"labels": ["x?", "(Y)"]}, {"labels": ["Z", "z."]})
     data = module.Corpus(
         str(write("other.jsonl", other)),
@@ -738,10 +738,10 @@ def test_labels_are_merged_with_those_of_a_trained_model(named, write):
         word_vectors=vectors,
         cache_dir=trained.cache_dir,
     )
-    data.use(trained.languages)
+    data.encode_for_scoring(trained.tasks)
     data.prepare_data()
     data.setup()
-    labels = data.languages["english"].labels
+    labels = data.tasks["english"].labels
     assert (labels.names, labels.frequencies) == (["X", "y", "Z"], [2, 1, 0])
     assert label_sets(data) == [["X", "y"], ["Z"]]
 
@@ -801,7 +801,7 @@ def test_documents_of_a_language(corpus, language, code, expected):
 def test_labels_by_name_are_those_of_the_language(named):
     rows = in_splits({"labels": ["x"], "lang": "en"}, {"labels": ["y"], "lang": "de"})
     data = named(rows, columns=Columns(split="split", language="lang"), language="de", min_count=1)
-    assert data.languages["de"].labels.names == ["y"]
+    assert data.tasks["de"].labels.names == ["y"]
     assert data.meta["skipped"]["documents of other languages"]["count"] == 3
 
 

@@ -9,13 +9,13 @@ import datasets
 import numpy as np
 import pytest
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data import DW, Columns
 from gile_lightning.data.readers.dw import LANGUAGES
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
 from gile_lightning.data.shards.writing import SPLITS
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
-from gile_lightning.common.errors import InputError
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 FILES = {"train": "train", "dev": "validation", "test": "test"}
 VECTORS = {
@@ -82,10 +82,10 @@ def prepared(make):
 def documents(data, language, split):
     """Sentences and label names of every document, by its id."""
     part = data.only(language)
-    known = part.languages[language]
+    known = part.tasks[language]
     found = {}
     for row in part.split(split):
-        words = iter([known.text.vocabulary[i] for i in row["words"]])
+        words = iter([known.tokenizer.vocabulary[i] for i in row["words"]])
         sentences = [" ".join(next(words) for _ in range(n)) for n in row["sentence_lengths"]]
         found[row["id"]] = sentences, [known.labels.names[i] for i in row["labels"]]
     return found
@@ -122,7 +122,7 @@ def test_folder_of_json_lines(prepared, raw):
     assert not data.builtin
     assert counts(data) == dict.fromkeys(VECTORS, SIZES)
     for name, words in VECTORS.items():
-        assert data.languages[name].text.vocabulary == [*words, "UNK"]
+        assert data.tasks[name].tokenizer.vocabulary == [*words, "UNK"]
         np.testing.assert_array_equal(
             data.vectors(name), [*([i, 1] for i in range(len(words))), [0, 0]]
         )
@@ -156,9 +156,9 @@ def test_missing_files_are_named_at_once(make, raw):
 def test_trained_model_needs_the_test_file_only(make, raw):
     for file in ("train", "dev"):
         (raw / "english" / f"{file}.jsonl").unlink()
-    text = TextEncoder([*VECTORS["english"], "UNK"], known_words_only=True, sentences="en")
+    text = Tokenizer([*VECTORS["english"], "UNK"], known_words_only=True, sentences="en")
     data = make(raw, languages=["english"])
-    data.use({"english": Language(text, LabelSet(["Culture!"], ["Culture!"], [3]))})
+    data.encode_for_scoring({"english": Task(text, LabelSet(["Culture!"], ["Culture!"], [3]))})
     data.prepare_data()
     data.setup()
     assert documents(data, "english", "test") == {
@@ -175,9 +175,9 @@ def test_missing_folder(make, raw):
 
 def test_specific_labels(prepared, raw):
     data = prepared(raw, label_set="specific")
-    assert data.languages["english"].labels.names == ["culture Sport"]
-    assert data.languages["german"].labels.names == ["Kultur Sport"]
-    words, _ = data.languages["german"].text.labels(["Kultur Sport"])
+    assert data.tasks["english"].labels.names == ["culture Sport"]
+    assert data.tasks["german"].labels.names == ["Kultur Sport"]
+    words, _ = data.tasks["german"].tokenizer.labels(["Kultur Sport"])
     assert words.tolist() == [2, 3]
 
 
@@ -186,7 +186,7 @@ def test_labels_where_there_is_one_kind(prepared, write):
         rows = [{"id": f"{file}{i}", "text": "She wins", "labels": ["sport"]} for i in range(2)]
         path = write(f"raw/english/{file}.jsonl", rows)
     data = prepared(path.parent.parent, languages=["english"])
-    assert data.languages["english"].labels.names == ["sport"]
+    assert data.tasks["english"].labels.names == ["sport"]
 
 
 def test_columns(prepared, write):
@@ -205,7 +205,7 @@ def test_sentences_are_cut(prepared, raw):
     data = prepared(raw, max_sentences=3, max_sentence_words=2)
     sentences, _ = documents(data, "english", "train")["english0"]
     assert sentences == ["a news", "first culture", "she wins"]
-    assert data.languages["english"].text.settings() == {
+    assert data.tasks["english"].tokenizer.settings() == {
         "max_document_words": 6,
         "max_label_words": 100,
         "max_sentences": 3,
@@ -236,7 +236,7 @@ def test_languages_by_their_code(prepared, write, vectors):
         path = write(f"raw/fr/{file}.jsonl", [row])
     data = prepared(path.parent.parent, languages=["fr"])
     assert documents(data, "fr", "test") == {"test": (["le sport .", "le sport ."], ["Sport"])}
-    assert data.languages["fr"].text.sentences == "fr"
+    assert data.tasks["fr"].tokenizer.sentences == "fr"
 
 
 # ---------------------------------------------------------------- one file or dataset for all
@@ -360,7 +360,7 @@ def test_authors_format(prepared, write):
     data = prepared(write_released(write, "dw"), languages=["english"])
     expect_released(data)
     np.testing.assert_array_equal(data.vectors("english")[:3], [[0, 1], [1, 1], [2, 1]])
-    text = data.languages["english"].text
+    text = data.tasks["english"].tokenizer
     assert (text.max_sentences, text.max_sentence_words, text.max_document_words) == (30, 30, 900)
     assert text.sentences == "en"  # of texts to come: these are split already
 
@@ -477,9 +477,9 @@ def test_builtin(builtin_news):
     sizes = {"train": 96, "validation": 12, "test": 12}
     assert counts(data) == {"german": sizes, "persian": sizes}
     for name in data.names:
-        language = data.languages[name]
-        assert 0 < language.labels.seen == len(language.labels)
-        assert data.vectors(name).shape == (len(language.text.vocabulary), 40)
+        task = data.tasks[name]
+        assert 0 < task.labels.seen == len(task.labels)
+        assert data.vectors(name).shape == (len(task.tokenizer.vocabulary), 40)
         for sentences, _ in documents(data, name, "train").values():
             assert 1 < len(sentences) <= 30
             assert max(len(sentence.split()) for sentence in sentences) <= 30
@@ -497,7 +497,7 @@ def test_builtin_is_written_once(builtin_news):
 @pytest.mark.parametrize("label_set", ["general", "specific"])
 def test_builtin_labels(builtin_news, label_set):
     data = builtin_news("german", label_set=label_set)
-    labels = data.languages["german"].labels
+    labels = data.tasks["german"].labels
     lines = (data.directory / "german" / "train.jsonl").read_text().splitlines()
     numbers = Counter(name for line in lines for name in json.loads(line)[label_set])
     assert dict(zip(labels.names, labels.frequencies, strict=True)) == numbers
@@ -555,7 +555,7 @@ def test_real_counts(real, door):
     sizes = {"train": 701, "validation": 99, "test": 204}
     assert counts(data) == {name: sizes for name in LANGUAGES}
     for name in LANGUAGES:
-        assert data.languages[name].labels.seen == len(data.languages[name].labels) == 7
+        assert data.tasks[name].labels.seen == len(data.tasks[name].labels) == 7
         assert data.meta["skipped"][name] == {}
 
 
@@ -564,7 +564,7 @@ def test_real_articles_have_the_ids_of_the_files(real, shared, words_of, languag
     data = real["released"]
     words, vectors = words_of(language)
     np.testing.assert_array_equal(data.vectors(language)[:-1], vectors)
-    names = data.languages[language].labels.names
+    names = data.tasks[language].labels.names
     for file, split in FILES.items():
         path = shared / "data" / "dw" / "released" / file / f"{language}.json"
         content = json.loads(path.read_text())
@@ -582,7 +582,7 @@ def test_real_articles_have_the_ids_of_the_files(real, shared, words_of, languag
 def test_real_articles_of_json_lines(real, shared, words_of, language):
     data = real["raw"]
     known = set(words_of(language)[0])
-    text = data.languages[language].text
+    text = data.tasks[language].tokenizer
     uncut = 0
     for file, split in FILES.items():
         path = shared / "data" / "dw" / "raw" / language / f"{file}.jsonl"

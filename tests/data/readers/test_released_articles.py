@@ -5,11 +5,11 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.readers.released_articles import ReleasedArticles
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.readers.released_articles import ReleasedArticles
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 WORDS = ["the", "cat", "sat", "mat", "dog", "the", "new york", "UNK"]
 VECTORS = np.arange(24, dtype=np.float32).reshape(8, 3)
@@ -54,7 +54,7 @@ def prepared(make):
 def rows(data, split):
     """Sentences of word ids and label numbers of every document, by its id."""
     found = {}
-    names = data.languages["english"].labels.names
+    names = data.tasks["english"].labels.names
     for row in data.split(split):
         words = iter(row["words"])
         sentences = [[next(words) for _ in range(n)] for n in row["sentence_lengths"]]
@@ -86,22 +86,22 @@ def test_documents_have_the_ids_of_the_file(prepared):
 
 def test_vocabulary_and_vectors_are_those_of_the_file(prepared):
     data = prepared()
-    text = data.languages["english"].text
+    text = data.tasks["english"].tokenizer
     assert text.vocabulary == NAMES
     np.testing.assert_array_equal(data.vectors("english"), [*VECTORS, [0, 0, 0]])
 
 
 def test_labels_are_their_words(prepared):
-    language = prepared().languages["english"]
-    assert language.labels.names == language.labels.texts == ["the\ufffd5", "cat", "mat dog"]
-    assert language.labels.frequencies == [2, 1, 1]
-    words, lengths = language.text.labels(language.labels.texts)
+    task = prepared().tasks["english"]
+    assert task.labels.names == task.labels.texts == ["the\ufffd5", "cat", "mat dog"]
+    assert task.labels.frequencies == [2, 1, 1]
+    words, lengths = task.tokenizer.labels(task.labels.texts)
     assert words.tolist() == [5, 1, 3, 4]
     assert lengths.tolist() == [1, 1, 2]
 
 
 def test_labels_are_cut(prepared):
-    text = prepared(max_label_words=1).languages["english"].text
+    text = prepared(max_label_words=1).tasks["english"].text
     assert text.labels(["mat dog"])[0].tolist() == [3]
 
 
@@ -109,7 +109,7 @@ def test_labels_of_a_file_are_its_own(prepared):
     dev = DEV | {"label_ids": ["3_4", 2]}  # a number need not be a string
     data = prepared(dev=dev | {"Y_ids": [[1], [0]]})
     assert [labels for _, labels in rows(data, "validation").values()] == [["sat"], ["mat dog"]]
-    labels = data.languages["english"].labels
+    labels = data.tasks["english"].labels
     assert (labels.names[3:], labels.frequencies[3:]) == (["sat"], [0])
 
 
@@ -259,29 +259,29 @@ def test_no_word_vectors(make):
 # ---------------------------------------------------------------- a trained model
 
 
-KNOWN = Language(
-    TextEncoder(["dog", "cat", "mat", "UNK"], known_words_only=True),
+KNOWN = Task(
+    Tokenizer(["dog", "cat", "mat", "UNK"], known_words_only=True),
     LabelSet(["mat dog", "dog"], ["mat dog", "dog"], [3, 1]),
 )
 
 
 def test_trained_model_is_scored(make):
     data = make()
-    data.use({"english": KNOWN})
+    data.encode_for_scoring({"english": KNOWN})
     data.prepare_data()
     data.setup()
-    labels = data.languages["english"].labels
+    labels = data.tasks["english"].labels
     assert (labels.names, labels.frequencies) == (["mat dog", "dog", "cat"], [3, 1, 0])
     assert rows(data, "test") == {"test-0": ([[2, 1]], ["cat", "mat dog"])}
 
 
 def test_model_is_trained_further(make):
     data = make()
-    data.continue_from({"english": KNOWN})
+    data.encode_for_training({"english": KNOWN})
     data.prepare_data()
     data.setup()
     # of the labels "cat", "mat dog" and "the" the last has no word that the model knows
-    labels = data.languages["english"].labels
+    labels = data.tasks["english"].labels
     assert (labels.names, labels.frequencies) == (["cat", "mat dog"], [1, 0])
     assert rows(data, "train") == {"train-0": ([[1]], ["cat"])}
     assert rows(data, "validation") == {

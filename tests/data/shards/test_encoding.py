@@ -6,18 +6,15 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from gile_lightning.data.shards import encoding
-
-from gile_lightning.data.shards import writing as shards
-
-from gile_lightning.data.shards import splitting
-from gile_lightning.data.shards.encoding import EncodingSettings, encode
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.data.shards.writing import SPLITS, Document
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.shards import encoding, splitting
+from gile_lightning.data.shards import writing as shards
+from gile_lightning.data.shards.encoding import EncodingSettings, encode
+from gile_lightning.data.shards.writing import SPLITS, Document
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 TEXTS = {f"label{i}": f"about label{i}" for i in range(30)}
 SETTINGS = EncodingSettings(min_count=3, max_document_words=12, validation_size=9)
@@ -73,7 +70,7 @@ def run(tmp_path):
             with pa.OSFile(str(file)) as stream:
                 table = pa.ipc.open_stream(stream).read_all()
             rows[file.name.partition("-")[0]] += table.to_pylist()
-        names = {file.name for file in files} | {"language.json"}
+        names = {file.name for file in files} | {"task.json"}
         assert {file.name for file in directory.iterdir()} == names  # no raw shard is left
         assert counts["documents"] == {s: len(rows[s]) for s in (["test"] if known else SPLITS)}
         return SimpleNamespace(
@@ -81,7 +78,7 @@ def run(tmp_path):
             rows=rows,
             counts=counts,
             skipped=skipped.state(),
-            language=Language.load(directory / "language.json"),
+            language=Task.load(directory / "task.json"),
             files=len(files),
             content={name: (directory / name).read_bytes() for name in sorted(names)},
         )
@@ -107,7 +104,7 @@ def described(document):
 
 def test_documents_decode_to_their_words_and_labels(run):
     result = run()
-    vocabulary, names = result.language.text.vocabulary, result.language.labels.names
+    vocabulary, names = result.task.tokenizer.vocabulary, result.task.labels.names
     assert len(result.test) == 20
     for split in SPLITS:
         for row, document in zip(result.rows[split], documents_of(result.rows[split]), strict=True):
@@ -124,7 +121,7 @@ def test_vocabulary_is_of_the_training_documents(run):
     counts = Counter(word for d in training for word in d.pieces[0].split()[:12])
     kept = sorted((word for word in counts if counts[word] >= 3), key=lambda w: (-counts[w], w))
     assert len(kept) < len(counts)  # something is rare
-    assert result.language.text == TextEncoder([*kept, "UNK"], 12, 50)
+    assert result.task.tokenizer == Tokenizer([*kept, "UNK"], 12, 50)
     assert result.counts["words"] == len(kept) + 1
     assert result.skipped["words rarer than min_count = 3"]["count"] == len(counts) - len(kept)
 
@@ -140,7 +137,7 @@ def test_words_of_all_labels_if_wanted(run):
     settings = EncodingSettings(min_count=2, label_words=True)
     result = run(documents, texts, settings=settings)
     # all as if they had come twice, so in alphabetical order
-    assert result.language.text.vocabulary == [
+    assert result.task.tokenizer.vocabulary == [
         "a",
         "cell",
         "known",
@@ -158,12 +155,12 @@ def test_words_of_names_and_synonyms_if_wanted(tmp_path):
     synonyms = {"a name": ["alias 5", "cell"], "other": (), "no label": ["nothing"]}
     settings = EncodingSettings(min_count=1, label_words=True)
     encode(documents, texts, tmp_path, settings, Skipped(), synonyms=synonyms)
-    language = Language.load(tmp_path / "language.json")
-    assert sorted(language.text.vocabulary) == sorted(
+    task = Task.load(tmp_path / "task.json")
+    assert sorted(task.tokenizer.vocabulary) == sorted(
         ["cell", "a", "name", "other", "alias", "NUM", "UNK"]
     )
-    assert language.labels.names == ["a name"]
-    assert language.labels.synonyms == [["alias 5", "cell"]]
+    assert task.labels.names == ["a name"]
+    assert task.labels.synonyms == [["alias 5", "cell"]]
 
 
 def test_word_frequent_only_in_test_or_validation_is_unknown(run):
@@ -179,7 +176,7 @@ def test_word_frequent_only_in_test_or_validation_is_unknown(run):
         )
     ]
     result = run(documents, settings=EncodingSettings(min_count=2))
-    assert result.language.text.vocabulary == ["cell", "UNK"]
+    assert result.task.tokenizer.vocabulary == ["cell", "UNK"]
     assert result.train[0]["words"] == [0, 1]
     assert result.test[0]["words"] == [1, 1, 1, 0, 1, 1, 1]
     assert result.validation[0]["words"] == [1, 1, 1, 1, 1, 0]
@@ -191,7 +188,7 @@ def test_seen_labels_by_training_frequency_unseen_ones_behind(run):
     others = documents_of(result.validation + result.test)
     unseen = {name for d in others for name in described(d)} - set(training)
     assert unseen
-    labels = result.language.labels
+    labels = result.task.labels
     assert labels.names == sorted(training, key=lambda n: (-training[n], n)) + sorted(unseen)
     assert labels.frequencies == [training[name] for name in labels.names]
     assert labels.documents == len(result.train)
@@ -232,7 +229,7 @@ def test_sentences_are_truncated(run):
     documents = [Document("", str(i), pieces, ["label0"], s) for i, s in enumerate(SPLITS)]
     settings = EncodingSettings(1, sentences="en", max_sentences=3, max_sentence_words=2)
     result = run(documents, settings=settings)
-    row, vocabulary = result.test[0], result.language.text.vocabulary
+    row, vocabulary = result.test[0], result.task.tokenizer.vocabulary
     assert [vocabulary[i] for i in row["words"]] == ["cats", "sleep", "dogs", "sleep", "g", "h"]
     assert row["sentence_lengths"] == [2, 2, 2]
 
@@ -240,14 +237,14 @@ def test_sentences_are_truncated(run):
 # ---------------------------------------------------------------- a given vocabulary
 
 
-GIVEN = TextEncoder(["wc", "unused", "wa", "about", "label1", "UNK"], 12, 50, known_words_only=True)
+GIVEN = Tokenizer(["wc", "unused", "wa", "about", "label1", "UNK"], 12, 50, known_words_only=True)
 
 
 @pytest.mark.parametrize("size", [7, 1_000])
 def test_given_vocabulary_is_kept(run, monkeypatch, size):
     monkeypatch.setattr(encoding, "SHARD", size)
     result = run(text=GIVEN)
-    assert result.language.text == GIVEN
+    assert result.task.tokenizer == GIVEN
     assert result.counts["words"] == 6
     word_ids = {"wc": 0, "wa": 2}
     found = [row for split in SPLITS for row in result.rows[split]]
@@ -268,20 +265,20 @@ def test_given_vocabulary_is_kept(run, monkeypatch, size):
 def test_labels_without_a_known_word_are_left_out(run):
     texts = {"label0": "unknown", "label1": "label1", "label2": "UNK", "label3": "(about)"}
     result = run(texts=texts, text=GIVEN)
-    assert set(result.language.labels.names) == {"label1", "label3"}
+    assert set(result.task.labels.names) == {"label1", "label3"}
     assert result.skipped["labels without a known word"]["count"] == 2
     unused = sum(name not in ("label1", "label3") for d in DOCUMENTS for name in d.labels)
     assert result.skipped["label assignments without a description"]["count"] == unused
 
 
 def test_given_vocabulary_that_does_not_drop_words(run):
-    text = TextEncoder(["wc", "unused", "wa", "UNK"], 12)
+    text = Tokenizer(["wc", "unused", "wa", "UNK"], 12)
     result = run(text=text)
-    assert result.language.text == text
+    assert result.task.tokenizer == text
     for row, document in zip(result.test, documents_of(result.test), strict=True):
         expected = [{"wc": 0, "wa": 2}.get(word, 3) for word in document.pieces[0].split()[:12]]
         assert row["words"] == expected
-    assert set(result.language.labels.names) <= set(TEXTS)
+    assert set(result.task.labels.names) <= set(TEXTS)
     assert "labels without a known word" not in result.skipped
 
 
@@ -304,7 +301,7 @@ def test_what_is_left_out_is_counted(run):
     assert sorted(ids(result.train + result.validation)) == ["1", "2", "4"]
     assert ids(result.test) == ["5"]
     first = next(row for row in result.train + result.validation if row["id"] == "1")
-    assert [result.language.labels.names[i] for i in first["labels"]] == ["label0"]
+    assert [result.task.labels.names[i] for i in first["labels"]] == ["label0"]
     assert result.skipped == {
         "documents with an id that came before": {"count": 2, "first": "f:3"},
         "label assignments without a description": {"count": 3, "first": "f:1"},
@@ -442,8 +439,8 @@ def test_held_out_labels(run, monkeypatch, size, held_out):
         settings = EncodingSettings(1, held_out_labels=held_out, split_seed=seed)
         plain = run(LABELLED, settings=replace(settings, held_out_labels=0))
         result = run(LABELLED, settings=settings)
-        drawn = set(plain.language.labels.names[: plain.language.labels.seen])
-        drawn -= set(result.language.labels.names[: result.language.labels.seen])
+        drawn = set(plain.task.labels.names[: plain.task.labels.seen])
+        drawn -= set(result.task.labels.names[: result.task.labels.seen])
         assert len(drawn) == max(1, int(held_out))
         assert drawn <= set(POOL)
         drawn_ones |= drawn
@@ -455,16 +452,16 @@ def test_held_out_labels(run, monkeypatch, size, held_out):
             for id, labels in expected["train"].items()
         }
         expected["train"] = {id: labels for id, labels in training.items() if labels}
-        names = result.language.labels.names
+        names = result.task.labels.names
         for split, documents in expected.items():
             rows = result.rows[split]
             assert {r["id"]: [names[i] for i in r["labels"]] for r in rows} == documents
             words = {r["id"]: r["words"] for r in plain.rows[split]}
             assert [r["words"] for r in rows] == [words[r["id"]] for r in rows]
         counts = Counter(name for labels in training.values() for name in labels)
-        assert result.language.labels.frequencies == [counts[name] for name in names]
-        assert result.language.labels.documents == len(result.train)
-        assert result.language.text == plain.language.text  # with the words of all training texts
+        assert result.task.labels.frequencies == [counts[name] for name in names]
+        assert result.task.labels.documents == len(result.train)
+        assert result.task.tokenizer == plain.task.tokenizer  # with the words of all training texts
         assert result.counts["held_out_labels"] == len(drawn)
         assert result.counts["unseen_labels"] == len(drawn) + 1  # and label9
         bare = sum(not labels for labels in training.values())
@@ -507,8 +504,8 @@ def test_settings_that_are_not_used_are_no_part_of_the_cache_key():
 # ---------------------------------------------------------------- a trained model
 
 
-KNOWN = Language(
-    TextEncoder(["wb", "wa", "other", "UNK"], max_document_words=12, max_label_words=5),
+KNOWN = Task(
+    Tokenizer(["wb", "wa", "other", "UNK"], max_document_words=12, max_label_words=5),
     LabelSet(["label3", "zzz", "label0"], ["text of 3", "text of zzz", "text of 0"], [9, 4, 0], 11),
 )
 
@@ -522,8 +519,8 @@ def test_known_vocabulary_and_label_ids_are_kept(run, monkeypatch, size):
     assert result.train == result.validation == []
     new = sorted({name for d in tested for name in described(d)} - {"label3", "zzz", "label0"})
     assert new
-    assert result.language.text == KNOWN.text
-    labels = result.language.labels
+    assert result.task.tokenizer == KNOWN.tokenizer
+    labels = result.task.labels
     assert labels.names == ["label3", "zzz", "label0", *new]
     assert labels.texts == ["text of 3", "text of zzz", "text of 0", *(TEXTS[n] for n in new)]
     assert labels.frequencies == [9, 4, 0] + [0] * len(new)
@@ -574,10 +571,10 @@ def test_known_with_new_words(run, num_proc):
     texts = {"label0": "odd", "label1": "a zorb", "label2": "named", "label4": "flump"}
     without = run(documents, texts, known=KNOWN, num_proc=num_proc)
     assert [row["words"] for row in without.test] == [[3, 1, 2, 3, 3, 3, 3], [3, 3]]
-    assert without.language.text == KNOWN.text
+    assert without.task.tokenizer == KNOWN.tokenizer
     result = run(documents, texts, known=KNOWN, num_proc=num_proc, new_words=True)
     assert [row["words"] for row in result.test] == [[6, 1, 2, 3, 6, 3, 3], [7, 3]]
-    assert result.language.text.further == ("labelNUM", "a", "zorb", "named")
-    assert result.language.text.vocabulary == KNOWN.text.vocabulary
-    assert result.language.labels == without.language.labels
+    assert result.task.tokenizer.further == ("labelNUM", "a", "zorb", "named")
+    assert result.task.tokenizer.vocabulary == KNOWN.tokenizer.vocabulary
+    assert result.task.labels == without.task.labels
     assert result.counts == without.counts

@@ -1,8 +1,8 @@
 import pytest
 from fsspec.registry import known_implementations
 
-from gile_lightning.data.shards.remote import MANIFEST, Folder, check_protocol, is_url
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.shards.remote import MANIFEST, Folder, check_protocol, is_url
 
 CONTENTS = {"a.arrow": b"0123456789", "b.npy": b"", "meta.json": b"{}"}
 
@@ -16,7 +16,7 @@ def test_is_url(path, expected):
     assert not is_url(None)
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=["label_residual", "file"])
 def folder(request, tmp_path):
     """A remote folder with some files, whole."""
     local = tmp_path / "local"
@@ -105,7 +105,7 @@ def test_manifest_is_written_last(folder, tmp_path, monkeypatch):
 
 
 def test_unknown_protocol():
-    message = "memry://b: no file system is known as 'memry'; did you mean 'memory'"
+    message = "memry://b: no file system is known as 'memry'; did you mean 'label_residual'"
     with pytest.raises(InputError, match=message):
         check_protocol("memry://b")
 

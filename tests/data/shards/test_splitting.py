@@ -6,15 +6,15 @@ import time
 
 import pytest
 
-from gile_lightning.data.shards import splitting
-from gile_lightning.data.shards.writing import Document, Shard
-from gile_lightning.data.shards.splitting import SplitTexts, processes, split_texts
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.shards import splitting
+from gile_lightning.data.shards.splitting import SplitTexts, processes, split_texts
+from gile_lightning.data.shards.writing import Document, Shard
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.children import started
 
 
-class Words(TextEncoder):
+class Words(Tokenizer):
     """Splits at spaces; some texts are misfortunes."""
 
     def split(self, pieces):
@@ -126,11 +126,11 @@ ENDLESS = """
 import itertools, sys
 from gile_lightning.data.shards.writing import Document
 from gile_lightning.data.shards.splitting import split_texts
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 if __name__ == "__main__":
     import multiprocessing
     endless = (Document("", str(i), ["a b"], [], "") for i in itertools.count())
-    for number, _ in enumerate(split_texts(endless, TextEncoder(["UNK"]), 2)):
+    for number, _ in enumerate(split_texts(endless, Tokenizer(["UNK"]), 2)):
         if number == 1_000:
             print(*(child.pid for child in multiprocessing.active_children()), flush=True)
 """

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from gile_lightning.data.shards.writing import Document, KnownIds, Shard, write_raw, write_table
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 
 def document(*sentences, id="1", split=""):
@@ -12,8 +12,8 @@ def document(*sentences, id="1", split=""):
 
 
 def first(words):
-    """A text encoder that keeps so many words."""
-    return TextEncoder(["UNK"], max_document_words=words)
+    """A tokenizer that keeps so many words."""
+    return Tokenizer(["UNK"], max_document_words=words)
 
 
 def filled():

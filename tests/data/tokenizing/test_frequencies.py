@@ -3,12 +3,12 @@ import pytest
 import torch
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.frequencies import (
     document_frequencies,
     inverse_frequencies,
     word_pairs,
 )
-from gile_lightning.data.loading.ragged import Texts
 
 DOCUMENTS = ["a b a|b", "c", "", "|a", "d d d|d a b"]  # sentences of words
 LETTERS = ["a", "b", "c", "d", "e"]

@@ -2,8 +2,8 @@ from collections import Counter
 
 import pytest
 
-from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.tokenizing.label_set import LabelSet
 
 TEXTS = {name: f"about {name}" for name in "abcdefg"}
 

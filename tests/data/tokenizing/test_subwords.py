@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from gile_lightning.data.shards import writing as shards
-from gile_lightning.data.loading.loader import RaggedLoader
-from gile_lightning.data.multilingual import Multilingual
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.loader import RaggedLoader
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.data.multilingual import Multilingual
+from gile_lightning.data.shards import writing as shards
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.minilm import DIM, NAME, oracle
 
 LENGTH = 9
@@ -41,7 +41,7 @@ def text_of(document):
 
 def expected(data, split):
     """The subwords of the documents of a split, in its order."""
-    text = TextEncoder(["UNK"], pretrained=NAME, max_subwords=LENGTH)
+    text = Tokenizer(["UNK"], pretrained=NAME, max_subwords=LENGTH)
     ids = data.split(split)["id"]
     subwords, counts = text.subwords([text_of(DOCUMENTS[int(i)]) for i in ids])
     return np.split(subwords, counts.cumsum()[:-1])
@@ -113,10 +113,10 @@ def test_fingerprints(corpus):
 def test_a_trained_model_says_which(corpus, data):
     trained = data()
     known = corpus()
-    known.use(trained.languages)
+    known.encode_for_scoring(trained.tasks)
     assert known.pretrained == NAME
     other = corpus()
-    other.continue_from(trained.languages)
+    other.encode_for_training(trained.tasks)
     assert other.pretrained == NAME
     assert corpus().pretrained is None
 

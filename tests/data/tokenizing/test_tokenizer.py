@@ -7,10 +7,15 @@ from itertools import chain, product
 import numpy as np
 import pytest
 
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder, build_vocabulary, tokenize, unambiguous
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import (
+    Tokenizer,
+    build_vocabulary,
+    tokenize,
+    unambiguous,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +68,7 @@ def test_min_count_must_be_positive(min_count):
 
 
 def test_encoder_gives_flat_ids_and_lengths():
-    encoder = TextEncoder(["the", "cell", "NUM", "UNK"])
+    encoder = Tokenizer(["the", "cell", "NUM", "UNK"])
     words, sentences, documents = encoder.documents(["The cell", "", "5 rare Cells: the"])
     assert words.tolist() == [0, 1, 2, 3, 3, 3, 0]
     assert sentences.tolist() == [2, 5]
@@ -72,22 +77,22 @@ def test_encoder_gives_flat_ids_and_lengths():
 
 
 def test_encoder_truncates_documents_at_300_and_labels_at_50_words():
-    encoder = TextEncoder(["a", "b", "UNK"])
+    encoder = Tokenizer(["a", "b", "UNK"])
     text = "a " * 49 + "b " * 251 + "c"  # 301 words; UNK would be the last
     assert encoder.documents([text])[0].tolist() == [0] * 49 + [1] * 251
     assert encoder.labels([text])[0].tolist() == [0] * 49 + [1]
-    short = TextEncoder(["a", "b", "UNK"], max_document_words=2, max_label_words=1)
+    short = Tokenizer(["a", "b", "UNK"], max_document_words=2, max_label_words=1)
     assert short.documents(["b a a", "b"])[1].tolist() == [2, 1]
     assert short.labels(["b a a", "b"])[1].tolist() == [1, 1]
 
 
 def test_encoder_of_no_text():
-    words, lengths = TextEncoder(["UNK"]).labels([])
+    words, lengths = Tokenizer(["UNK"]).labels([])
     assert words.shape == lengths.shape == (0,)
 
 
 def test_further_words_have_ids_behind_the_unknown_word():
-    encoder = TextEncoder(["a", "b", "UNK"], max_label_words=7)
+    encoder = Tokenizer(["a", "b", "UNK"], max_label_words=7)
     more = encoder.extended(["c", "a", "d", "c", "UNK"])
     words = ["a", "b", "c", "d", "e", "UNK"]
     assert encoder.word_ids(words) == [0, 1, 2, 2, 2, 2]  # as it was
@@ -104,7 +109,7 @@ def test_further_words_have_ids_behind_the_unknown_word():
 
 
 def test_further_words_are_known_words():
-    encoder = TextEncoder(["a", "UNK"], known_words_only=True).extended(["new", "10"])
+    encoder = Tokenizer(["a", "UNK"], known_words_only=True).extended(["new", "10"])
     assert encoder.words("A new thing: 10") == ["a", "new", "10"]
     assert encoder.labels(["A new thing: 10"])[0].tolist() == [0, 2, 3]
 
@@ -112,7 +117,7 @@ def test_further_words_are_known_words():
 @pytest.mark.parametrize("vocabulary", [[], ["a"], ["UNK", "a"]])
 def test_vocabulary_must_end_with_the_unknown_word(vocabulary):
     with pytest.raises(InputError, match="must end with 'UNK'"):
-        TextEncoder(vocabulary)
+        Tokenizer(vocabulary)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +126,7 @@ def test_vocabulary_must_end_with_the_unknown_word(vocabulary):
 @pytest.mark.parametrize("value", [0, -2])
 def test_lengths_must_be_positive(name, value):
     with pytest.raises(InputError, match=f"{name} is {value}"):
-        TextEncoder(["UNK"], **{name: value})
+        Tokenizer(["UNK"], **{name: value})
 
 
 # ---------------------------------------------------------------- truncation
@@ -146,7 +151,7 @@ def truncated(sentences, document_words, most_sentences, sentence_words):
 @pytest.mark.parametrize("sentence_words", [None, 1, 3, 100])
 def test_split_truncates(document_words, most_sentences, sentence_words):
     generator = random.Random(0)
-    encoder = TextEncoder(
+    encoder = Tokenizer(
         ["UNK"], document_words, max_sentences=most_sentences, max_sentence_words=sentence_words
     )
     for _ in range(20):
@@ -160,7 +165,7 @@ def test_split_truncates(document_words, most_sentences, sentence_words):
 
 
 def test_sentence_without_a_known_word_takes_no_room():
-    encoder = TextEncoder(["a", "UNK"], max_sentences=2, known_words_only=True)
+    encoder = Tokenizer(["a", "UNK"], max_sentences=2, known_words_only=True)
     assert encoder.split(["b b", "a b", ["b"], ["b", "a"], "a"]) == [["a"], ["a"]]
 
 
@@ -182,20 +187,20 @@ def test_sentence_without_a_known_word_takes_no_room():
     ],
 )  # fmt: skip
 def test_sentences_by_the_rules_of_a_language(code, text, expected):
-    encoder = TextEncoder(["UNK"], sentences=code)
+    encoder = Tokenizer(["UNK"], sentences=code)
     assert encoder.split([text]) == [sentence.split() for sentence in expected]
 
 
 def test_pieces_are_sentences_unless_they_are_split():
     pieces = ["A title", "One. Two.", ["given", "Words", ".", "stay"]]
-    plain, split = (TextEncoder(["UNK"], sentences=code) for code in (None, "en"))
+    plain, split = (Tokenizer(["UNK"], sentences=code) for code in (None, "en"))
     given = ["given", "Words", ".", "stay"]
     assert plain.split(pieces) == [["a", "title"], ["one", ".", "two", "."], given]
     assert split.split(pieces) == [["a", "title"], ["one", "."], ["two", "."], given]
 
 
 def test_sentences_are_counted_in_documents():
-    encoder = TextEncoder(
+    encoder = Tokenizer(
         ["cats", "dogs", ".", "UNK"], max_sentences=2, max_sentence_words=3, sentences="en"
     )
     text = "Cats dogs. Dogs cats dogs dogs. Cats."
@@ -208,7 +213,7 @@ def test_sentences_are_counted_in_documents():
 @pytest.mark.parametrize("code", ["english", "EN", "e", "", "e1"])
 def test_wrong_code_of_a_language(code):
     with pytest.raises(InputError, match=f"sentences is '{code}'; give the ISO 639-1 code"):
-        TextEncoder(["UNK"], sentences=code)
+        Tokenizer(["UNK"], sentences=code)
 
 
 # ---------------------------------------------------------------- words of given vectors
@@ -251,7 +256,7 @@ def test_wrong_code_of_a_language(code):
 )
 def test_words_are_looked_up_among_the_known(known, text, expected):
     vocabulary = [*known.split(), "UNK"]
-    encoder = TextEncoder(vocabulary, known_words_only=True)
+    encoder = Tokenizer(vocabulary, known_words_only=True)
     assert encoder.words(text) == expected
     words, lengths = encoder.labels([text])
     assert [vocabulary[i] for i in words] == expected
@@ -259,13 +264,13 @@ def test_words_are_looked_up_among_the_known(known, text, expected):
 
 
 def test_words_that_are_split_are_looked_up_as_they_are():
-    encoder = TextEncoder(["a", "NUM", "UNK"], known_words_only=True)
+    encoder = Tokenizer(["a", "NUM", "UNK"], known_words_only=True)
     assert encoder.words(["A", "a", "UNK", "(a)", "5", "a"]) == ["a", "a"]
-    assert TextEncoder(["a", "UNK"]).words(["A", "UNK", "5"]) == ["A", "UNK", "5"]
+    assert Tokenizer(["a", "UNK"]).words(["A", "UNK", "5"]) == ["A", "UNK", "5"]
 
 
 def test_dropped_words_leave_room_for_known_ones():
-    encoder = TextEncoder(["a", "b", "UNK"], 2, 2, known_words_only=True)
+    encoder = Tokenizer(["a", "b", "UNK"], 2, 2, known_words_only=True)
     assert encoder.documents(["x a x b a"])[0].tolist() == [0, 1]
     assert encoder.labels(["x a x b a"])[0].tolist() == [0, 1]
 
@@ -310,19 +315,19 @@ SETTINGS = [
 
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_settings_come_back_with_the_language(settings):
-    encoder = TextEncoder([*unambiguous(["a", "b", "a", "x y"]), "UNK"], **settings)
-    language = Language(encoder, LabelSet(["l"], ["a"], [1]))
-    again = Language.from_state(json.loads(json.dumps(language.state())))
-    assert again == language
-    assert again.text.settings() == encoder.settings()
+    encoder = Tokenizer([*unambiguous(["a", "b", "a", "x y"]), "UNK"], **settings)
+    task = Task(encoder, LabelSet(["l"], ["a"], [1]))
+    again = Task.from_state(json.loads(json.dumps(task.state())))
+    assert again == task
+    assert again.tokenizer.settings() == encoder.settings()
     assert encoder.settings() | settings == encoder.settings()
     text = ["b a. A 5 b! c"]
-    assert again.text.split(text) == encoder.split(text)
-    assert list(chain(*map(again.text.word_ids, again.text.split(text)))) == list(
+    assert again.tokenizer.split(text) == encoder.split(text)
+    assert list(chain(*map(again.tokenizer.word_ids, again.tokenizer.split(text)))) == list(
         chain(*map(encoder.word_ids, encoder.split(text)))
     )
 
 
 def test_every_setting_tells_encoders_apart():
-    encoders = [TextEncoder(["a", "UNK"], **settings) for settings in SETTINGS]
+    encoders = [Tokenizer(["a", "UNK"], **settings) for settings in SETTINGS]
     assert sum(a == b for a, b in product(encoders, repeat=2)) == len(encoders)

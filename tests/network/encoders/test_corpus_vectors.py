@@ -5,10 +5,10 @@ import pytest
 import torch
 from scipy.sparse import csr_array
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import Texts, join
 from gile_lightning.network.encoders import LSA, PPMI
 from gile_lightning.network.encoders.corpus_vectors import CorpusVectors, draw
-from gile_lightning.common.errors import InputError
 
 NOTHING = Texts(torch.tensor([], dtype=torch.int32), *[torch.tensor([], dtype=torch.long)] * 2)
 

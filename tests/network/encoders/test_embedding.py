@@ -3,9 +3,9 @@ from dataclasses import dataclass
 import pytest
 import torch
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.encoders import PPMI, WordEmbedding
-from gile_lightning.common.errors import InputError
 
 WORDS = ["the", "cat", "3", "UNK"]
 

@@ -7,10 +7,10 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from torch import nn
 
 from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.network.encoded_labels import EncodedLabels
 from gile_lightning.network.encoders import Idf, IdfMean, Mean, WordEmbedding
-from gile_lightning.network.encoded_labels import LabelTexts
+from gile_lightning.network.network import Network
 from gile_lightning.network.outputs import GILE
-from gile_lightning.network.network import Scorer
 
 # words of documents; everyone has the word 4
 DOCUMENTS = [[0, 1, 0, 4, 0], [4], [4, 2, 2, 1], [3, 4]]
@@ -81,7 +81,7 @@ def test_weights_are_stored():
 def test_a_table_of_some_words(labels):
     """Training looks the vectors of a batch's words up once; weights are those of the words."""
     torch.manual_seed(0)
-    scorer = Scorer(
+    network = Network(
         WordEmbedding(["w"] * WORDS, DIM),
         IdfMean(DIM, sublinear_tf=True),
         labels(DIM),
@@ -89,14 +89,14 @@ def test_a_table_of_some_words(labels):
         nn.Identity(),
         nn.Identity(),
     )
-    for part in (module for module in scorer.modules() if isinstance(module, Idf)):
+    for part in (module for module in network.modules() if isinstance(module, Idf)):
         part.build(WORDS)
         part.count_words(torch.arange(WORDS), WORDS)
     documents, names = texts([[5, 1, 1], [3, 4, 2]]), texts([[2, 3], [5]])
-    chosen = LabelTexts(names).select(torch.arange(2))
-    trained = scorer(documents, chosen)
+    chosen = EncodedLabels(names).select(torch.arange(2))
+    trained = network(documents, chosen)
     with torch.no_grad():
-        whole = scorer(documents, chosen)
+        whole = network(documents, chosen)
     torch.testing.assert_close(trained, whole)
     trained.sum().backward()
-    assert scorer.word_vectors.grad[[1, 2, 3, 5]].any(dim=1).all()
+    assert network.word_vectors.grad[[1, 2, 3, 5]].any(dim=1).all()

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.network.encoders import GRU, BiGRU, Dense
 from gile_lightning.network.encoders.layers import packed_places
-from gile_lightning.common.errors import InputError
 
 INPUT_DIM, DIM = 3, 2
 LENGTHS = {

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.network.encoders import ppmi
-from gile_lightning.network.encoders import PPMI
+from gile_lightning.network.encoders import PPMI, ppmi
 
 
 def texts(sentences):

@@ -6,18 +6,18 @@ import pytest
 import torch
 from torch import nn
 
-from gile_lightning.systems.neural import TextClassifier
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
-from gile_lightning.network.encoders import Concatenation, Mean, Pretrained
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import instantiate
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.pretrained import transformer
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network.encoders import Concatenation, Mean, Pretrained
+from gile_lightning.systems.neural import NeuralSystem
 from gile_testing.minilm import DIM, NAME, SENTENCES, oracle
 
-TEXT = TextEncoder(["insulin", "heart", "UNK"], pretrained=NAME)
+TEXT = Tokenizer(["insulin", "heart", "UNK"], pretrained=NAME)
 TABLE = torch.zeros(3, 5)
 TUNED = partial(Pretrained, trainable=True)
 
@@ -73,33 +73,33 @@ def test_every_trained_weight_gets_a_gradient():
 
 def model(**parts):
     torch.manual_seed(1)
-    built = TextClassifier(**parts)
+    built = NeuralSystem(**parts)
     labels = LabelSet(["a", "b", "c"], ["insulin", "heart failure", "mice"], [2, 1, 1])
-    built.build({"en": Language(TEXT, labels)})
+    built.build({"en": Task(TEXT, labels)})
     return built
 
 
 def test_a_scorer_keeps_the_pretrained_weights():
     """The initialization of a model's other layers leaves them alone."""
     built = model(encoder=TUNED, label_encoder=Pretrained)
-    own = dict(built.scorer("en").encoder.transformer.named_parameters())
+    own = dict(built.network("en").encoder.transformer.named_parameters())
     for key, weight in transformer.frozen(NAME).named_parameters():
         assert torch.equal(own[key], weight)
 
 
 def test_a_training_step_moves_the_transformer():
     built = model(encoder=TUNED, label_encoder=Pretrained)
-    scorer, labels = built.scorer("en"), built.texts("en")
-    before = {k: v.clone() for k, v in scorer.encoder.state_dict().items()}
+    network, labels = built.network("en"), built.texts("en")
+    before = {k: v.clone() for k, v in network.encoder.state_dict().items()}
     optimizer = torch.optim.SGD(built.parameters(), lr=1.0)
-    logits = scorer(texts(SENTENCES[:2]), labels.select(torch.tensor([2, 0, 1])))
+    logits = network(texts(SENTENCES[:2]), labels.select(torch.tensor([2, 0, 1])))
     nn.functional.binary_cross_entropy_with_logits(logits, torch.eye(3)[:2]).backward()
     optimizer.step()
-    moved = {k for k, v in scorer.encoder.state_dict().items() if not torch.equal(v, before[k])}
+    moved = {k for k, v in network.encoder.state_dict().items() if not torch.equal(v, before[k])}
     assert moved >= {k for k in before if k.endswith(("query.weight", "word_embeddings.weight"))}
     other = model(encoder=TUNED, label_encoder=Pretrained)
     other.load_state_dict(built.state_dict())
-    scored = [m.eval().scorer("en").encode_documents(texts(SENTENCES[:2])) for m in (built, other)]
+    scored = [m.eval().network("en").encode_documents(texts(SENTENCES[:2])) for m in (built, other)]
     assert torch.equal(*scored)
 
 
@@ -117,28 +117,28 @@ def test_label_texts_have_the_vectors_of_their_ids():
 
 def test_unread_word_vectors_are_not_trained():
     """Several processes would wait for their gradients."""
-    assert not model(encoder=Pretrained, label_encoder=Pretrained).scorer("en").sparse
+    assert not model(encoder=Pretrained, label_encoder=Pretrained).network("en").sparse
     for label_encoder, trained in ((Pretrained, False), (Mean, True)):
-        scorer = model(encoder=Pretrained, label_encoder=label_encoder).scorer("en")
-        assert scorer.word_vectors.requires_grad is trained
+        network = model(encoder=Pretrained, label_encoder=label_encoder).network("en")
+        assert network.word_vectors.requires_grad is trained
 
 
 def test_without_a_pretrained_model():
     with pytest.raises(InputError, match=r"set --data\.pretrained"):
-        TextClassifier(encoder=Pretrained).check()
-    TextClassifier(encoder=Pretrained).check(pretrained=NAME)
-    TextClassifier(encoder=TUNED).check(pretrained=NAME)
+        NeuralSystem(encoder=Pretrained).check()
+    NeuralSystem(encoder=Pretrained).check(pretrained=NAME)
+    NeuralSystem(encoder=TUNED).check(pretrained=NAME)
     with pytest.raises(InputError, match="texts without subwords"):
         made()(TABLE, Texts.from_flat(*TEXT.documents(SENTENCES)))
 
 
 def test_sharing():
     tuned, other = made(TUNED), made(TUNED)
-    tuned.share(other, "encoders")
+    tuned.share_with(other, "encoders")
     assert tuned.transformer is other.transformer
     with pytest.raises(InputError, match="no encoders to share"):
-        made().share(made(), "encoders")
-    made().share(made(), "none")
+        made().share_with(made(), "encoders")
+    made().share_with(made(), "none")
 
 
 def test_concatenation():
@@ -154,7 +154,7 @@ def test_concatenation():
 
 def test_a_list_of_encoders_travels_with_a_checkpoint():
     both = partial(Concatenation, encoders=[Mean, TUNED])
-    parts = TextClassifier(encoder=both).hparams
+    parts = NeuralSystem(encoder=both).hparams
     assert parts["encoder"]["init_args"]["encoders"] == [
         {"class_path": "gile_lightning.network.encoders.mean.Mean", "init_args": {}},
         {
@@ -162,7 +162,7 @@ def test_a_list_of_encoders_travels_with_a_checkpoint():
             "init_args": {"trainable": True},
         },
     ]
-    again = instantiate(TextClassifier, parts)
+    again = instantiate(NeuralSystem, parts)
     assert again.hparams["encoder"] == parts["encoder"]
     first, second = again.make.encoder(7).parts
     assert isinstance(first, Mean)

@@ -4,9 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from gile_lightning.network.encoders import recurrence
-
-from gile_lightning.network.encoders import GRU, BiGRU
+from gile_lightning.network.encoders import GRU, BiGRU, recurrence
 
 INPUT_DIM, DIM = 5, 4
 recurrent = pytest.mark.parametrize("kind", [GRU, BiGRU])

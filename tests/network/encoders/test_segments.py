@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gile_lightning.data.loading.ragged import segment_ids, segment_starts, take_segments
+from gile_lightning.data.loading.ragged import gather_segments, segment_ids, segment_starts
 from gile_lightning.network.encoders.encoder import document_words
 
 DOCUMENTS = {  # words per sentence per document
@@ -33,7 +33,7 @@ def test_take_segments(ids):
     segments = [[10, 11, 12], [], [13], [14, 15], []]
     values = torch.tensor([value for segment in segments for value in segment])
     lengths = torch.tensor([len(segment) for segment in segments])
-    taken = take_segments(values, segment_starts(lengths), lengths, torch.tensor(ids).long())
+    taken = gather_segments(values, segment_starts(lengths), lengths, torch.tensor(ids).long())
     assert taken.tolist() == [value for i in ids for value in segments[i]]
 
 

@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 import torch
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.encoders import (
     GRU,
@@ -17,7 +18,6 @@ from gile_lightning.network.encoders import (
     Mean,
     SumPooling,
 )
-from gile_lightning.common.errors import InputError
 
 LAYERS, POOLINGS = ("word_layer", "sentence_layer"), ("word_pooling", "sentence_pooling")
 SHARED = {"none": (), "encoders": LAYERS, "attention": POOLINGS, "both": LAYERS + POOLINGS}
@@ -26,7 +26,7 @@ SHARED = {"none": (), "encoders": LAYERS, "attention": POOLINGS, "both": LAYERS 
 def pair(make, parts, *sizes):
     torch.manual_seed(2)
     first, second = (make(size) for size in sizes or (40, 40))
-    second.share(first, parts)
+    second.share_with(first, parts)
     return torch.nn.ModuleList([first, second])
 
 
@@ -112,20 +112,20 @@ def test_modules_that_do_not_fit(first, second, parts, message):
     held, encoder = first(), second()
     before = dict(encoder.named_modules())
     with pytest.raises(InputError, match=message):
-        encoder.share(held, parts)
+        encoder.share_with(held, parts)
     assert dict(encoder.named_modules()) == before  # nothing is shared by half
 
 
 def test_concatenations_share_what_their_parts_share():
     make = partial(Concatenation, encoders=[Mean, partial(WAN, layer=partial(Dense, dim=3))])
     first, second = make(4), make(4)
-    first.share(second, "encoders")
+    first.share_with(second, "encoders")
     assert first.parts[1].layer is second.parts[1].layer
-    first.share(second, "none")
+    first.share_with(second, "none")
     for other in (Mean(4), Concatenation(4, [Mean])):
         with pytest.raises(InputError, match="a Concatenation of the same"):
-            first.share(other, "encoders")
+            first.share_with(other, "encoders")
     with pytest.raises(InputError, match="no encoders to share"):
-        Concatenation(4, [Mean]).share(Concatenation(4, [Mean]), "encoders")
+        Concatenation(4, [Mean]).share_with(Concatenation(4, [Mean]), "encoders")
     with pytest.raises(InputError, match="needs an encoder"):
         Concatenation(4, [])

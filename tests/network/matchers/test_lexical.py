@@ -7,10 +7,10 @@ import pytest
 import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.matchers import LexicalMatch
 from gile_lightning.network.matchers.lexical import multiply
 from gile_lightning.network.matchers.stems import stem_ids
-from gile_lightning.data.loading.ragged import Texts
 from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
 STEMS = dict(zip(TEXT.vocabulary, stem_ids(TEXT.vocabulary, "english").tolist(), strict=True))
@@ -35,39 +35,39 @@ def test_tf_idf_at_the_start(scale):
     vectorizer.idf_ = vectorizer.idf_ - 1  # which it adds
     vectors = vectorizer.transform([" ".join(document) for document in DOCUMENTS])
     expected = scale * (vectors @ vectorizer.transform(label_texts()).T).toarray()
-    channel = made(partial(LexicalMatch, scale=scale))
+    matcher = made(partial(LexicalMatch, scale=scale))
     assert (expected > 0).sum() > 15
-    np.testing.assert_allclose(scores(channel).detach(), expected, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(channel.idf[:-1], vectorizer.idf_[:-1], rtol=1e-6)  # without UNK's
+    np.testing.assert_allclose(scores(matcher).detach(), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(matcher.idf[:-1], vectorizer.idf_[:-1], rtol=1e-6)  # without UNK's
 
 
-def dense(channel, stemmer):
+def dense(matcher, stemmer):
     """The scores by matrices of all stems: [B, K]."""
     sets = ([" ".join(document) for document in DOCUMENTS], label_texts())
     tables = []
     for texts in sets:
-        counts = torch.zeros(len(texts), channel.stem_count, dtype=torch.float64)
+        counts = torch.zeros(len(texts), matcher.stem_count, dtype=torch.float64)
         for row, text in enumerate(texts):
             for word in words(text):
                 counts[row, STEMS[word] if stemmer else TEXT.vocabulary.index(word)] += 1
         tf = torch.where(counts > 0, 1 + counts.clamp(min=1).log(), 0)
-        table = tf * channel.idf * channel.log_factor.exp()
+        table = tf * matcher.idf * matcher.log_factor.exp()
         tables.append(table / (table**2).sum(1, keepdim=True).clamp(min=1e-12).sqrt())
-    return 10 * channel.scale * tables[0] @ tables[1].T
+    return 10 * matcher.scale * tables[0] @ tables[1].T
 
 
 @pytest.mark.parametrize("stemmer", [None, "english"])
 def test_learned_weights_and_their_gradients(stemmer):
-    channel = made(partial(LexicalMatch, stemmer=stemmer)).double()
+    matcher = made(partial(LexicalMatch, stemmer=stemmer)).double()
     torch.manual_seed(1)
     with torch.no_grad():
-        channel.log_factor.normal_()
+        matcher.log_factor.normal_()
     factors = torch.randn(len(DOCUMENTS), len(LABELS), dtype=torch.float64)
     results = []
-    for found in (scores(channel), dense(channel, stemmer)):
-        channel.zero_grad()
+    for found in (scores(matcher), dense(matcher, stemmer)):
+        matcher.zero_grad()
         (found * factors).sum().backward()
-        gradients = [parameter.grad.clone() for parameter in channel.parameters()]
+        gradients = [parameter.grad.clone() for parameter in matcher.parameters()]
         results.append([found.detach(), *gradients])
     assert results[0][2].count_nonzero() > 10
     for ours, expected in zip(*results, strict=True):
@@ -75,9 +75,9 @@ def test_learned_weights_and_their_gradients(stemmer):
 
 
 def test_words_of_one_stem_are_one():
-    channel = made(partial(LexicalMatch, stemmer="english"))
-    assert channel.stem_count < len(TEXT.vocabulary)
-    rats, rat = (scores(channel, [[word]]) for word in ("rats", "rat"))
+    matcher = made(partial(LexicalMatch, stemmer="english"))
+    assert matcher.stem_count < len(TEXT.vocabulary)
+    rats, rat = (scores(matcher, [[word]]) for word in ("rats", "rat"))
     assert torch.equal(rats, rat)
     # as often as there are documents with "rat" and with "rats", of five
     counts = sum(
@@ -85,13 +85,13 @@ def test_words_of_one_stem_are_one():
     )
     stem = STEMS["rat"]
     assert stem == STEMS["rats"]
-    assert float(channel.idf[stem]) == pytest.approx(np.log(6 / (1 + counts)), rel=1e-6)
+    assert float(matcher.idf[stem]) == pytest.approx(np.log(6 / (1 + counts)), rel=1e-6)
 
 
 def test_a_stem_is_in_no_more_documents_than_there_are():
     documents = [["liver livers"], ["liver livers"]]
-    channel = made(partial(LexicalMatch, stemmer="english"), documents)
-    assert float(channel.idf[STEMS["liver"]]) == pytest.approx(0, abs=1e-7)
+    matcher = made(partial(LexicalMatch, stemmer="english"), documents)
+    assert float(matcher.idf[STEMS["liver"]]) == pytest.approx(0, abs=1e-7)
 
 
 def test_counts_are_kept_whole_in_bfloat16():
@@ -101,23 +101,23 @@ def test_counts_are_kept_whole_in_bfloat16():
 
 
 def test_another_label_set_leaves_the_model_as_it_is():
-    channel = made(LexicalMatch)
-    before = scores(channel)
-    scores(channel, labels=label_set(("Liver",)))
-    assert torch.equal(scores(channel), before)
+    matcher = made(LexicalMatch)
+    before = scores(matcher)
+    scores(matcher, labels=label_set(("Liver",)))
+    assert torch.equal(scores(matcher), before)
 
 
 def test_new_words():
     """They count in the norm of a document for the labels that have them, and for no others."""
-    channel = made(LexicalMatch)
+    matcher = made(LexicalMatch)
     text = TEXT.extended(["xylophone", "organ-grinder"])
     read = Texts.from_flat(*text.documents(DOCUMENTS))
     every = torch.arange(len(LABELS))
-    found = channel(read, channel.index(text, label_set(), None).take(every)).detach()
-    known = scores(channel).detach()
+    found = matcher(read, matcher.index(text, label_set(), None).take(every)).detach()
+    known = scores(matcher).detach()
     have = torch.tensor(["xylophone" in text for text in label_texts()])
     assert torch.equal(found[:, ~have], known[:, ~have])
-    idf = dict(zip(TEXT.vocabulary, channel.idf.tolist(), strict=True))
+    idf = dict(zip(TEXT.vocabulary, matcher.idf.tolist(), strict=True))
     idf["xylophone"] = max(idf.values())
     for row, document in enumerate(DOCUMENTS):
         for column in have.nonzero().flatten().tolist():
@@ -132,10 +132,10 @@ def test_new_words():
 
 
 def test_documents_whose_words_are_rows_of_a_table():
-    channel = made(LexicalMatch)
-    index = channel.index(TEXT, label_set(), None).take(torch.arange(len(LABELS)))
+    matcher = made(LexicalMatch)
+    index = matcher.index(TEXT, label_set(), None).take(torch.arange(len(LABELS)))
     rows = encoded()._replace(words=torch.zeros_like(encoded().words), ids=encoded().words)
-    assert torch.equal(channel(rows, index), channel(encoded(), index))
+    assert torch.equal(matcher(rows, index), matcher(encoded(), index))
 
 
 @pytest.mark.parametrize("lengths", [[2, 0, 3], [0, 0], [], [1]], ids=str)

@@ -6,11 +6,11 @@ from functools import partial
 import pytest
 import torch
 
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.matchers import NameMention
 from gile_lightning.network.matchers.stems import stem_ids
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
-from gile_lightning.common.errors import InputError
 from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
 STEMS = dict(zip(TEXT.vocabulary, stem_ids(TEXT.vocabulary, "english").tolist(), strict=True))
@@ -80,10 +80,10 @@ def search(document, labels, stemmer=None, max_words=8):
 @pytest.mark.parametrize("max_words", [8, 1, 2])
 @pytest.mark.parametrize("ids", [range(7), [5, 3], [0]], ids=["all", "two", "one"])
 def test_features(stemmer, max_words, ids):
-    channel = made(partial(NameMention, stemmer=stemmer, max_words=max_words))
+    matcher = made(partial(NameMention, stemmer=stemmer, max_words=max_words))
     labels, names = label_set(), list(LABELS)
-    chosen = channel.index(TEXT, labels, None).take(torch.tensor([*ids]))
-    rows, columns, features = channel.features(encoded(), chosen)
+    chosen = matcher.index(TEXT, labels, None).take(torch.tensor([*ids]))
+    rows, columns, features = matcher.features(encoded(), chosen)
     found = {
         (row, names[ids[column]]): feature
         for row, column, feature in zip(
@@ -122,9 +122,9 @@ def test_the_search_itself():
 def test_a_word_that_is_always_inside_a_longer_phrase():
     found = search(["acute abdomen, acute abdomen"], label_set())
     assert found["Abdomen"][4] == 1.0
-    channel = made(NameMention)
-    chosen = channel.index(TEXT, label_set(), None).take(torch.tensor([0]))  # without the longer
-    features = channel.features(encoded([["acute abdomen, acute abdomen"]]), chosen)[2]
+    matcher = made(NameMention)
+    chosen = matcher.index(TEXT, label_set(), None).take(torch.tensor([0]))  # without the longer
+    features = matcher.features(encoded([["acute abdomen, acute abdomen"]]), chosen)[2]
     assert features[0].tolist() == pytest.approx(found["Abdomen"], rel=1e-5)
 
 
@@ -136,10 +136,10 @@ def test_a_mention_counts_1_at_the_start():
 
 
 def test_weights_of_the_features():
-    channel = made(NameMention)
+    matcher = made(NameMention)
     weight = torch.tensor([0.5, 2.0, -1.0, 0.25, -3.0, 0.1])
-    channel.weight.data.copy_(weight)
-    found = scores(channel).detach()
+    matcher.weight.data.copy_(weight)
+    found = scores(matcher).detach()
     for row, document in enumerate(DOCUMENTS):
         features = search(document, label_set())
         for column, name in enumerate(LABELS):
@@ -150,7 +150,7 @@ def test_weights_of_the_features():
 def test_many_random_phrases():
     torch.manual_seed(4)
     words = [*"abcd"]
-    text = TextEncoder([*words, "UNK"])
+    text = Tokenizer([*words, "UNK"])
 
     def draw(most):
         ids = torch.randint(0, 4, (int(torch.randint(1, most + 1, ())),))
@@ -159,10 +159,10 @@ def test_many_random_phrases():
     synonyms = [[draw(4) for _ in range(3)] for _ in range(20)]
     labels = LabelSet([f"label {i}" for i in range(20)], [""] * 20, [1] * 20, synonyms=synonyms)
     documents = [[draw(12) for _ in range(3)] for _ in range(8)]
-    channel = NameMention(text)
-    chosen = channel.index(text, labels, None).take(torch.arange(20))
+    matcher = NameMention(text)
+    chosen = matcher.index(text, labels, None).take(torch.arange(20))
     batch = encoded([]).from_flat(*text.documents(documents))
-    rows, columns, features = channel.features(batch, chosen)
+    rows, columns, features = matcher.features(batch, chosen)
     counts = {
         (row, column): round(math.exp(values[1]))
         for row, column, values in zip(

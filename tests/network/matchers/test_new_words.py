@@ -5,31 +5,31 @@ import math
 import pytest
 import torch
 
-from gile_lightning.network.matchers import LexicalMatch, NameMention
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network.matchers import LexicalMatch, NameMention
 
-KNOWN = Language(TextEncoder(["a", "b", "UNK"]), LabelSet(["a"], ["a"], [1]))
+KNOWN = Task(Tokenizer(["a", "b", "UNK"]), LabelSet(["a"], ["a"], [1]))
 NEW = LabelSet(["zorb", "a flump"], ["zorb", "zorb"], [0, 0], synonyms=[[], ["quux"]])
 DOCUMENTS = ["zorb a", "b a flump. quux", "a other"]  # no label has the last word
 COUNTS = torch.tensor([3, 1, 2]), 4
 
 
-def scored(channel, method="forward"):
+def scored(matcher, method="forward"):
     text = KNOWN.with_labels(NEW).text
-    channel.count_words(*COUNTS)
+    matcher.count_words(*COUNTS)
     documents = Texts.from_flat(*text.documents(DOCUMENTS))
-    index = channel.index(text, NEW, lambda texts, reads: None)
+    index = matcher.index(text, NEW, lambda texts, reads: None)
     with torch.no_grad():
-        return getattr(channel, method)(documents, index.take(torch.arange(2)))
+        return getattr(matcher, method)(documents, index.gather(torch.arange(2)))
 
 
 @pytest.mark.parametrize("stemmer", [None, "english"])
 def test_names_of_new_words_are_found(stemmer):
-    assert scored(NameMention(KNOWN.text, stemmer)).tolist() == [[1, 0], [0, 1], [0, 0]]
-    rows, labels, features = scored(NameMention(KNOWN.text, stemmer), "features")
+    assert scored(NameMention(KNOWN.tokenizer, stemmer)).tolist() == [[1, 0], [0, 1], [0, 0]]
+    rows, labels, features = scored(NameMention(KNOWN.tokenizer, stemmer), "features")
     assert rows.tolist() == [0, 1]
     assert labels.tolist() == [0, 1]
     assert features[:, 1].exp().tolist() == pytest.approx([1, 2])  # how often
@@ -46,5 +46,5 @@ def test_new_words_weigh_as_much_as_the_rarest():
         [0, (a**2 + 2 * new**2) / second**2],
         [0, a / second],
     ]
-    found = scored(LexicalMatch(KNOWN.text)) / 10
+    found = scored(LexicalMatch(KNOWN.tokenizer)) / 10
     assert found.tolist() == [pytest.approx(row) for row in expected]

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
 from gile_lightning.common.errors import InputError
+from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
 
 
 def groups(words, stemmer):

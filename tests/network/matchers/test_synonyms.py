@@ -3,8 +3,8 @@ from functools import partial
 import pytest
 import torch
 
-from gile_lightning.network.matchers import LexicalMatch, NameMention
 from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.network.matchers import LexicalMatch, NameMention
 from gile_testing.mentions import LABELS, label_set, made, scores
 
 WITHOUT = LabelSet(list(LABELS), [text for text, _ in LABELS.values()], [1] * len(LABELS))

@@ -87,7 +87,7 @@ def test_joint_dim_must_be_positive():
 @pytest.mark.parametrize("kind", [Bilinear, JointBilinear, GILEOnlyLabel, GILEOnlyInput])
 def test_languages_share_all_but_the_unit(kind):
     first, second = made(kind), made(kind)
-    second.share(first)
+    second.share_with(first)
     common = {id(p) for p in first.parameters()} & {id(p) for p in second.parameters()}
     own = [name for name, p in second.named_parameters() if id(p) not in common]
     assert own == [name for name, _ in second.named_parameters() if name.startswith("unit.")]

@@ -221,7 +221,7 @@ def weights(gile):
 @pytest.mark.parametrize("kind", [GILE, GILEOnlyLabel, GILEOnlyInput])
 def test_layers_are_shared_with_the_projections(kind):
     first, second = kind(D_H, D, K, layers=3), kind(D_H, D, K, layers=3)
-    second.share(first)
+    second.share_with(first)
     own = {id(p) for p in second.parameters()} - {id(p) for p in first.parameters()}
     assert own == {id(p) for p in second.unit.parameters()}
 

@@ -9,16 +9,16 @@ import pytest
 import torch
 
 from gile_lightning import evaluate, predict
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.shards.cache import default_cache
+from gile_lightning.data.text_data_module import TrainingData
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.systems.baselines import AiTextML
 from gile_lightning.systems.baselines.paragraph_vectors import TextRows
-from gile_lightning.training.checkpoint import load_classifier, read_checkpoint
-from gile_lightning.data.text_data_module import TrainingData
-from gile_lightning.data.shards.cache import default_cache
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.loading.ragged import RaggedBatch
-from gile_lightning.data.tokenizing.tokenizer import TextEncoder
-from gile_lightning.common.errors import InputError
+from gile_lightning.training.checkpoint import load_system, read_checkpoint
 from gile_lightning.training.losses.warp import warp_updates
 from gile_testing import baseline_runs, runs
 
@@ -37,7 +37,7 @@ def label_set():
 
 
 def language():
-    return Language(TextEncoder([*VOCABULARY, "UNK"]), label_set())
+    return Task(Tokenizer([*VOCABULARY, "UNK"]), label_set())
 
 
 def batch(topics, seed=0, rows=None):
@@ -60,7 +60,7 @@ class Topics(lightning.LightningDataModule):
 
     def __init__(self):
         super().__init__()
-        self.languages = {"text": language()}
+        self.tasks = {"text": language()}
         self.train = batch([0] * 30 + [1] * 20 + [2] * 10)
         self.test = batch([0, 1, 2, 3] * 10, seed=1)
         self.parts = []
@@ -71,7 +71,7 @@ class Topics(lightning.LightningDataModule):
             self.parts.append({"text": part})
 
     def training_data(self):
-        return TrainingData(self.languages, None, self.training_documents, default_cache())
+        return TrainingData(self.tasks, None, self.training_documents, default_cache())
 
     def training_documents(self, name):
         yield self.train
@@ -152,7 +152,7 @@ def unit(vectors):
 def test_scores_are_products_of_unit_vectors():
     model, documents = built(inference_iterations=2, lr=0.3), batch([1, 3, 0])
     vectors = model.of("text")
-    found = model.score("text", documents.texts, model.project("text", label_set())).numpy()
+    found = model.score("text", documents.texts, model.prepare_labels("text", label_set())).numpy()
     # the document's and the unseen label's vectors, each on its own
     new = vectors.words.infer(VOCABULARY_IDS[3], torch.tensor([WORDS]), 3**-0.5, 0.1, 2)
     labels = np.concatenate([vectors.labels.numpy(), new.numpy()])
@@ -170,7 +170,7 @@ def test_unseen_labels_by_the_words_of_their_names():
     vectors = model.of("text")
     inputs = vectors.words.inputs.numpy()
     names = ["bd cf nowhere", "aa ab", "da db"]  # the second has been seen
-    found = model.project("text", LabelSet(names, ["aa"] * 3, [0] * 3)).numpy()
+    found = model.prepare_labels("text", LabelSet(names, ["aa"] * 3, [0] * 3)).numpy()
     sums = [
         unit(inputs[WORDS + 3]) + unit(inputs[2 * WORDS + 5]) + unit(inputs[-1]),
         vectors.labels.numpy()[0],
@@ -182,14 +182,14 @@ def test_unseen_labels_by_the_words_of_their_names():
 
 def test_seen_labels_do_not_depend_on_where_unseen_ones_come_from():
     by_text, by_name = (built(unseen=unseen) for unseen in ("inf", "avg"))
-    by_text, by_name = (model.project("text", label_set()) for model in (by_text, by_name))
+    by_text, by_name = (model.prepare_labels("text", label_set()) for model in (by_text, by_name))
     assert torch.equal(by_text[:3], by_name[:3])
     assert not torch.allclose(by_text[3], by_name[3])
 
 
 def test_texts_are_read_once_more_than_in_training():
     model, documents = built(), batch([1, 3])
-    labels = model.project("text", label_set())
+    labels = model.prepare_labels("text", label_set())
     trainer(2, limit_val_batches=0).fit(model, Topics())
     assert int(model.epochs) == 2
     found = model.score("text", documents.texts, labels)
@@ -225,11 +225,11 @@ def test_a_run_that_goes_on_ends_as_one_that_was_not_broken(tmp_path):
     # 3 batches an epoch; callbacks tell epochs apart by the steps
     assert second.trainer.global_step == 9
 
-    loaded = load_classifier(read_checkpoint(path))
-    projected = [model.project("text", label_set()) for model in (first, loaded)]
+    loaded = load_system(read_checkpoint(path))
+    prepared = [model.prepare_labels("text", label_set()) for model in (first, loaded)]
     scores = [
         model.score("text", data.test.texts, labels)
-        for model, labels in zip((first, loaded), projected, strict=True)
+        for model, labels in zip((first, loaded), prepared, strict=True)
     ]
     assert torch.equal(*scores)
 

@@ -3,10 +3,10 @@ import pytest
 import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from gile_lightning.systems.baselines.bag_of_words import TfIdf, label_counts, word_counts
-from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, TextEncoder, tokenize
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, tokenize
+from gile_lightning.systems.baselines.bag_of_words import TfIdf, label_counts, word_counts
 
 DOCUMENTS = [
     "The liver, the kidney and the heart.",
@@ -15,7 +15,7 @@ DOCUMENTS = [
     "nothing known",
 ]
 VOCABULARY = ["the", "and", "heart", "mice", "rats", "liver", ".", "never"]
-TEXT = TextEncoder([*VOCABULARY, UNKNOWN])
+TEXT = Tokenizer([*VOCABULARY, UNKNOWN])
 
 
 def encoded(texts=DOCUMENTS):

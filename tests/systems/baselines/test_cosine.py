@@ -7,12 +7,12 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 import gile_lightning
 from gile_lightning import evaluate, fit, predict
-from gile_lightning.systems.baselines import TfidfCosine
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, TextEncoder
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
+from gile_lightning.systems.baselines import TfidfCosine
 from gile_testing import baseline_runs, dw_runs, runs
 
 COSINE = "gile_lightning.systems.baselines.TfidfCosine"
@@ -32,7 +32,7 @@ def articles():
 
 def vectorizer(model, articles):
     """Scikit-learn's own, on the raw texts of the documents that the model was trained on."""
-    words = model.language.text.vocabulary[:-1]
+    words = model.task.tokenizer.vocabulary[:-1]
     tfidf = TfidfVectorizer(
         analyzer=baseline_runs.words, vocabulary=words, sublinear_tf=True, lowercase=False
     )
@@ -44,9 +44,9 @@ def vectorizer(model, articles):
 def training(articles):
     """The documents before 2005 that have a described label, without those for validation."""
     model = gile_lightning.load(baseline_runs.trained("cosine.yaml").best)
-    names = {*model.language.labels.names}
+    names = {*model.task.labels.names}
     pool = [a for a in articles if int(a["year"]) < 2005 and names & {*a["meshMajor"]}]
-    count = model.language.labels.documents
+    count = model.task.labels.documents
     generator = np.random.default_rng(1234)
     drawn = {*generator.choice(len(pool), len(pool) - count, replace=False).tolist()}
     return [article for i, article in enumerate(pool) if i not in drawn]
@@ -67,7 +67,7 @@ def cosines(model, articles, labels):
 def oracle(run, articles):
     model = gile_lightning.load(run.best)
     # label_text: name_description has the name in the text, name_weight: 1 counts it once more
-    labels = model.language.labels
+    labels = model.task.labels
     return cosines(model, articles, zip(labels.names, labels.texts, strict=True))
 
 
@@ -78,7 +78,7 @@ def test_scores_are_cosines(run, articles, oracle):
 
 
 def test_test_metrics_are_scikit_learns(run, articles, oracle):
-    labels = gile_lightning.load(run.best).language.labels
+    labels = gile_lightning.load(run.best).task.labels
     tested = [
         i
         for i, article in enumerate(articles)
@@ -129,11 +129,11 @@ def small(texts, **options):
     """A model of three words, not fitted, and the scores of a text for labels."""
     names = [str(i) for i in range(len(texts))]
     labels = LabelSet(names, texts, [1] * len(texts))
-    language = Language(TextEncoder(["liver", "heart", "mice", UNKNOWN]), labels)
+    task = Task(Tokenizer(["liver", "heart", "mice", UNKNOWN]), labels)
     model = TfidfCosine(**options)
-    model.build({"text": language})
-    documents = Texts.from_flat(*language.text.documents(["heart heart mice", "nothing known"]))
-    return model.score("text", documents, model.project("text", labels)).sigmoid()
+    model.build({"text": task})
+    documents = Texts.from_flat(*task.tokenizer.documents(["heart heart mice", "nothing known"]))
+    return model.score("text", documents, model.prepare_labels("text", labels)).sigmoid()
 
 
 def test_before_training_all_words_weigh_the_same():
@@ -180,8 +180,8 @@ def test_labels_by_name_in_two_languages():
     done = runs.call(fit.main, *given)
     assert done.status is None, done.errors
     model = gile_lightning.load(output, language="german")
-    assert model.language.text.known_words_only
-    name = next(name for name in model.language.labels.names if " " not in name)
+    assert model.task.tokenizer.known_words_only
+    name = next(name for name in model.task.labels.names if " " not in name)
     scores = {x["name"]: x["score"] for x in model.predict([name], top_k=None)[0]}
     assert scores[name] == pytest.approx(1)  # a document that is the label's name alone
 

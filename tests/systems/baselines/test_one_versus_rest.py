@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 import gile_lightning
 from gile_lightning import evaluate, fit, predict
-from gile_lightning.systems.baselines import OneVersusRest
 from gile_lightning.data import BioASQ
+from gile_lightning.systems.baselines import OneVersusRest
 from gile_testing import baseline_runs, dw_runs, runs
 
 RIDGE = {"class_path": "sklearn.linear_model.Ridge", "init_args": {"alpha": 0.5}}
@@ -30,7 +30,7 @@ def data():
 def training(data):
     """The training documents as lists of word ids, and their labels [n, L]."""
     dataset = data.split("train")
-    seen = data.languages["english"].labels.seen
+    seen = data.tasks["english"].labels.seen
     targets = np.zeros((len(dataset), seen))
     for row, labels in enumerate(dataset["labels"]):
         targets[row, labels] = 1
@@ -38,14 +38,14 @@ def training(data):
 
 
 def counter(data, **options):
-    unknown = len(data.languages["english"].text.vocabulary) - 1
+    unknown = len(data.tasks["english"].tokenizer.vocabulary) - 1
     return CountVectorizer(analyzer=list, vocabulary=range(unknown), **options)
 
 
 def texts_and_ids(data):
     (folder,) = runs.cache().glob(f"builtin-*-{baseline_runs.DATA['builtin_documents']}")
     texts = [runs.text(article) for article in runs.articles(folder)[:30]]
-    encoder = data.languages["english"].text
+    encoder = data.tasks["english"].tokenizer
     return texts, [encoder.word_ids(baseline_runs.words(text)) for text in texts]
 
 
@@ -111,7 +111,7 @@ def test_predict(tmp_path):
     for line, row, ids in zip(target.read_text().splitlines(), *best, strict=True):
         found = json.loads(line)["labels"]
         assert [x["score"] for x in found] == pytest.approx(row[:2].tolist())
-        names = model.language.labels.names
+        names = model.task.labels.names
         assert [x["name"] for x in found] == [names[i] for i in ids[:2]]
 
 

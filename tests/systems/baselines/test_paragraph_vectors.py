@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from gile_lightning.systems.baselines.paragraph_vectors import ParagraphVectors, TextRows, hashed
 from gile_lightning.common.errors import InputError
+from gile_lightning.systems.baselines.paragraph_vectors import ParagraphVectors, TextRows, hashed
 
 DIM, WORDS, ROWS = 6, 40, 4
 COUNTS = [*range(200, 0, -5)]

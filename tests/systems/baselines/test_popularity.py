@@ -6,12 +6,12 @@ import torch
 
 import gile_lightning
 from gile_lightning import predict
-from gile_lightning.systems.baselines import Popularity
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Language
-from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, TextEncoder
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
+from gile_lightning.systems.baselines import Popularity
 from gile_testing import baseline_runs, runs
 
 TEXTS = Texts(torch.tensor([0, 0]), torch.tensor([1, 1]), torch.tensor([1, 1]))
@@ -21,8 +21,8 @@ def logits(frequencies, documents):
     names = [str(i) for i in range(len(frequencies))]
     labels = LabelSet(names, names, frequencies, documents)
     model = Popularity()
-    model.build({"text": Language(TextEncoder([UNKNOWN]), labels)})
-    return model.score("text", TEXTS, model.project("text", labels)).tolist()
+    model.build({"text": Task(Tokenizer([UNKNOWN]), labels)})
+    return model.score("text", TEXTS, model.prepare_labels("text", labels)).tolist()
 
 
 def test_share_of_the_documents():
@@ -45,7 +45,9 @@ def test_rank_where_the_documents_are_unknown():
 
 @pytest.fixture(scope="module")
 def run():
-    return baseline_runs.trained("bow.yaml", "--model", "gile_lightning.systems.baselines.Popularity")
+    return baseline_runs.trained(
+        "bow.yaml", "--model", "gile_lightning.systems.baselines.Popularity"
+    )
 
 
 def test_the_run_is_its_own_reference(run):
@@ -58,7 +60,11 @@ def test_the_run_is_its_own_reference(run):
 
 def test_takes_the_place_of_another_model():
     run = baseline_runs.trained(
-        "bioasq.yaml", "--model", "gile_lightning.systems.baselines.Popularity", "--trainer.max_epochs", "3"
+        "bioasq.yaml",
+        "--model",
+        "gile_lightning.systems.baselines.Popularity",
+        "--trainer.max_epochs",
+        "3",
     )
     assert run.metrics["epochs"] == 1  # a second one would find nothing new
 
@@ -71,7 +77,7 @@ def test_predicted_scores_are_shares(run, tmp_path):
         predict.main, "--checkpoint", run.output, "--input", texts, "--output", target, "--top_k", 3
     )
     assert done.status is None, done.errors
-    labels = gile_lightning.load(run.best).language.labels
+    labels = gile_lightning.load(run.best).task.labels
     best = list(zip(labels.names, labels.frequencies, strict=True))[:3]
     for line in target.read_text().splitlines():
         found = json.loads(line)["labels"]
@@ -82,4 +88,4 @@ def test_predicted_scores_are_shares(run, tmp_path):
 
 def test_other_labels_are_refused(run):
     with pytest.raises(InputError, match=r"Popularity scores only the labels it was trained on"):
-        gile_lightning.load(run.best).use_labels({"Cats": "Animals that purr."})
+        gile_lightning.load(run.best).set_labels({"Cats": "Animals that purr."})
