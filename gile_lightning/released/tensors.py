@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -85,6 +84,8 @@ def read_tensors(path: Path) -> WeightFile:
     if not path.is_file():
         raise InputError(f"{path}: no such file; give the .h5 file of a released model")
     found: dict[str, Array] = {}
+    import h5py  # which takes a tenth of a second
+
     try:
         with h5py.File(path, "r") as file:
             file.visititems(
