@@ -7,7 +7,21 @@ import lightning
 import numpy as np
 import pytest
 import torch
-from test_classifier import (
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.network.encoders import WAN, WordEmbedding
+from gile_lightning.network.label_residual import NOT_SEEN, LabelResidual
+from gile_lightning.network.matchers import LexicalMatch, NameMention
+from gile_lightning.network.network import prior_log_odds
+from gile_lightning.network.outputs import Linear
+from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems.predictor import Predictor
+from gile_lightning.systems.system import BOTH, UNSEEN
+from gile_lightning.training.optimizers import LazyAdam
+from gile_lightning.training.samplers import AllLabels
+from gile_testing import runs
+from gile_testing.two_languages import (
     DOCUMENTS,
     LABELS,
     MORE,
@@ -19,20 +33,6 @@ from test_classifier import (
     run,
     with_labels,
 )
-
-from gile_lightning.common.errors import InputError
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.network.encoders import WAN, WordEmbedding
-from gile_lightning.network.label_residual import NOT_SEEN, LabelResidual
-from gile_lightning.network.matchers import LexicalMatch, NameMention
-from gile_lightning.network.network import log_odds
-from gile_lightning.network.outputs import Linear
-from gile_lightning.systems.neural import NeuralSystem
-from gile_lightning.systems.predictor import Predictor
-from gile_lightning.systems.system import BOTH, UNSEEN
-from gile_lightning.training.optimizers import LazyAdam
-from gile_lightning.training.samplers import AllLabels
-from gile_testing import runs
 
 # batches that are there already need no workers
 pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers")
@@ -99,14 +99,16 @@ def test_logits_are_sums():
 
 def test_all_pairs_begin_at_the_log_odds_of_a_random_one():
     labels = LabelSet([*"abcd"], [""] * 4, [6, 3, 1, 0], documents=20)
-    assert log_odds(labels) == pytest.approx(math.log(10 / (60 - 10)))
+    assert prior_log_odds(labels) == pytest.approx(math.log(10 / (60 - 10)))
     unknown = LabelSet([*"abcd"], [""] * 4, [6, 1, 1, 0])  # at least 6 documents
-    assert log_odds(unknown) == pytest.approx(math.log(8 / (18 - 8)))
-    assert log_odds(LabelSet([*"abc"], [""] * 3, [6, 3, 0])) == 0
-    assert log_odds(LabelSet([], [], [])) == 0
+    assert prior_log_odds(unknown) == pytest.approx(math.log(8 / (18 - 8)))
+    assert prior_log_odds(LabelSet([*"abc"], [""] * 3, [6, 3, 0])) == 0
+    assert prior_log_odds(LabelSet([], [], [])) == 0
     model = NeuralSystem(**MATCHING)
     model.build(with_labels(NAMED, NAMED))
-    assert float(model.network("german").prior.detach()) == pytest.approx(log_odds(NAMED["german"]))
+    assert float(model.network("german").prior.detach()) == pytest.approx(
+        prior_log_odds(NAMED["german"])
+    )
     assert built(**PARTS).network("german").prior is None
 
 
@@ -366,7 +368,7 @@ def test_labels_of_other_sets_keep_their_memory_by_name():
     [
         ({"matchers": [partial(LexicalMatch, stemmer="englisch")]}, "did you mean 'english'"),
         ({"matchers": [partial(NameMention, stemmer="x")]}, "there is no stemmer 'x'; there are"),
-        ({"label_residual": partial(LabelResidual, dropout=1.5)}, "hidden is 1.5"),
+        ({"label_residual": partial(LabelResidual, dropout=1.5)}, "dropout is 1.5"),
     ],
 )
 def test_check_finds_what_cannot_be_made(parts, error):

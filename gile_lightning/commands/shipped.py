@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gile_lightning.common.errors import InputError, nearest
 
-SHIPPED = Path(__file__).with_name("sweeps")
+SHIPPED = Path(__file__).parents[1] / "sweeps"
 """Their folder: a link to that at the top of the repository, whose files a wheel holds."""
 
 

@@ -187,8 +187,8 @@ def scores(checkpoint: Path) -> Any:
 
 def elsewhere(folder: Path) -> dict[str, Any]:
     """Score with all checkpoints of a folder, and evaluate its run, in another process."""
-    path = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
-    code = "import own_parts, sys; own_parts.main(sys.argv[1])"
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, sys.path)])
+    code = "import sys; from gile_testing import own_parts; own_parts.main(sys.argv[1])"
     environment = os.environ | {"PYTHONPATH": path}
     subprocess.run([sys.executable, "-c", code, str(folder)], check=True, env=environment)
     found: dict[str, Any] = json.loads((folder / "elsewhere.json").read_text())

@@ -1,11 +1,10 @@
 """A part of one's own keeps its arguments in a checkpoint, without doing anything for it."""
 
-import own_parts
 import pytest
-import runs
 
 from gile_lightning import fit
 from gile_lightning.common.factories import Configured
+from gile_testing import own_parts, runs
 
 
 @pytest.fixture(scope="module")
@@ -17,16 +16,16 @@ def folder(tmp_path_factory):
 def run(folder):
     """A fit on the corpus of an own reader."""
     given = {
-        "data": "own_parts.Reader",
+        "data": "gile_testing.own_parts.Reader",
         "data.factor": 3,
         "data.min_count": 1,
         "data.cache_dir": folder / "cache",
-        "model.encoder": "own_parts.OwnEncoder",
+        "model.encoder": "gile_testing.own_parts.OwnEncoder",
         "model.encoder.factor": 3,
         "model.norm": "torch.nn.Identity",
         "model.optimizer": "torch.optim.SGD",
         "model.optimizer.lr": 0.5,
-        "model.loss": "own_parts.OwnLoss",
+        "model.loss": "gile_testing.own_parts.OwnLoss",
         "model.loss.factor": 3,
         "trainer.max_epochs": 1,
         "trainer.accelerator": "cpu",

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from lightning.pytorch.plugins import MixedPrecision
-from test_classifier import PARTS, TwoLanguages, ragged
 from torch.optim import SGD, Adam
 
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -19,6 +18,7 @@ from gile_lightning.network.outputs import GILE, Bilinear, JointBilinear, Linear
 from gile_lightning.systems.neural import Adam as FusedAdam
 from gile_lightning.systems.neural import NeuralSystem
 from gile_lightning.training.optimizers import LazyAdam
+from gile_testing.two_languages import PARTS, TwoLanguages, ragged
 
 # batches that are there already need no workers
 pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers")

@@ -4,15 +4,14 @@ import copy
 import os
 import subprocess
 
-import own_parts
 import pytest
-import runs
 import yaml
 
 from gile_lightning import evaluate, fit, load
 from gile_lightning.common.errors import InputError
 from gile_lightning.systems.system import STATE
 from gile_lightning.training.checkpoint import HPARAMS, AtomicCheckpointIO, read_checkpoint
+from gile_testing import own_parts, runs
 
 CALLS = {  # what is named, by a name for the test
     "os.system": {"class_path": "os.system", "init_args": {"command": "touch called"}},
@@ -27,7 +26,7 @@ CALLS = {  # what is named, by a name for the test
     "a function": "os.system",
     "a builtin function": "builtins.exec",
     "another module": {
-        "class_path": "own_parts.subprocess.Popen",
+        "class_path": "gile_testing.own_parts.subprocess.Popen",
         "init_args": {"args": ["touch"]},
     },
     "a function of ours": "gile_lightning.fit.main",
@@ -116,7 +115,7 @@ def test_a_model_is_made_of_parts_alone(call, sound, called, tmp_path):
 
 CONFIG = {
     "model": {"class_path": "gile_lightning.systems.neural.NeuralSystem", "init_args": {}},
-    "data": {"class_path": "own_parts.Reader", "init_args": {"min_count": 1}},
+    "data": {"class_path": "gile_testing.own_parts.Reader", "init_args": {"min_count": 1}},
 }
 
 

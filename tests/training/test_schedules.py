@@ -1,7 +1,6 @@
 import lightning
 import pytest
 import torch
-from test_classifier import PARTS, TwoLanguages, languages
 
 from gile_lightning import fit
 from gile_lightning.common.errors import InputError
@@ -9,6 +8,7 @@ from gile_lightning.data import BioASQ
 from gile_lightning.systems.neural import NeuralSystem
 from gile_lightning.training.schedules import WarmupDecay
 from gile_testing import runs
+from gile_testing.two_languages import PARTS, TwoLanguages, languages
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ DATASETS = {n: make_dataset(n) for n in (1, 2, 3, 5, 9, 12, 13, 25, 50)}
 def documents_of(batch):
     """The rows of a batch, cut out of the flat values in plain Python."""
     parts = batch["english"]._asdict()
-    assert parts.pop("share") > 0 or not len(parts["rows"])
+    assert parts.pop("loss_weight") > 0 or not len(parts["rows"])
     assert len(parts.pop("rows")) == len(parts["label_counts"])
     values = {name: iter(part.tolist()) for name, part in parts.items() if part is not None}
     rows = []
