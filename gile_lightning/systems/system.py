@@ -234,7 +234,7 @@ class System(Configured, lightning.LightningModule, ABC):
         kind = type(self)
         checkpoint[STATE] = {
             "class_path": f"{kind.__module__}.{kind.__qualname__}",
-            "languages": {name: task.state() for name, task in self.tasks.items()},
+            "tasks": {name: task.state() for name, task in self.tasks.items()},
             "config": self.config,
             "thresholds": self.thresholds,
             **self.own_state(),
