@@ -62,5 +62,5 @@ def test_metrics_that_are_refused(added, message):
 def test_unknown_score():
     with pytest.raises(InputError, match=r"^key is 'val/hits'; did you mean 'val/hit_at_2'\?"):
         metrics.check_score("key", "val/hits", ["val/f1", "val/hit_at_2"])
-    with pytest.raises(InputError, match="^key is 'x'; the scores are val/f1, b$"):
+    with pytest.raises(InputError, match=r"^key is 'x'; the scores are val/f1, b$"):
         metrics.check_score("key", "x", ["val/f1", "b"])
