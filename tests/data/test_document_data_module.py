@@ -14,8 +14,8 @@ import pytest
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns, Corpus, DocumentDataModule
 from gile_lightning.data.shards.cache import default_cache
-from gile_lightning.data.shards.remote import Folder
-from gile_lightning.data.shards.writing import Document
+from gile_lightning.data.shards.remote_folder import RemoteFolder
+from gile_lightning.data.document import Document
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -282,8 +282,8 @@ def test_remote_cache_is_copied_here_once(corpus, prepared, remote, tmp_path, mo
         time.sleep(0.1)  # the others come to the lock
         download(self, *args)
 
-    download = Folder.download
-    monkeypatch.setattr(Folder, "download", counted)
+    download = RemoteFolder.download
+    monkeypatch.setattr(RemoteFolder, "download", counted)
     modules = [corpus(cache_dir=remote) for _ in range(3)]
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(Corpus.prepare_data, modules))

@@ -220,7 +220,7 @@ def test_shares_make_a_mean_of_means_that_of_all_documents(documents):
     for batches in zip(*ranks, strict=True):
         own = [np.square(numbers(batch)) for batch in batches]
         weighted = [
-            batch["english"].share * x.mean() for batch, x in zip(batches, own, strict=True)
+            batch["english"].loss_weight * x.mean() for batch, x in zip(batches, own, strict=True)
         ]
         assert np.mean(weighted) == pytest.approx(np.concatenate(own).mean(), rel=1e-12)
 

@@ -3,7 +3,10 @@ import random
 import pyarrow as pa
 import pytest
 
-from gile_lightning.data.shards.writing import Document, KnownIds, Shard, write_raw, write_table
+from gile_lightning.data.document import Document
+from gile_lightning.data.shards.id_set import IdSet
+from gile_lightning.data.shards.raw_shard import write_raw, write_table
+from gile_lightning.data.shards.shard import Shard
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 
@@ -77,7 +80,7 @@ def test_table_is_written_as_a_stream(tmp_path):
 @pytest.mark.parametrize("recent", [1, 3, 100, 10_000])
 def test_known_ids_are_a_set(recent):
     generator = random.Random(recent)
-    known, oracle = KnownIds(recent), set()
+    known, oracle = IdSet(recent), set()
     for _ in range(500):
         key = str(generator.randrange(400))
         assert (key in known) == (key in oracle)

@@ -7,9 +7,10 @@ import time
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.shards import splitting
-from gile_lightning.data.shards.splitting import SplitTexts, processes, split_texts
-from gile_lightning.data.shards.writing import Document, Shard
+from gile_lightning.data.shards import text_splitting
+from gile_lightning.data.shards.text_splitting import SplitTexts, processes, split_texts
+from gile_lightning.data.document import Document
+from gile_lightning.data.shards.shard import Shard
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.children import started
 
@@ -124,8 +125,8 @@ def test_leaving_early_ends_the_processes():
 
 ENDLESS = """
 import itertools, sys
-from gile_lightning.data.shards.writing import Document
-from gile_lightning.data.shards.splitting import split_texts
+from gile_lightning.data.document import Document
+from gile_lightning.data.shards.text_splitting import split_texts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 if __name__ == "__main__":
     import multiprocessing

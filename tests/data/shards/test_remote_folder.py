@@ -2,7 +2,7 @@ import pytest
 from fsspec.registry import known_implementations
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.shards.remote import MANIFEST, Folder, check_protocol, is_url
+from gile_lightning.data.shards.remote_folder import MANIFEST, RemoteFolder, check_protocol, is_url
 
 CONTENTS = {"a.arrow": b"0123456789", "b.npy": b"", "meta.json": b"{}"}
 
@@ -23,7 +23,7 @@ def folder(request, tmp_path):
     local.mkdir()
     for name, content in CONTENTS.items():
         (local / name).write_bytes(content)
-    folder = Folder(f"{request.param}://{tmp_path}/remote")
+    folder = RemoteFolder(f"{request.param}://{tmp_path}/remote")
     assert folder.manifest() is None
     folder.upload(local)
     return folder
@@ -116,7 +116,7 @@ def test_missing_package(monkeypatch):
     with pytest.raises(
         InputError, match=r"some://b: Install some_store to access it \(pip install some_store\)"
     ):
-        Folder("some://b")
+        RemoteFolder("some://b")
 
 
 def test_errors_name_the_folder(folder, monkeypatch):
