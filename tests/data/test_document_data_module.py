@@ -13,9 +13,9 @@ import pytest
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns, Corpus, DocumentDataModule
+from gile_lightning.data.document import Document
 from gile_lightning.data.shards.cache import default_cache
 from gile_lightning.data.shards.remote_folder import RemoteFolder
-from gile_lightning.data.document import Document
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer

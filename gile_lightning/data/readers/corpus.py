@@ -17,6 +17,8 @@ from gile_lightning.data.readers.column_check import ColumnCheck, year_of
 from gile_lightning.data.readers.columns import Columns
 from gile_lightning.data.shards.fingerprint import stamp
 
+_COLUMNS = Columns()
+
 
 class Corpus(DocumentDataModule):
     """Documents from JSON lines or a Hugging Face dataset; labels from JSON lines, or by name.
@@ -53,7 +55,7 @@ class Corpus(DocumentDataModule):
         path: str | None,
         labels: Path | None = None,
         *,
-        columns: Columns = Columns(),
+        columns: Columns = _COLUMNS,
         split_year: int | None = 2005,
         label_text: Kind = "description",
         label_synonyms: bool = False,

@@ -6,11 +6,11 @@ from jsonargparse import ArgumentParser
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns
-from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.data.readers import corpus as module
+from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.label_files import read_labels
 from gile_lightning.data.formats.lines import find_files
-from gile_lightning.data.document import SPLITS, Document
+from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.readers import corpus as module
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer

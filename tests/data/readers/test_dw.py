@@ -11,8 +11,8 @@ import pytest
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import DW, Columns
-from gile_lightning.data.readers.dw import LANGUAGES
 from gile_lightning.data.document import SPLITS
+from gile_lightning.data.readers.dw import LANGUAGES
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.shards import encoding, splitting
 from gile_lightning.data.shards import writing as shards
 from gile_lightning.data.shards.encoding import EncodingSettings, encode
-from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer

@@ -7,10 +7,9 @@ import time
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.shards import text_splitting
-from gile_lightning.data.shards.text_splitting import SplitTexts, processes, split_texts
 from gile_lightning.data.document import Document
 from gile_lightning.data.shards.shard import Shard
+from gile_lightning.data.shards.text_splitting import SplitTexts, processes, split_texts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.children import started
 
