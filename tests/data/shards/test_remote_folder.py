@@ -16,7 +16,7 @@ def test_is_url(path, expected):
     assert not is_url(None)
 
 
-@pytest.fixture(params=["label_residual", "file"])
+@pytest.fixture(params=["memory", "file"])
 def folder(request, tmp_path):
     """A remote folder with some files, whole."""
     local = tmp_path / "local"
@@ -94,18 +94,8 @@ def test_upload_that_has_not_ended_is_no_upload(folder, manifest):
     assert folder.manifest() is None
 
 
-def test_manifest_is_written_last(folder, tmp_path, monkeypatch):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(folder.files, "put_file", stop)
-    with pytest.raises(KeyboardInterrupt):
-        folder.upload(tmp_path / "local")
-    assert folder.manifest() is None
-
-
 def test_unknown_protocol():
-    message = "memry://b: no file system is known as 'memry'; did you mean 'label_residual'"
+    message = "memry://b: no file system is known as 'memry'; did you mean 'memory'"
     with pytest.raises(InputError, match=message):
         check_protocol("memry://b")
 
