@@ -1,9 +1,5 @@
-import importlib.util
 import json
 import os
-import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,8 +9,6 @@ import pytest
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns, Corpus
-from gile_lightning.data.shards.cache import default_cache
-from gile_lightning.data.shards.remote_folder import RemoteFolder
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -93,122 +87,6 @@ def test_changed_file_changes_the_fingerprint(corpus, tmp_path, name):
     assert len(set(prints)) == 3
 
 
-def test_changed_saved_dataset_changes_the_fingerprint(corpus, rows, tmp_path):
-    import datasets
-
-    datasets.Dataset.from_list(rows).save_to_disk(tmp_path / "saved")
-    data = corpus(tmp_path / "saved")
-    before = data.fingerprint()
-    assert data.fingerprint() == before
-    datasets.Dataset.from_list(rows[1:]).save_to_disk(tmp_path / "saved")
-    assert data.fingerprint() != before
-
-
-READER = """
-from gile_lightning.data import Corpus
-
-class Reader(Corpus):
-    def documents(self, skipped):
-        return (document._replace(pieces=["{word}"]) for document in super().documents(skipped))
-"""
-
-
-@pytest.fixture
-def reader(write, monkeypatch):
-    """Imports the class `Reader` of a user's module, as another process would."""
-
-    def reader(word, module="reader", header="", declared=None):
-        path = write(f"{module}-{word}.py", header + READER.format(word=word))
-        spec = importlib.util.spec_from_file_location(module, path)
-        monkeypatch.setitem(sys.modules, module, importlib.util.module_from_spec(spec))
-        spec.loader.exec_module(sys.modules[module])
-        if declared is not None:
-            sys.modules[module].Reader.version = declared
-        return sys.modules[module].Reader
-
-    return reader
-
-
-def test_edited_reader_is_encoded_anew(corpus, reader):
-    def key(*args, **options):
-        return read(reader(*args, **options)).fingerprint()
-
-    def read(kind):
-        given = corpus()
-        return kind(given.path, given.labels, cache_dir=given.cache_dir, columns=given.columns)
-
-    for word in ("one", "two"):
-        data = read(reader(word))
-        data.prepare_data()
-        data.setup()
-        assert data.tasks["english"].tokenizer.vocabulary == [word, "UNK"]
-    first = key("one")
-    assert key("one", header="# code elsewhere in the file\n") == first
-    assert len({first, key("two"), key("one", "another"), key("one", declared=2)}) == 4
-    assert key("one", declared=2) == key("one", declared=2)
-    assert corpus().fingerprint() != first
-
-
-def test_reader_without_source_declares_a_version(corpus):
-    def read(declared):
-        space = {"__name__": "nowhere"}
-        exec(READER.format(word="x") + declared, space)
-        return space["Reader"](corpus().path).fingerprint()
-
-    with pytest.raises(InputError, match=r"nowhere.Reader: its source.*declare `version = 1`"):
-        read("")
-    assert read("    version = 1") == read("    version = 1") != read("    version = 2")
-
-
-def test_processes_that_prepare_at_once_encode_once(corpus, monkeypatch):
-    def counted(self, skipped):
-        calls.append(skipped)
-        time.sleep(0.1)  # the others come to the lock
-        return documents(self, skipped)
-
-    documents, calls = Corpus.documents, []
-    monkeypatch.setattr(Corpus, "documents", counted)
-    modules = [corpus() for _ in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(Corpus.prepare_data, modules))
-    assert len(calls) == 1
-
-
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_interrupted_encoding_leaves_no_usable_entry(corpus, prepared, monkeypatch, error):
-    def interrupted(self, skipped):
-        for number, document in enumerate(documents(self, skipped)):
-            if number == 12:
-                raise error
-            yield document
-
-    documents = Corpus.documents
-    data = corpus()
-    with monkeypatch.context() as patch:
-        patch.setattr(Corpus, "documents", interrupted)
-        patch.setattr("gile_lightning.data.shards.reading.SHARD", 5)
-        with pytest.raises(error):
-            data.prepare_data()
-    directory = data.directory_of_shards()
-    assert not directory.exists()
-    leftover = directory.with_suffix(".partial")
-    assert list(leftover.glob("raw-*"))
-    (leftover / "train-99999.arrow").write_bytes(b"junk")
-    again = prepared()
-    assert again.directory_of_shards() == directory
-    assert not leftover.exists()
-    assert content(again) == content(prepared(cache_dir=directory.parent / "untouched"))
-
-
-def test_entry_without_its_last_file_is_encoded_anew(corpus, prepared):
-    data = corpus()
-    directory = data.directory_of_shards()
-    directory.mkdir(parents=True)
-    (directory / "test-99999.arrow").write_bytes(b"junk")
-    assert len(prepared().split("test")) == 10
-    assert not (directory / "test-99999.arrow").exists()
-
-
 def test_meta_has_counts_sources_and_what_was_left_out(prepared, rows):
     rows[3]["text"] = ""
     data = prepared(rows)
@@ -235,83 +113,6 @@ def test_second_setup_keeps_the_mapped_shards(prepared):
 def test_setup_without_preparation(corpus):
     with pytest.raises(FileNotFoundError):
         corpus().setup()
-
-
-def test_default_cache(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache() == tmp_path / "gile_lightning"
-    assert Corpus("x").cache_dir == tmp_path / "gile_lightning"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert default_cache() == tmp_path / "home/.cache/gile_lightning"
-    assert Corpus("x", cache_dir="~/mine").cache_dir == tmp_path / "home/mine"
-
-
-# ---------------------------------------------------------------- a remote cache
-
-
-@pytest.fixture(params=["memory", "file"])
-def remote(request, tmp_path, monkeypatch):
-    """The URL of a cache elsewhere; local files are below the test's folder, too."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "local"))
-    return f"{request.param}://{tmp_path}/remote"
-
-
-def remote_folder(data):
-    return data.cache.remote_folder(data.fingerprint())
-
-
-def test_remote_cache_is_copied_here_once(corpus, prepared, remote, tmp_path, monkeypatch):
-    """One node encodes; another, with an empty local cache, copies and reads nothing else."""
-    first = prepared(cache_dir=remote)
-    assert first.directory_of_shards().parent == tmp_path / "local/gile_lightning"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "node"))
-    monkeypatch.setattr(Corpus, "documents", stop)
-    calls = []
-
-    def counted(self, *args):
-        calls.append(args)
-        time.sleep(0.1)  # the others come to the lock
-        download(self, *args)
-
-    download = RemoteFolder.download
-    monkeypatch.setattr(RemoteFolder, "download", counted)
-    modules = [corpus(cache_dir=remote) for _ in range(3)]
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(Corpus.prepare_data, modules))
-    assert len(calls) == 1
-    modules[0].setup()
-    (directory,) = modules[0].shards()
-    assert directory.parent == tmp_path / "node/gile_lightning"
-    assert content(modules[0]) == content(first)
-    assert modules[0].tasks == first.tasks
-    assert modules[0].meta == first.meta
-    assert [file.suffix for file in directory.parent.iterdir() if file.is_file()] == [".lock"]
-
-
-def test_interrupted_upload_is_done_anew(corpus, prepared, remote, monkeypatch, tmp_path):
-    data = corpus(cache_dir=remote)
-    with monkeypatch.context() as patch:
-        patch.setattr(type(remote_folder(data).files), "put_file", stop)
-        with pytest.raises(InputError, match="the raw files were read"):
-            data.prepare_data()
-    assert remote_folder(data).manifest() is None
-    with monkeypatch.context() as patch:
-        patch.setattr(Corpus, "documents", stop)  # what was encoded is kept
-        prepared(cache_dir=remote)
-    names = {file.name for file in data.directory_of_shards().iterdir()}
-    assert remote_folder(data).manifest().keys() == names
-
-
-def test_remote_cache_that_cannot_be_written_fails_before_encoding(corpus, remote, monkeypatch):
-    def refuse(*_, **__):
-        raise PermissionError("read-only")
-
-    data = corpus(cache_dir=remote)
-    monkeypatch.setattr(type(remote_folder(data).files), "pipe_file", refuse)
-    monkeypatch.setattr(Corpus, "documents", stop)
-    with pytest.raises(InputError, match="PermissionError: read-only"):
-        data.prepare_data()
 
 
 # ---------------------------------------------------------------- settings
@@ -343,15 +144,6 @@ def test_sizes_that_can_be_0(name):
     Corpus("x", **{name: 0})
     with pytest.raises(InputError, match=f"{name} is -1; 0, for none, or more"):
         Corpus("x", **{name: -1})
-
-
-def test_number_of_processes(prepared):
-    with pytest.raises(InputError, match="num_proc is -2"):
-        Corpus("x", num_proc=-2)
-    one = prepared()
-    several = prepared(num_proc=2, cache_dir=one.cache_dir / "several")
-    for file in one.directory_of_shards().iterdir():
-        assert (several.directory_of_shards() / file.name).read_bytes() == file.read_bytes()
 
 
 def test_sentences_reach_the_documents(prepared, rows):
@@ -441,13 +233,6 @@ def test_shares_are_nested(share):
         assert smaller < larger
 
 
-def test_share_is_drawn_with_the_seed_of_splits(share):
-    first = training(share(0.5))
-    assert training(share(0.5)) == first
-    assert training(share(0.5, seed=5)) == first
-    assert set(training(share(0.5, split_seed=5))) != set(first)
-
-
 def test_share_leaves_all_else(share):
     whole, part = share(1.0), share(0.1)
     assert part.directory_of_shards() == whole.directory_of_shards()
@@ -530,19 +315,6 @@ def test_no_vectors(prepared):
     assert data.vectors_file() is None
     with pytest.raises(InputError, match=r"no word vectors: set --data.word_vectors"):
         data.vector_words()
-
-
-def test_vectors_by_file_or_folder(corpus, vectors):
-    file = vectors / "english.txt"
-    assert corpus(word_vectors=vectors).vectors_file() == file
-    assert corpus(word_vectors=file).vectors_file() == file
-    assert corpus(word_vectors=file, language="german").vectors_file() == file
-    assert corpus(word_vectors=file).fingerprint() == corpus(word_vectors=vectors).fingerprint()
-    assert corpus(word_vectors=file).fingerprint() != corpus().fingerprint()
-    with pytest.raises(InputError, match="no word vectors for 'german'"):
-        corpus(word_vectors=vectors, language="german").prepare_data()
-    with pytest.raises(InputError, match=r"none.txt: no such file"):
-        corpus(word_vectors=vectors / "none.txt").prepare_data()
 
 
 TRAINED = Task(

@@ -3,7 +3,6 @@ from collections import Counter
 from itertools import chain, islice
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from gile_lightning.common.errors import InputError
@@ -118,18 +117,6 @@ def test_no_language():
         Multilingual({})
 
 
-def test_word_vectors_are_each_languages_own(make, tmp_path):
-    vectors = {"german": [[1.0, 2.0]], "french": [[3.0, 4.0], [5.0, 6.0]]}
-    for name, rows in vectors.items():
-        words = [name, "other"]
-        lines = [f"{word} {a} {b}\n" for word, (a, b) in zip(words, rows, strict=False)]
-        (tmp_path / f"{name}.vec").write_text("".join(lines))
-    data = make("german", "french", word_vectors=tmp_path)
-    for name, rows in vectors.items():
-        np.testing.assert_array_equal(data.vectors(name), [*rows, [0, 0]])
-        assert data.tasks[name].tokenizer.vocabulary[0] == name
-
-
 TRAINED = {
     name: Task(Tokenizer(["word", name, "UNK"]), LabelSet(["old"], ["old"], [3])) for name in SIZES
 }
@@ -152,23 +139,6 @@ def test_trained_model_is_scored(make, folder):
         assert scored.meta["counts"][name]["documents"] == {"test": SIZES[name]["test"]}
     steps = epoch_of(scored.test_dataloader())
     assert [len(read(steps, name)) for name in SIZES] == [11, 2, 5]
-
-
-def test_model_is_trained_further(folder):
-    names = ["german", "french"]
-    data = Multilingual(
-        {
-            name: Corpus(str(folder / f"{name}.jsonl"), cache_dir=folder / "cache", **OPTIONS)
-            for name in names
-        }
-    )
-    data.encode_for_training(TRAINED)
-    data.prepare_data()
-    data.setup()
-    for name in names:
-        assert data.tasks[name].tokenizer == TRAINED[name].tokenizer
-        assert data.tasks[name].labels.names == [name]
-        assert data.meta["counts"][name]["documents"] == SIZES[name]
 
 
 @pytest.mark.parametrize("method", ["encode_for_scoring", "encode_for_training"])
@@ -226,21 +196,6 @@ def test_samples_of_every_language(make, samples):
     for name, sizes in SIZES.items():
         assert len(read(steps, name)) == samples
         assert set(read(steps, name)) <= set(range(sizes["train"]))
-
-
-@pytest.mark.parametrize("options", [{}, {"samples_per_epoch": 30}], ids=str)
-def test_two_processes_share_an_epoch(make, options):
-    expected = make(batch_size=8, **options).train_dataloader()
-    ranks = [make(rank=rank, world_size=2, **options).train_dataloader() for rank in range(2)]
-    assert {len(loader) for loader in (expected, *ranks)} == {4}
-    for _ in range(2):
-        a, b = map(epoch_of, ranks)
-        whole = epoch_of(expected)
-        assert len(a) == len(b) == len(whole) == 4
-        for step, own, other in zip(whole, a, b, strict=True):
-            assert {name: own[name] + other[name] for name in SIZES} == step
-            assert all(own.values())
-            assert all(other.values())
 
 
 @pytest.mark.parametrize("world_size", [1, 2, 3])
@@ -327,17 +282,6 @@ def test_evaluation_visits_every_document_once(make, split, world_size):
     assert len(steps) == 1
     for name, sizes in SIZES.items():
         assert sorted(read(found, name)) == list(range(sizes[split]))
-
-
-def test_evaluation_is_in_order(make):
-    steps = epoch_of(make("german", "english").test_dataloader())
-    assert steps == [
-        {"german": [0, 1]},
-        {"english": [0, 1]},
-        {"english": [2, 3, 4]},
-        {"english": [5, 6, 7]},
-        {"english": [8, 9, 10]},
-    ]
 
 
 def test_only_one_language(make):

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.formats.lines import read_lines, read_records
+from gile_lightning.data.formats.lines import find_files, read_lines, read_records
 from gile_lightning.data.formats.skipped import Skipped
 
 ROWS = [{"id": i, "text": f"text {i * 7919}"} for i in range(2_500)]
@@ -123,3 +123,14 @@ def test_encodings(write):
     assert fields(path, encoding="latin-1") == [{"a": "café"}]
     with pytest.raises(InputError, match="'utf-99' is no text encoding"):
         fields(path, encoding="utf-99")
+
+
+def test_find_files(write, tmp_path):
+    files = [write(name, "") for name in ("a/1.jsonl", "a/2.jsonl", "b/c/1.jsonl", "a [1].jsonl")]
+    assert find_files(str(files[0])) == [files[0]]
+    assert find_files(str(files[3])) == [files[3]]
+    assert find_files(f"{tmp_path}/a/*.jsonl") == files[:2]
+    assert find_files(f"{tmp_path}/**/1.jsonl") == [files[0], files[2]]
+    assert find_files(f"{tmp_path}/a") == find_files(f"{tmp_path}/none") == []
+    with pytest.raises(InputError, match="no file matches"):
+        find_files(f"{tmp_path}/*.json")

@@ -137,7 +137,7 @@ def test_two_processes_make_the_batches_of_one_with_twice_the_size(documents, sh
 
 
 @pytest.mark.parametrize("world_size", [1, 2])
-@pytest.mark.parametrize("done", range(1, 15))
+@pytest.mark.parametrize("done", [1, 5, 6, 7, 8, 13, 14])
 @pytest.mark.parametrize(
     ("documents", "length"), [(25, {}), (9, {"samples": 25}), (9, {"repeat": 25})], ids=str
 )
@@ -218,15 +218,6 @@ def test_shares_make_a_mean_of_means_that_of_all_documents(documents):
             batch["english"].loss_weight * x.mean() for batch, x in zip(batches, own, strict=True)
         ]
         assert np.mean(weighted) == pytest.approx(np.concatenate(own).mean(), rel=1e-12)
-
-
-def test_state_before_the_first_and_between_batches():
-    (loader,) = loaders(25, 4, shuffle=True)
-    assert loader.state_dict() == position(0)
-    loader.load_state_dict(position(3, 7))
-    assert loader.state_dict() == position(3, 7)
-    assert len(list(loader)) == 5
-    assert loader.state_dict() == position(4)
 
 
 def test_iteration_broken_off_starts_again():

@@ -1,8 +1,5 @@
-from dataclasses import replace
-
 import datasets
 import pytest
-from jsonargparse import ArgumentParser
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns
@@ -49,17 +46,6 @@ def test_documents_of_json_lines(corpus):
     ]
 
 
-@pytest.mark.parametrize("given", ["{text: body, lead: title}", "{text: [body], lead: [title]}"])
-def test_one_name_is_a_list_of_one(given):
-    parser = ArgumentParser(exit_on_error=False)
-    parser.add_subclass_arguments(module.DocumentDataModule, "data")
-    path = f"{module.Corpus.__module__}.Corpus"
-    config = parser.parse_args([f"--data={path}", "--data.path=x", f"--data.columns={given}"])
-    columns = parser.instantiate_classes(config).data.columns
-    assert (columns.text, columns.lead) == (("body",), ("title",))
-    assert columns == Columns(text="body", lead="title")
-
-
 def test_document_has_a_text_in_one_of_its_columns(corpus):
     title, body = {"title": "A title."}, {"text": "a text"}
     both = title | body
@@ -70,25 +56,6 @@ def test_document_has_a_text_in_one_of_its_columns(corpus):
     pieces = [["A title.", "a text"], ["A title."], ["a text"], ["A title."], ["a text"]]
     assert [document.pieces for document in documents] == pieces
     assert skipped == {"documents without title and text": {"count": 1, "first": f"{data.path}:6"}}
-
-
-def test_lead_alone_is_no_document(corpus):
-    rows = [PLAIN | {"title": "A title."}, {**PLAIN, "title": "A title.", "text": ""}]
-    documents, skipped = documents_of(corpus(rows, columns=Columns(lead="title")))
-    assert [document.pieces for document in documents] == [["A title.", "a text"]]
-    assert skipped["documents without text"]["count"] == 1
-
-
-def test_wrong_name_of_one_of_the_text_columns(corpus):
-    columns = Columns(text=("text", "abstract"), year="year")
-    data = corpus([PLAIN | {"abstracts": "more"}] * 3, columns=columns)
-    with pytest.raises(InputError) as error:
-        documents_of(data)
-    message = str(error.value)
-    assert message.startswith(
-        f"{data.path}:1: no 'abstract' in this document and in 3 of the first 3"
-    )
-    assert "did you mean 'abstracts'?" in message
 
 
 def test_encoded_documents(prepared, rows):
@@ -130,26 +97,6 @@ def test_documents_that_lack_something_are_counted_by_column(prepared, values, c
     assert sum(data.meta["counts"]["documents"].values()) == 10
 
 
-def test_most_documents_lack_a_column(corpus):
-    rows = [PLAIN | {"abstract": "a text"}] + [
-        {"id": i, "abstractText": "a text", "labels": ["x"], "year": 2000} for i in range(5)
-    ]
-    data = corpus(rows, columns=Columns(text=("abstract",), year="year"))
-    with pytest.raises(InputError) as error:
-        documents_of(data)
-    message = str(error.value)
-    assert message.startswith(f"{data.path}:2: no 'abstract' in this document and in 5 of ")
-    assert "the first 6; the columns are id, abstractText, labels, year; did you mean" in message
-    assert "did you mean 'abstractText'? (set --data.columns)" in message
-
-
-def test_wrong_column_is_found_early(corpus, monkeypatch):
-    monkeypatch.setattr("gile_lightning.data.readers.column_check.CHECK_AFTER", 10)
-    data = corpus([PLAIN] * 30, columns=Columns(text=("txt",)))
-    with pytest.raises(InputError, match=r"in 10 of the first 10; .* did you mean 'text'"):
-        documents_of(data)
-
-
 @pytest.mark.parametrize("labels", ["x", {"x": 1}, [1, 2], ["x", None], [["x"]], 3])
 def test_labels_must_be_a_list_of_names(corpus, labels):
     data = corpus(variants(labels=labels))
@@ -157,34 +104,7 @@ def test_labels_must_be_a_list_of_names(corpus, labels):
         documents_of(data)
 
 
-def test_encoding_of_both_files(corpus, write):
-    rows = '{"id": 1, "text": "café", "labels": ["é"], "year": 2000}\n'.encode("latin-1")
-    labels = '{"name": "é", "description": "à la"}\n'.encode("latin-1")
-    data = corpus(write("latin.jsonl", rows * 2), labels, encoding="latin-1")
-    skipped = Skipped()
-    assert next(iter(data.documents(skipped))).pieces == ["café"]
-    assert data.label_texts(skipped) == {"é": "à la"}
-
-
 # ---------------------------------------------------------------- splits
-
-
-@pytest.mark.parametrize(
-    ("year", "split"),
-    [
-        (2004, "train"),
-        (2005, "test"),
-        ("2004", "train"),
-        ("2004 Spring", "train"),
-        ("2005 Jan-Feb", "test"),
-        (" 1998-2007", "train"),
-        ("2007-03-01", "test"),
-        (2004.0, "train"),
-    ],
-)
-def test_split_by_year(corpus, year, split):
-    found, _ = documents_of(corpus(variants(year=year)))
-    assert found[-1].split == split
 
 
 def test_all_documents_can_train(corpus, prepared):
@@ -212,14 +132,6 @@ def test_no_document_on_one_side_of_the_split_year(corpus, split_year, message):
         data.prepare_data()
 
 
-def test_split_column_goes_before_the_year(prepared):
-    names = ["validation", "test", "train"]
-    rows = [PLAIN | {"id": i, "part": names[i % 3]} for i in range(12)]
-    data = prepared(rows, columns=Columns(split="part", year="year"))
-    for place, split in enumerate(names):
-        assert [id for id, _, _ in texts(data, split)] == [str(i) for i in range(place, 12, 3)]
-
-
 @pytest.mark.parametrize("value", ["dev", "", None])
 def test_split_column_with_another_value(corpus, value):
     data = corpus([PLAIN | {"part": value}], columns=Columns(split="part"))
@@ -244,33 +156,6 @@ def test_several_files_and_saved_datasets_give_the_same(prepared, write, tmp_pat
         assert other.tasks == one.tasks
         for split in SPLITS:
             assert texts(other, split) == texts(one, split)
-
-
-def test_saved_dataset_with_splits(prepared, tmp_path):
-    parts = {
-        split: datasets.Dataset.from_list([PLAIN | {"id": f"{split}{i}"} for i in range(2)])
-        for split in SPLITS
-    }
-    datasets.DatasetDict(parts).save_to_disk(tmp_path / "saved")
-    data = prepared(tmp_path / "saved", columns=Columns(split="split"))
-    for split in SPLITS:
-        assert [id for id, _, _ in texts(data, split)] == [f"{split}0", f"{split}1"]
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        (".", "neither a saved dataset nor a .jsonl file"),
-        ("none.jsonl", "no file or folder here, nor a dataset that can be loaded"),
-        ("nobody/nothing", "no file or folder here, nor a dataset that can be loaded"),
-        ("none-*.jsonl", "no file matches"),
-    ],
-)
-def test_path_of_nothing(corpus, monkeypatch, tmp_path, path, message):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=message) as error:
-        documents_of(corpus(path))
-    assert str(error.value).startswith(f"{path}: ")
 
 
 def test_no_documents(tmp_path):
@@ -339,13 +224,6 @@ def test_synonyms_and_parents_follow_the_description(corpus, options, expected):
     assert data.synonyms() == {"x": ("ex", "ics"), "y": ()}
 
 
-@pytest.mark.parametrize("label_synonyms", [False, True])
-def test_label_set_has_the_synonyms_whether_in_the_texts_or_not(prepared, label_synonyms):
-    labels = prepared(labels=LETTERS, label_synonyms=label_synonyms).tasks["english"].labels
-    assert dict(zip(labels.names, labels.synonyms, strict=True)) == {"x": ["ex", "ics"], "y": []}
-    assert labels.texts[labels.ids["x"]] == "letter x ex ics"[: None if label_synonyms else 8]
-
-
 def test_levels_of_parents_cannot_be_negative(corpus):
     with pytest.raises(InputError, match="label_parents is -1"):
         corpus(label_parents=-1)
@@ -371,20 +249,6 @@ def test_trained_model_is_scored_with_its_own_label_texts(corpus):
     assert labels.texts == ["its z", "its y", "its new", "about x", "about z"]
     assert data.meta["counts"]["documents"] == {"test": 10}
     assert texts(data, "test")[0] == ("10", "common UNK UNK", ["y", "new"])
-
-
-def test_trained_model_keeps_its_own_synonyms(corpus):
-    synonyms = {"y": ["of the file"], "z": ["zed"]}
-    rows = [{"name": n, "description": f"about {n}", "synonyms": s} for n, s in synonyms.items()]
-    known = replace(TASK.labels, synonyms=[["a"], ["of the model"], []])
-    data = corpus(labels=rows, label_synonyms=True)
-    data.encode_for_scoring({"english": Task(TASK.tokenizer, known)})
-    data.prepare_data()
-    data.setup()
-    labels = data.tasks["english"].labels
-    assert labels.names == ["zzz", "y", "new", "z"]
-    assert labels.texts == ["its z", "its y", "its new", "about z zed"]
-    assert labels.synonyms == [["a"], ["of the model"], [], ["zed"]]
 
 
 def test_trained_model_with_new_words(corpus):
@@ -440,16 +304,6 @@ def test_shards_of_the_training_are_those_for_the_trained_model(
         data.setup()
         found.append((data.tasks, data.split("test").to_list()))
     assert found[0] == found[1]
-
-
-def test_trained_model_needs_test_documents_only(corpus):
-    only_new = corpus(split_year=1995)
-    only_new.encode_for_scoring({"english": TASK})
-    only_new.prepare_data()
-    only_old = corpus(split_year=2015)
-    only_old.encode_for_scoring({"english": TASK})
-    with pytest.raises(InputError, match="no document from 2015 for the test split"):
-        only_old.prepare_data()
 
 
 # ---------------------------------------------------------------- labels by name
@@ -535,15 +389,6 @@ def test_labels_of_the_same_known_words_are_one(named, write):
             "first": f"{data.path}:5",
         },
     }
-
-
-def test_labels_in_a_file_are_not_merged(corpus, write):
-    vectors = write("english.txt", "a 1\nx 2\n")
-    labels = [{"name": name, "description": "x"} for name in "xy"]
-    data = corpus(in_splits({"labels": ["x", "y"]}), labels, columns=SPLIT, word_vectors=vectors)
-    data.prepare_data()
-    data.setup()
-    assert label_sets(data) == [["x", "y"]]
 
 
 def test_labels_are_merged_with_those_of_a_trained_model(named, write):

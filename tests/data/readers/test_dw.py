@@ -159,21 +159,6 @@ def test_trained_model_needs_the_test_file_only(make, raw):
     }
 
 
-def test_missing_folder(make, raw):
-    (raw / "german").rename(raw / "deutsch")
-    with pytest.raises(InputError) as error:
-        make(raw).prepare_data()
-    assert str(error.value) == f"{raw}/german: no such folder, and {raw} is no saved dataset"
-
-
-def test_specific_labels(prepared, raw):
-    data = prepared(raw, label_set="specific")
-    assert data.tasks["english"].labels.names == ["culture Sport"]
-    assert data.tasks["german"].labels.names == ["Kultur Sport"]
-    words, _ = data.tasks["german"].tokenizer.labels(["Kultur Sport"])
-    assert words.tolist() == [2, 3]
-
-
 def test_paper_sizes(make, raw):
     part = make(raw).only("german")
     text = part.settings.tokenizer(["UNK"])
@@ -393,21 +378,6 @@ def test_builtin_labels(builtin_news, label_set):
     lines = (data.directory / "german" / "train.jsonl").read_text().splitlines()
     numbers = Counter(name for line in lines for name in json.loads(line)[label_set])
     assert dict(zip(labels.names, labels.frequencies, strict=True)) == numbers
-
-
-def test_builtin_languages_are_the_papers(tmp_path):
-    with pytest.raises(InputError, match="'fr' is none of english, german") as error:
-        DW(languages=["fr"], cache_dir=tmp_path)
-    assert "ISO" not in str(error.value)
-
-
-def test_builtin_folders(tmp_path):
-    names = {
-        DW(cache_dir=tmp_path).directory,
-        DW(cache_dir=tmp_path, builtin_documents=120).directory,
-        DW(cache_dir=tmp_path, builtin_paper_labels=True).directory,
-    }
-    assert len(names) == 3
 
 
 # ---------------------------------------------------------------- real articles, eight languages

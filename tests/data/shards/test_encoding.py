@@ -204,17 +204,6 @@ def test_labels_without_a_known_word_are_left_out(run):
     assert result.skipped["label assignments without a description"]["count"] == unused
 
 
-def test_given_vocabulary_that_does_not_drop_words(run):
-    text = Tokenizer(["wc", "unused", "wa", "UNK"], 12)
-    result = run(tokenizer=text)
-    assert result.task.tokenizer == text
-    for row, document in zip(result.test, documents_of(result.test), strict=True):
-        expected = [{"wc": 0, "wa": 2}.get(word, 3) for word in document.pieces[0].split()[:12]]
-        assert row["words"] == expected
-    assert set(result.task.labels.names) <= set(TEXTS)
-    assert "labels without a known word" not in result.skipped
-
-
 # ---------------------------------------------------------------- what is left out
 
 
@@ -321,13 +310,6 @@ def test_test_documents_are_drawn_where_nothing_says_which(run, size, expected):
     assert sorted(found) == sorted(d.id for d in DOCUMENTS)
     with pytest.raises(InputError, match="test_size = 60 would take all 60 documents"):
         run(make_documents(splits=("",)), settings=replace(SETTINGS, test_size=60))
-
-
-def test_given_splits_are_kept(run):
-    documents = make_documents(splits=("train", "validation", "test", "train"))
-    result = run(documents)
-    for split in SPLITS:
-        assert ids(result.rows[split]) == [d.id for d in documents if d.split == split]
 
 
 # ---------------------------------------------------------------- labels that are held out
@@ -458,12 +440,6 @@ def test_known_draws_the_test_documents_of_training(run, size):
     scored = run(documents, settings=settings, trained_task=trained.task)
     assert ids(scored.test) == ids(trained.test)
     assert len(ids(scored.test)) == 15
-
-
-def test_known_can_test_every_document(run):
-    settings = replace(SETTINGS, test_size=60)
-    result = run(make_documents(splits=("",)), settings=settings, trained_task=TRAINED)
-    assert sorted(ids(result.test)) == sorted(d.id for d in DOCUMENTS)
 
 
 @pytest.mark.parametrize("num_proc", [1, 2])

@@ -86,11 +86,6 @@ def test_truncates_documents_at_300_and_labels_at_50_words():
     assert short.labels(["b a a", "b"])[1].tolist() == [1, 1]
 
 
-def test_of_no_text():
-    words, lengths = Tokenizer(["UNK"]).labels([])
-    assert words.shape == lengths.shape == (0,)
-
-
 def test_further_words_have_ids_behind_the_unknown_word():
     tokenizer = Tokenizer(["a", "b", "UNK"], max_label_words=7)
     more = tokenizer.extended(["c", "a", "d", "c", "UNK"])
@@ -199,17 +194,6 @@ def test_pieces_are_sentences_unless_they_are_split():
     assert split.split(pieces) == [["a", "title"], ["one", "."], ["two", "."], given]
 
 
-def test_sentences_are_counted_in_documents():
-    tokenizer = Tokenizer(
-        ["cats", "dogs", ".", "UNK"], max_sentences=2, max_sentence_words=3, sentences="en"
-    )
-    text = "Cats dogs. Dogs cats dogs dogs. Cats."
-    words, sentences, documents = tokenizer.documents([text, "", "Dogs."])
-    assert words.tolist() == [0, 1, 2, 1, 0, 1, 1, 2]
-    assert sentences.tolist() == [3, 3, 2]
-    assert documents.tolist() == [2, 0, 1]
-
-
 @pytest.mark.parametrize("code", ["english", "EN", "e", "", "e1"])
 def test_wrong_code_of_a_language(code):
     with pytest.raises(InputError, match=f"sentences is '{code}'; give the ISO 639-1 code"):
@@ -267,12 +251,6 @@ def test_words_that_are_split_are_looked_up_as_they_are():
     tokenizer = Tokenizer(["a", "NUM", "UNK"], known_words_only=True)
     assert tokenizer.words(["A", "a", "UNK", "(a)", "5", "a"]) == ["a", "a"]
     assert Tokenizer(["a", "UNK"]).words(["A", "UNK", "5"]) == ["A", "UNK", "5"]
-
-
-def test_dropped_words_leave_room_for_known_ones():
-    tokenizer = Tokenizer(["a", "b", "UNK"], 2, 2, known_words_only=True)
-    assert tokenizer.documents(["x a x b a"])[0].tolist() == [0, 1]
-    assert tokenizer.labels(["x a x b a"])[0].tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
