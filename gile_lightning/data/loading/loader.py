@@ -195,8 +195,8 @@ class RaggedLoader:
         """
         if "documents" not in state:
             raise InputError(
-                "an earlier version wrote the checkpoint; its run cannot be resumed, but its weights "
-                "can be trained further (--start_from)"
+                "an earlier version wrote the checkpoint; its run cannot be resumed, but its "
+                "weights can be trained further (--start_from)"
             )
         rest = self.documents - state["documents"]
         if rest < self.world_size:
