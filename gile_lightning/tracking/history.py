@@ -1,12 +1,15 @@
 """The history of a run: scores of epochs, training speed, and the wait for data."""
 
 import csv
+import io
 import math
 import time
 from pathlib import Path
 from typing import Any, Literal
 
 import lightning
+
+from gile_lightning.tracking.page import write
 
 SPEED = "train/documents_per_second"
 DATA_WAIT = "train/data_wait"
@@ -155,9 +158,8 @@ class History(lightning.Callback):
 def write_csv(path: Path, rows: list[dict[str, float]]) -> None:
     """Write a table with the columns of all rows, whole or not at all."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    partial = path.with_suffix(".partial")
-    with open(partial, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, restval="")
-        writer.writeheader()
-        writer.writerows(rows)
-    partial.replace(path)
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, columns, restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    write(path, file.getvalue())
