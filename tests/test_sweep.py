@@ -234,7 +234,7 @@ def refused(folder, *more, **section):
         ({"objectives": {"val/avg_precision": "maximize"}}, "mean 'val/average_precision'?"),
         ({"objectives": {"test.seen.f1": "maximize"}}, "test documents are not for choosing"),
         ({"objectives": {"val/f1": "up"}}, "sweep.objectives"),
-        ({"objectives": {"val/german/f1": "maximize"}}, "no fit reports 'val/german/f1'"),
+        ({"objectives": {"val/german/f1": "maximize"}}, "'val/german/f1'; did you mean 'val/f1'"),
         (
             {
                 "objectives": {"seconds": "minimize"},
