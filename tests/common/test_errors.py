@@ -15,5 +15,5 @@ def test_nearest(word, expected):
 
 def test_every_number_that_is_not_positive_is_named():
     positive(dim=1, rate=1e-9)
-    with pytest.raises(InputError, match="above 0: dim is 0, rate is -0.5"):
+    with pytest.raises(InputError, match=r"above 0: dim is 0, rate is -0\.5"):
         positive(dim=0, batch_size=8, rate=-0.5)
