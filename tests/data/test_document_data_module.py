@@ -40,30 +40,17 @@ def test_second_preparation_reads_nothing(corpus, prepared, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "option",
-    [
-        {"min_count": 2},
-        {"max_document_words": 299},
-        {"max_label_words": 49},
-        {"max_sentences": 30},
-        {"max_sentence_words": 30},
-        {"sentences": "en"},
-        {"validation_size": 0.2},
-        {"test_size": 0.2},
-        {"split_seed": 1},
-        {"split_year": 2006},
-        {"label_text": "name"},
-        {"label_synonyms": True},
-        {"label_parents": 1},
-        {"label_words": True},
-        {"undescribed_labels": "name"},
-        {"columns": Columns(year="year", labels="tags")},
-        {"encoding": "latin-1"},
-    ],
+    ("option", "value"),
+    [("min_count", 2), ("max_document_words", 299), ("max_label_words", 49), ("max_sentences", 30)]
+    + [("max_sentence_words", 30), ("sentences", "en"), ("validation_size", 0.2)]
+    + [("test_size", 0.2), ("held_out_labels", 1), ("split_seed", 1), ("split_year", 2006)]
+    + [("label_text", "name"), ("label_synonyms", True), ("label_parents", 1)]
+    + [("label_words", True), ("undescribed_labels", "name"), ("encoding", "latin-1")]
+    + [("columns", Columns(year="year", labels="tags"))],
     ids=str,
 )
-def test_setting_that_changes_the_result_changes_the_fingerprint(corpus, option):
-    assert corpus(**option).fingerprint() != corpus().fingerprint()
+def test_setting_that_changes_the_result_changes_the_fingerprint(corpus, option, value):
+    assert corpus(**{option: value}).fingerprint() != corpus().fingerprint()
 
 
 def test_setting_that_does_not_change_the_result_keeps_the_fingerprint(corpus, tmp_path):
@@ -120,12 +107,8 @@ def test_setup_without_preparation(corpus):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "batch_size",
-        "eval_batch_size",
-        "min_count",
-        "max_document_words",
-        "max_label_words",
+    ["batch_size", "eval_batch_size", "min_count", "max_document_words", "max_label_words"]
+    + [
         "max_sentences",
         "max_sentence_words",
         "validation_size",
@@ -133,7 +116,7 @@ def test_setup_without_preparation(corpus):
         "train_share",
     ],
 )
-@pytest.mark.parametrize("value", [0, -0.5, -3])
+@pytest.mark.parametrize("value", [0, -0.5])
 def test_sizes_must_be_positive(name, value):
     with pytest.raises(InputError, match=f"must be above 0: {name} is {value}"):
         Corpus("x", **{name: value})
@@ -144,19 +127,6 @@ def test_sizes_that_can_be_0(name):
     Corpus("x", **{name: 0})
     with pytest.raises(InputError, match=f"{name} is -1; 0, for none, or more"):
         Corpus("x", **{name: -1})
-
-
-def test_sentences_reach_the_documents(prepared, rows):
-    for row in rows:
-        row["text"] = f"Common. It is {'even' if row['id'] % 2 == 0 else 'odd'} here! And the end."
-    options = {"sentences": "en", "max_sentences": 2, "max_sentence_words": 3}
-    data = prepared(rows, **options)
-    task = data.tasks["english"]
-    assert task.tokenizer.settings() | options == task.tokenizer.settings()
-    for row in data.split("train"):
-        words = [task.tokenizer.vocabulary[i] for i in row["words"]]
-        assert words == ["common", ".", "it", "is", "even" if int(row["id"]) % 2 == 0 else "odd"]
-        assert row["sentence_lengths"] == [2, 3]
 
 
 def test_language_of_the_model(corpus):
@@ -245,13 +215,6 @@ def test_share_leaves_all_else(share):
     assert part.meta["counts"]["documents"]["train"] == 16
     assert part.meta["counts"]["training_documents_used"] == 2
     assert "training_documents_used" not in whole.meta["counts"]
-
-
-def test_share_is_what_an_epoch_visits(share):
-    data = share(0.25, batch_size=3)
-    for _ in range(2):
-        assert documents_in(data.train_dataloader()) == 4
-    assert documents_in(share(0.25, samples_per_epoch=11).train_dataloader()) == 11
 
 
 def test_share_beyond_everything():

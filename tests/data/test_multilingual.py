@@ -151,15 +151,6 @@ def test_model_lacks_a_language(folder, method):
 # ---------------------------------------------------------------- training
 
 
-def test_step_has_a_batch_of_every_language(make):
-    loader = make().train_dataloader()
-    steps = epoch_of(loader)
-    assert len(steps) == len(loader) == 7  # 25 documents, 4 at a time
-    for step in steps:
-        assert list(step) == list(SIZES)
-        assert {len(documents) for documents in step.values()} <= {3, 4}
-
-
 def test_epoch_is_a_pass_over_the_longest_while_others_begin_anew(make):
     loader = make().train_dataloader()
     orders = {name: set() for name in SIZES}
@@ -284,14 +275,6 @@ def test_evaluation_visits_every_document_once(make, split, world_size):
         assert sorted(read(found, name)) == list(range(sizes[split]))
 
 
-def test_only_one_language(make):
-    data = make(rank=1, world_size=2)
-    data.test_dataloader()
-    loader = data.only("german").test_dataloader()
-    assert (loader.rank, loader.world_size) == (1, 2)
-    assert epoch_of(loader) == [{"german": [1]}]
-
-
 # ---------------------------------------------------------------- the loaders alone
 
 
@@ -305,10 +288,3 @@ def test_side_by_side_of_unlike_loaders(make):
     with pytest.raises(InputError, match=message):
         SideBySide(loaders)
     assert len(OneByOne(loaders)) == 11
-
-
-def test_what_lightning_asks_for(make):
-    data = make()
-    train, validation = data.train_dataloader(), data.val_dataloader()
-    assert train.sampler is train
-    assert train.batch_sampler is validation.batch_sampler is validation.sampler is None

@@ -71,13 +71,6 @@ def test_small_folder(bioasq):
     assert data.meta["skipped"]["label assignments without a description"]["count"] == 4
 
 
-def test_several_and_gzipped_files(bioasq, folder, write):
-    write("raw/allMeSH_2.json.gz", articles(*({"pmid": f"new{i}", "year": 2010} for i in range(3))))
-    write("raw/other.json", "not read")
-    found = {id for id, _, _ in decoded(bioasq(), "test")}
-    assert found == {"3", "new0", "new1", "new2"}
-
-
 TREE = """\
 *NEWRECORD
 MH = Cells
@@ -121,14 +114,6 @@ def test_formats_of_the_descriptors(bioasq, folder, write):
         "</DescriptorRecord></S>",
     )
     assert bioasq().tasks == ascii_labels
-
-
-def test_descriptors_by_name(bioasq, folder, write):
-    write("raw/d2015.bin", "*NEWRECORD\nMH = Cells\nMS = Newer note.\n")
-    with pytest.raises(InputError, match=rf"{folder}: several .*--data\.descriptors"):
-        bioasq()
-    data = bioasq(descriptors=folder / "d2015.bin")
-    assert data.tasks["english"].labels.texts == ["Newer note."]
 
 
 def test_incomplete_folders(bioasq, folder, tmp_path):
