@@ -12,6 +12,7 @@ from gile_lightning.data import Columns, Corpus
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_testing.corpora import ready
 
 TASK = Task(Tokenizer(["common", "UNK"]), LabelSet(["x"], ["about x"], [1]))
 
@@ -33,24 +34,23 @@ def test_second_preparation_reads_nothing(corpus, prepared, monkeypatch):
     monkeypatch.setattr(Corpus, "documents", stop)
     monkeypatch.setattr(Corpus, "label_texts", stop)
     again = corpus()
-    again.prepare_data()
-    again.setup()
+    ready(again)
     assert content(again) == content(first)
     assert again.tasks == first.tasks
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("min_count", 2), ("max_document_words", 299), ("max_label_words", 49), ("max_sentences", 30)]
-    + [("max_sentence_words", 30), ("sentences", "en"), ("validation_size", 0.2)]
-    + [("test_size", 0.2), ("held_out_labels", 1), ("split_seed", 1), ("split_year", 2006)]
-    + [("label_text", "name"), ("label_synonyms", True), ("label_parents", 1)]
-    + [("label_words", True), ("undescribed_labels", "name"), ("encoding", "latin-1")]
-    + [("columns", Columns(year="year", labels="tags"))],
-    ids=str,
-)
-def test_setting_that_changes_the_result_changes_the_fingerprint(corpus, option, value):
-    assert corpus(**{option: value}).fingerprint() != corpus().fingerprint()
+CHANGES = {
+    "min_count": 2, "max_document_words": 299, "max_label_words": 49, "max_sentences": 30,
+    "max_sentence_words": 30, "sentences": "en", "validation_size": 0.2, "test_size": 0.2,
+    "held_out_labels": 1, "split_seed": 1, "split_year": 2006, "label_text": "name",
+    "label_synonyms": True, "label_parents": 1, "label_words": True, "undescribed_labels": "name",
+    "encoding": "latin-1", "columns": Columns(labels="tags"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", CHANGES)
+def test_setting_that_changes_the_result_changes_the_fingerprint(corpus, option):
+    assert corpus(**{option: CHANGES[option]}).fingerprint() != corpus().fingerprint()
 
 
 def test_setting_that_does_not_change_the_result_keeps_the_fingerprint(corpus, tmp_path):
@@ -105,17 +105,13 @@ def test_setup_without_preparation(corpus):
 # ---------------------------------------------------------------- settings
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["batch_size", "eval_batch_size", "min_count", "max_document_words", "max_label_words"]
-    + [
-        "max_sentences",
-        "max_sentence_words",
-        "validation_size",
-        "samples_per_epoch",
-        "train_share",
-    ],
-)
+SIZES = (
+    "batch_size", "eval_batch_size", "min_count", "max_document_words", "max_label_words",
+    "max_sentences", "max_sentence_words", "validation_size", "samples_per_epoch", "train_share",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SIZES)
 @pytest.mark.parametrize("value", [0, -0.5])
 def test_sizes_must_be_positive(name, value):
     with pytest.raises(InputError, match=f"must be above 0: {name} is {value}"):
@@ -134,8 +130,7 @@ def test_language_of_the_model(corpus):
     with pytest.raises(InputError, match=r"knows english, french, not german: set --data.language"):
         data.encode_for_scoring({"english": TASK, "french": TASK})
     data.encode_for_scoring({"german": TASK})
-    data.prepare_data()
-    data.setup()
+    ready(data)
     assert list(data.tasks) == ["german"]
     assert list(next(iter(data.test_dataloader()))) == ["german"]
 
@@ -164,15 +159,6 @@ def test_loaders_of_a_process(prepared):
     assert (train.rank, train.world_size, train.seed, train.batch_size) == (1, 2, 8, 3)
     assert (test.rank, test.world_size, test.batch_size, len(test)) == (1, 2, 5, 1)
     assert documents_in(test) == 5
-
-
-def test_setup_maps_several_shards(prepared, monkeypatch):
-    one = prepared()
-    monkeypatch.setattr("gile_lightning.data.shards.reading.SHARD", 7)
-    several = prepared(cache_dir=one.cache_dir / "several")
-    assert len(list(several.directory_of_shards().glob("*.arrow"))) > 3
-    assert content(several) == content(one)
-    assert several.tasks == one.tasks
 
 
 # ---------------------------------------------------------------- a share of the training documents
@@ -289,8 +275,7 @@ TRAINED = Task(
 def test_trained_model_brings_its_own_words(prepared, corpus, vectors):
     data = corpus(word_vectors=vectors)
     data.encode_for_scoring({"english": TRAINED})
-    data.prepare_data()
-    data.setup()
+    ready(data)
     task = data.tasks["english"]
     assert task.tokenizer == TRAINED.tokenizer
     # of the corpus' labels "about x", "about new" and "about z" have no word that it knows
@@ -306,8 +291,7 @@ def test_model_that_is_trained_further_keeps_its_words(corpus, vectors, with_vec
     data = corpus(word_vectors=vectors if with_vectors else None, validation_size=2)
     data.encode_for_training({"english": TRAINED})
     assert data.fingerprint() != corpus(word_vectors=data.word_vectors).fingerprint()
-    data.prepare_data()
-    data.setup()
+    ready(data)
     task = data.tasks["english"]
     assert task.tokenizer == TRAINED.tokenizer
     # the labels are the corpus' own; "about old" and "about y" have words that it knows

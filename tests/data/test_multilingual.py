@@ -13,6 +13,7 @@ from gile_lightning.data.loading.side_by_side import SideBySide
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_testing.corpora import ready
 
 SIZES = {  # documents by split; a document is known by its number of words
     "english": {"train": 25, "validation": 7, "test": 11},
@@ -131,8 +132,7 @@ def test_trained_model_is_scored(make, folder):
         }
     )
     scored.encode_for_scoring(TRAINED)
-    scored.prepare_data()
-    scored.setup()
+    ready(scored)
     for name, task in scored.tasks.items():
         assert task.tokenizer == TRAINED[name].tokenizer
         assert task.labels.names == ["old", name]
@@ -169,16 +169,6 @@ def test_epoch_is_a_pass_over_the_longest_while_others_begin_anew(make):
     assert {name: len(found) for name, found in orders.items()} == dict.fromkeys(SIZES, 3)
 
 
-def test_share_of_the_training_documents_of_one_language(make):
-    data = make(english={"train_share": 0.2}, french={"train_share": 0.01})
-    steps = epoch_of(data.train_dataloader())
-    # 9 of german are the most; 5 of english and 1 of french begin anew
-    assert sorted(read(steps, "german")) == list(range(9))
-    assert sorted(Counter(read(steps, "english")).values()) == [1, 2, 2, 2, 2]
-    assert len(set(read(steps, "french"))) == 1
-    assert {name: len(read(steps, name)) for name in SIZES} == dict.fromkeys(SIZES, 9)
-
-
 @pytest.mark.parametrize("samples", [3, 10, 50])
 def test_samples_of_every_language(make, samples):
     loader = make(samples_per_epoch=samples).train_dataloader()
@@ -187,20 +177,6 @@ def test_samples_of_every_language(make, samples):
     for name, sizes in SIZES.items():
         assert len(read(steps, name)) == samples
         assert set(read(steps, name)) <= set(range(sizes["train"]))
-
-
-@pytest.mark.parametrize("world_size", [1, 2, 3])
-@pytest.mark.parametrize("batch_size", [1, 4, 5, 100])
-def test_every_process_takes_as_many_steps(make, world_size, batch_size):
-    steps = set()
-    documents = Counter()
-    for rank in range(world_size):
-        loader = make(rank=rank, world_size=world_size, batch_size=batch_size).train_dataloader()
-        own = epoch_of(loader)
-        steps |= {len(own), len(loader)}
-        documents.update({name: len(read(own, name)) for name in SIZES})
-    assert len(steps) == 1
-    assert documents == dict.fromkeys(SIZES, 25)
 
 
 @pytest.mark.parametrize("seed", [None, 7])
@@ -214,17 +190,6 @@ def test_languages_have_orders_of_their_own(make, seed):
     assert order(again, "english-too") == order(data, "english-too")
     other = make("english", "english-too", seed=8)
     assert order(other, "english") != order(data, "english")
-
-
-@pytest.mark.parametrize(
-    "options", [{"german": {"batch_size": 5}}, {"french": {"samples_per_epoch": 9}}], ids=str
-)
-def test_unequal_steps(make, options):
-    with pytest.raises(InputError) as error:
-        make(**options).train_dataloader()
-    message = str(error.value)
-    assert "the languages' epochs differ in their number of steps ({'english': " in message
-    assert message.endswith("give all the same batch_size and samples_per_epoch")
 
 
 # ---------------------------------------------------------------- resume

@@ -9,6 +9,7 @@ from gile_lightning.data import BioASQ
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_testing.corpora import ready
 
 HEADINGS = "*NEWRECORD\nMH = Cells\nMS = Living units.\n\n*NEWRECORD\nMH = Female\n"
 ARTICLE = {
@@ -44,9 +45,7 @@ def bioasq(folder, tmp_path):
         data = BioASQ(str(path), min_count=1, cache_dir=tmp_path / "cache", **options)
         if known:
             data.encode_for_scoring({"english": known})
-        data.prepare_data()
-        data.setup()
-        return data
+        return ready(data)
 
     return make
 
@@ -176,8 +175,7 @@ def test_real_articles(shared, tmp_path):
     new = {str(a["pmid"]) for a in read if int(a["year"]) >= 2005}
 
     data = BioASQ(str(folder), cache_dir=tmp_path)
-    data.prepare_data()
-    data.setup()
+    ready(data)
     assert data.meta["counts"]["documents"] == {"train": 4_909, "validation": 546, "test": 1_079}
     names = data.tasks["english"].labels.names
     found = {}

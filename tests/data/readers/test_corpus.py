@@ -9,6 +9,7 @@ from gile_lightning.data.readers import corpus as module
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_testing.corpora import ready
 
 PLAIN = {"id": 1, "text": "a text", "labels": ["x"], "year": 2000}
 
@@ -28,37 +29,6 @@ def documents_of(data):
     return list(data.documents(skipped)), skipped.state()
 
 
-# ---------------------------------------------------------------- documents
-
-
-def test_document_has_a_text_in_one_of_its_columns(corpus):
-    title, body = {"title": "A title."}, {"text": "a text"}
-    both = title | body
-    empty = [title | {"text": ""}, body | {"title": None}, title, body, {"title": " ", "text": 5}]
-    rows = [{"id": i, "labels": ["x"], "year": 2000} | row for i, row in enumerate([both, *empty])]
-    data = corpus(rows, columns=Columns(text=("title", "text")))
-    documents, skipped = documents_of(data)
-    pieces = [["A title.", "a text"], ["A title."], ["a text"], ["A title."], ["a text"]]
-    assert [document.pieces for document in documents] == pieces
-    assert skipped == {"documents without title and text": {"count": 1, "first": f"{data.path}:6"}}
-
-
-def test_encoded_documents(prepared, rows):
-    data = prepared()
-    vocabulary = data.tasks["english"].tokenizer.vocabulary
-    drawn = [int(id) for id, _, _ in texts(data, "validation")]
-    assert len(drawn) == 1
-    members = {"train": set(range(10)) - set(drawn), "validation": drawn, "test": range(10, 20)}
-    for split, numbers in members.items():
-        found = texts(data, split)
-        assert [id for id, _, _ in found] == [str(i) for i in numbers]
-        for id, text, labels in found:
-            row = rows[int(id)]
-            words = [word if word in vocabulary else "UNK" for word in row["text"].split()]
-            assert (text.split(), labels) == (words, row["labels"])
-    assert {"common", "even", "odd"} < set(vocabulary)
-
-
 # ---------------------------------------------------------------- splits
 
 
@@ -69,8 +39,7 @@ def test_all_documents_can_train(corpus, prepared):
     assert "test 0 documents" in data.summary()
     scored = corpus(split_year=None, test_size=0)
     scored.encode_for_scoring(data.tasks)
-    scored.prepare_data()
-    scored.setup()
+    ready(scored)
     assert scored.meta["counts"]["documents"] == {"test": 20}  # of another corpus, all
 
 
@@ -176,25 +145,12 @@ def test_trained_model_is_scored_with_its_own_label_texts(corpus):
     data = corpus()
     data.encode_for_scoring({"english": TASK})
     assert data.label_texts(Skipped())["y"] == "its y"
-    data.prepare_data()
-    data.setup()
+    ready(data)
     labels = data.tasks["english"].labels
     assert labels.names == ["zzz", "y", "new", "x", "z"]
     assert labels.texts == ["its z", "its y", "its new", "about x", "about z"]
     assert data.meta["counts"]["documents"] == {"test": 10}
     assert texts(data, "test")[0] == ("10", "common UNK UNK", ["y", "new"])
-
-
-def test_trained_model_with_new_words(corpus):
-    plain, data = corpus(), corpus()
-    plain.encode_for_scoring({"english": TASK})
-    data.encode_for_scoring({"english": TASK}, new_words=True)
-    assert data.fingerprint() != plain.fingerprint()
-    data.prepare_data()
-    data.setup()
-    text = data.tasks["english"].tokenizer
-    assert text.further == ("x", "about", "z")  # of the labels x and z
-    assert text.vocabulary == TASK.tokenizer.vocabulary
 
 
 @pytest.mark.parametrize(
@@ -215,16 +171,14 @@ def test_shards_of_the_training_are_those_for_the_trained_model(
     trained = corpus(**options)
     if further:  # trained on from another model's vocabulary
         trained.encode_for_training({"english": TASK})
-    trained.prepare_data()
-    trained.setup()
+    ready(trained)
     found = []
     for cache in (tmp_path / "other", trained.cache_dir):
         data = corpus(cache_dir=cache, **options)
         data.encode_for_scoring(trained.tasks, new_words=True)
         if found:
             monkeypatch.setattr(module.Corpus, "documents", None)  # not read again
-        data.prepare_data()
-        data.setup()
+        ready(data)
         found.append((data.tasks, data.split("test").to_list()))
     assert found[0] == found[1]
 
@@ -239,9 +193,7 @@ def named(prepared, write):
     def make(rows, **options):
         data = module.Corpus(str(write("documents.jsonl", rows)), **options)
         data.cache_dir = write("cache/x", "").parent
-        data.prepare_data()
-        data.setup()
-        return data
+        return ready(data)
 
     return make
 
@@ -318,33 +270,13 @@ def test_labels_are_merged_with_those_of_a_trained_model(named, write):
         cache_dir=trained.cache_dir,
     )
     data.encode_for_scoring(trained.tasks)
-    data.prepare_data()
-    data.setup()
+    ready(data)
     labels = data.tasks["english"].labels
     assert (labels.names, labels.frequencies) == (["X", "y", "Z"], [2, 1, 0])
     assert label_sets(data) == [["X", "y"], ["Z"]]
 
 
 # ---------------------------------------------------------------- leads and languages
-
-
-def test_leads_come_first_where_there_are_some(corpus):
-    columns = Columns(text=("text", "end"), lead=("title", "teaser"), year="year")
-    row = PLAIN | {"end": "the end"}
-    rows = [
-        row | {"teaser": "A teaser.", "title": "A title."},
-        row | {"teaser": "A teaser.", "title": " "},
-        row | {"teaser": None, "title": 5},
-        row | {"year": 2010},
-    ]
-    found, skipped = documents_of(corpus(rows, columns=columns))
-    assert [document.pieces for document in found] == [
-        ["A title.", "A teaser.", "a text", "the end"],
-        ["A teaser.", "a text", "the end"],
-        ["a text", "the end"],
-        ["a text", "the end"],
-    ]
-    assert skipped == {}
 
 
 @pytest.mark.parametrize(

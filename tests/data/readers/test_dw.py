@@ -15,6 +15,7 @@ from gile_lightning.data.readers.dw import LANGUAGES
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_testing.corpora import ready
 
 FILES = {"train": "train", "dev": "validation", "test": "test"}
 VECTORS = {
@@ -70,10 +71,7 @@ def make(vectors, tmp_path):
 @pytest.fixture
 def prepared(make):
     def prepared(*args, **options):
-        data = make(*args, **options)
-        data.prepare_data()
-        data.setup()
-        return data
+        return ready(make(*args, **options))
 
     return prepared
 
@@ -141,8 +139,7 @@ def test_trained_model_needs_the_test_file_only(make, raw):
     text = Tokenizer([*VECTORS["english"], "UNK"], known_words_only=True, sentences="en")
     data = make(raw, languages=["english"])
     data.encode_for_scoring({"english": Task(text, LabelSet(["Culture!"], ["Culture!"], [3]))})
-    data.prepare_data()
-    data.setup()
+    ready(data)
     assert documents(data, "english", "test") == {
         f"english{i}": (ENGLISH[i % 2], ["Culture!"]) for i in (6, 7, 8)
     }
@@ -227,15 +224,6 @@ def expect_released(data):
     assert documents(data, "english", "test") == {"test-0": (["wins", "wins goals"], ["culture"])}
 
 
-def test_authors_format(prepared, write):
-    data = prepared(write_released(write, "dw"), languages=["english"])
-    expect_released(data)
-    np.testing.assert_array_equal(data.vectors("english")[:3], [[0, 1], [1, 1], [2, 1]])
-    text = data.tasks["english"].tokenizer
-    assert (text.max_sentences, text.max_sentence_words, text.max_document_words) == (30, 30, 900)
-    assert text.sentences == "en"  # of texts to come: these are split already
-
-
 @pytest.mark.parametrize("prefix", ["", "dw_"])
 @pytest.mark.parametrize("label_set", ["general", "specific"])
 def test_folder_of_a_label_set(prepared, write, label_set, prefix):
@@ -288,10 +276,7 @@ def builtin_news(tmp_path_factory):
     cache = tmp_path_factory.mktemp("news")
 
     def make(*languages, label_set="general"):
-        data = DW(None, None, languages, label_set, builtin_documents=120, cache_dir=cache)
-        data.prepare_data()
-        data.setup()
-        return data
+        return ready(DW(None, None, languages, label_set, builtin_documents=120, cache_dir=cache))
 
     return make
 

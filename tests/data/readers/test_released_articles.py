@@ -10,6 +10,7 @@ from gile_lightning.data.readers.released_articles import ReleasedArticles
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_testing.corpora import ready
 
 WORDS = ["the", "cat", "sat", "mat", "dog", "the", "new york", "UNK"]
 VECTORS = np.arange(24, dtype=np.float32).reshape(8, 3)
@@ -43,10 +44,7 @@ def make(write, tmp_path):
 @pytest.fixture
 def prepared(make):
     def prepared(*args, **options):
-        data = make(*args, **options)
-        data.prepare_data()
-        data.setup()
-        return data
+        return ready(make(*args, **options))
 
     return prepared
 
@@ -216,8 +214,7 @@ KNOWN = Task(
 def test_trained_model_is_scored(make):
     data = make()
     data.encode_for_scoring({"english": KNOWN})
-    data.prepare_data()
-    data.setup()
+    ready(data)
     labels = data.tasks["english"].labels
     assert (labels.names, labels.frequencies) == (["mat dog", "dog", "cat"], [3, 1, 0])
     assert rows(data, "test") == {"test-0": ([[2, 1]], ["cat", "mat dog"])}

@@ -379,14 +379,6 @@ def test_labels_cannot_all_be_held_out(run, held_out):
         run(LABELLED, settings=EncodingSettings(1, held_out_labels=held_out))
 
 
-def test_a_trained_model_is_scored_on_labels_that_were_held_out(run):
-    settings = EncodingSettings(1, held_out_labels=2)
-    trained = run(LABELLED, settings=settings)
-    scored = run(LABELLED, settings=settings, trained_task=trained.task)
-    assert scored.test == trained.test
-    assert scored.task == trained.task
-
-
 # ---------------------------------------------------------------- a trained model
 
 
