@@ -83,7 +83,7 @@ def sections() -> list[Any]:
     wr, section = _package("reports.v2"), _package("workspaces").Section
     from gile_lightning.tracking.drawings import TRAINING, VALIDATION
     from gile_lightning.tracking.fit_report import TABLES
-    from gile_lightning.training.callbacks import PRECISION
+    from gile_lightning.training.scores import PRECISION
 
     def curves(panels: Mapping[str, tuple[str, ...]]) -> list[Any]:
         return [wr.LinePlot(title=title, x=STEP, y=list(y)) for title, y in panels.items()]

@@ -24,7 +24,7 @@ from gile_lightning.search.space import Space, Value, arguments
 from gile_lightning.search.storage import host
 from gile_lightning.search.study import LOG_TAIL, OUTCOME, WORKER
 from gile_lightning.search.trial import ORDER, RESULT
-from gile_lightning.systems.system import LOGGED
+from gile_lightning.training.scores import LOGGED
 
 BASE = "base.yaml"  # in a trial's folder: what all trials have in common
 NAME = f"{host()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"  # of this worker, as of no other one

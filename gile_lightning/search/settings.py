@@ -9,7 +9,7 @@ from optuna.pruners import BasePruner
 from optuna.samplers import BaseSampler
 
 from gile_lightning.common.errors import InputError, nearest, positive
-from gile_lightning.systems.system import LOGGED
+from gile_lightning.training.scores import LOGGED
 
 Direction = Literal["maximize", "minimize"]
 

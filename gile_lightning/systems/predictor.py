@@ -14,8 +14,9 @@ from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.readers.corpus import read_labels
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.network.prepared_labels import PreparedLabels
+from gile_lightning.systems.loading import load_system
 from gile_lightning.systems.system import SCORES, System
-from gile_lightning.training.checkpoint import load_system, read_checkpoint
+from gile_lightning.training.checkpoint import read_checkpoint
 
 Prediction = list[dict[str, Any]]
 Text = str | Sequence[str]  # a document, as one text or in pieces such as title and text

@@ -6,10 +6,9 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gile_lightning.systems.system import LOSS
 from gile_lightning.tracking.history import DATA_WAIT, SPEED
 from gile_lightning.tracking.page import Picture
-from gile_lightning.training.callbacks import POPULARITY, PRECISION, language_score
+from gile_lightning.training.scores import LOSS, POPULARITY, PRECISION, language_score
 
 if TYPE_CHECKING:  # matplotlib takes a second to import, and most runs never need it so early
     from matplotlib.axes import Axes

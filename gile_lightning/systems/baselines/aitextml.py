@@ -1,6 +1,5 @@
 """AiTextML and WSABIE+, the systems of Nam et al. (2016) that the paper compares with."""
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
@@ -23,7 +22,8 @@ from gile_lightning.systems.baselines.paragraph_vectors import (
     TextRows,
     random_vectors,
 )
-from gile_lightning.systems.system import NEW, System
+from gile_lightning.systems.system import System
+from gile_lightning.systems.task_module import Extra
 from gile_lightning.training.losses.warp import warp_updates
 
 
@@ -114,15 +114,15 @@ class AiTextML(System):
 
     # --- building ---
 
-    def build(self, tasks: dict[str, Task], state: Mapping[str, Any] = NEW) -> None:
-        """Make random vectors, for as many training documents as ``state`` says."""
-        documents = state.get("documents", {})
+    def build(self, tasks: dict[str, Task], extra: Extra | None = None) -> None:
+        """Make random vectors, for as many training documents as ``extra`` says."""
+        documents = (extra or {}).get("documents", {})
         for name, task in tasks.items():
             words = self._words(len(task.tokenizer.vocabulary))
             self.vectors[name] = Vectors(documents.get(name, 0), task.labels.seen, words)
         self.set_tasks(tasks)
 
-    def own_state(self) -> dict[str, Any]:
+    def extra_state(self) -> dict[str, Any]:
         """Return the number of training documents of every language."""
         return {"documents": {name: len(self.of(name).documents) for name in self.vectors}}
 

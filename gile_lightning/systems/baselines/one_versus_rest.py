@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Literal
 
@@ -20,7 +20,8 @@ from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems.baselines.bag_of_words import TfIdf, flat_counts, word_counts
 from gile_lightning.systems.baselines.linear_fit import SparseLinear, fit_labels
 from gile_lightning.systems.baselines.one_pass import OnePass
-from gile_lightning.systems.system import NEW, STATE
+from gile_lightning.systems.task_module import Extra
+from gile_lightning.training.checkpoint import STATE
 
 # dual coordinate descent with LIBLINEAR's own tolerance: as good for rare labels as the primal
 # method, in a third of the time, and better than scikit-learn's default in half the time
@@ -69,8 +70,9 @@ class OneVersusRest(OnePass):
         self.n_jobs = n_jobs
         self.tables = nn.ModuleDict()
 
-    def build(self, tasks: dict[str, Task], state: Mapping[str, Any] = NEW) -> None:
+    def build(self, tasks: dict[str, Task], extra: Extra | None = None) -> None:
         """Make a table of coefficients per language, as many as the checkpoint has."""
+        sizes = (extra or {}).get("coefficients", {})
         for name, task in tasks.items():
             vocabulary = len(task.tokenizer.vocabulary) - 1
             self.tables[name] = Table(
@@ -78,11 +80,11 @@ class OneVersusRest(OnePass):
                 math.ceil(self.top * vocabulary),
                 task.labels.seen,
                 self.weighting,
-                state.get("coefficients", {}).get(name, 0),
+                sizes.get(name, 0),
             ).to(self.device)
         self.set_tasks(tasks)
 
-    def own_state(self) -> dict[str, Any]:
+    def extra_state(self) -> dict[str, Any]:
         """Return the number of coefficients that are not zero."""
         sizes = {name: len(self.table(name).linear.values) for name in self.tables}
         return {"coefficients": sizes}
@@ -90,7 +92,7 @@ class OneVersusRest(OnePass):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Make room for as many coefficients as the checkpoint has."""
         super().on_load_checkpoint(checkpoint)
-        self.build(self.tasks, checkpoint[STATE])
+        self.build(self.tasks, checkpoint[STATE]["extra"])
 
     def check(self, *args: Any, **kwargs: Any) -> None:
         """Try the estimator on a few documents.
