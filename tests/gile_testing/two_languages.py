@@ -121,7 +121,7 @@ def checkpoint_of(model):
 
 def with_labels(names, labels):
     found = languages()
-    return {name: Task(found[name].text, labels[name]) for name in names}
+    return {name: Task(found[name].tokenizer, labels[name]) for name in names}
 
 
 def built(**parts):
