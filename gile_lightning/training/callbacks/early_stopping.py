@@ -9,15 +9,19 @@ from lightning.pytorch.callbacks import EarlyStopping
 from torch import Tensor
 
 from gile_lightning.common.console import say
-from gile_lightning.common.errors import InputError, nearest, positive
-from gile_lightning.training.scores import (
-    LOGGED,
+from gile_lightning.common.errors import InputError, positive
+from gile_lightning.metrics.table import (
+    AVERAGE_PRECISION,
     ONE_ERROR,
-    POPULARITY,
-    POPULARITY_ONE_ERROR,
-    PRECISION,
+    Metrics,
+    check_score,
+    popularity,
+    val,
+    validated,
 )
 
+PRECISION, ERROR = val(AVERAGE_PRECISION.name), val(ONE_ERROR.name)
+POPULARITY, POPULARITY_ERROR = popularity(AVERAGE_PRECISION.name), popularity(ONE_ERROR.name)
 COLLAPSED = (
     "The model still ranks labels much as their training frequencies do, whatever the text: on the "
     "validation documents its average precision is {:.3f} (by popularity {:.3f}), its one-error "
@@ -49,6 +53,7 @@ class PlateauEarlyStopping(EarlyStopping):
         min_gain: the least gain of the average precision over popularity, and of the score over 0.
         min_delta: the least gain of a score over the best one before it.
         mode: whether higher (max) or lower (min) scores are better.
+        metrics: the system's further metrics, which may be monitored too.
     """
 
     def __init__(
@@ -59,14 +64,12 @@ class PlateauEarlyStopping(EarlyStopping):
         min_gain: float = 0.01,
         min_delta: float = 0.0,
         mode: Literal["max", "min"] = "max",
+        metrics: Metrics = (),
     ) -> None:
         positive(patience=patience)
         if plateau < 0 or min_gain < 0:
             raise InputError("early_stopping: plateau and min_gain are 0 or more")
-        names = [f"val/{name}" for name in LOGGED]
-        if monitor not in names:
-            remedy = nearest(monitor, names) or f"; the scores are {', '.join(names)}"
-            raise InputError(f"early_stopping.monitor is {monitor!r}{remedy}")
+        check_score("early_stopping.monitor", monitor, map(val, validated(metrics)))
         super().__init__(monitor, min_delta=min_delta, patience=patience, mode=mode)
         self.plateau = plateau
         self.min_gain = min_gain
@@ -91,7 +94,7 @@ class PlateauEarlyStopping(EarlyStopping):
     def _warn(self, trainer: lightning.Trainer) -> None:
         scores = [
             float(trainer.callback_metrics.get(key, torch.nan))
-            for key in (PRECISION, POPULARITY, ONE_ERROR, POPULARITY_ONE_ERROR)
+            for key in (PRECISION, POPULARITY, ERROR, POPULARITY_ERROR)
         ]
         _, popular, error, popular_error = scores
         if self._warned or not trainer.lightning_module.automatic_optimization:
