@@ -75,7 +75,7 @@ def weights(model):
 def test_logits_are_sums():
     model = trained()
     for name, batches in DOCUMENTS.items():
-        network, texts = model.network(name), model.texts(name)
+        network, texts = model.network(name), model.encoded(name)
         ids = torch.arange(len(NAMED[name]))
         labels, documents = texts.select(ids), ragged(*batches[0]).texts
         with torch.no_grad():
@@ -117,7 +117,7 @@ def test_a_linear_layer_has_its_seen_labels_alone():
     documents = ragged(*DOCUMENTS["english"][1]).texts
     with torch.no_grad():
         found = model.score("english", documents, model.prepare_labels("english", NAMED["english"]))
-        labels = model.texts("english").select(torch.arange(3))
+        labels = model.encoded("english").select(torch.arange(3))
         torch.testing.assert_close(found, model.network("english")(documents, labels))
     assert found.shape == (3, 3)
 
@@ -357,7 +357,7 @@ def test_labels_of_other_sets_keep_their_memory_by_name():
     names = ["liver", "kidney", "rat liver", "a", "mouse"]  # seen ones are the model's, first
     other = LabelSet(names, [*own.texts[:3], "mouse", own.texts[3]], [*own.frequencies[:3], 0, 0])
     model.set_tasks({name: with_labels(NAMED, NAMED | {"english": other})[name] for name in NAMED})
-    assert model.texts("english").residual_ids.tolist() == [0, 1, 2, NOT_SEEN, NOT_SEEN]
+    assert model.encoded("english").residual_ids.tolist() == [0, 1, 2, NOT_SEEN, NOT_SEEN]
 
 
 # --- settings ---

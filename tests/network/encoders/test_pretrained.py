@@ -89,7 +89,7 @@ def test_a_scorer_keeps_the_pretrained_weights():
 
 def test_a_training_step_moves_the_transformer():
     built = model(encoder=TUNED, label_encoder=Pretrained)
-    network, labels = built.network("en"), built.texts("en")
+    network, labels = built.network("en"), built.encoded("en")
     before = {k: v.clone() for k, v in network.encoder.state_dict().items()}
     optimizer = torch.optim.SGD(built.parameters(), lr=1.0)
     logits = network(texts(SENTENCES[:2]), labels.select(torch.tensor([2, 0, 1])))
@@ -105,10 +105,10 @@ def test_a_training_step_moves_the_transformer():
 
 def test_label_texts_have_the_vectors_of_their_ids():
     built = model(encoder=Pretrained, label_encoder=Pretrained)
-    taken = built.texts("en").take(torch.tensor([2, 0]))
+    taken = built.encoded("en").gather(torch.tensor([2, 0]))
     torch.testing.assert_close(taken.vectors, oracle(["mice", "insulin"]), rtol=0, atol=1e-5)
     assert taken.subwords is None  # which nothing reads
-    tuned = model(encoder=Pretrained, label_encoder=TUNED).texts("en").take(torch.tensor([2, 0]))
+    tuned = model(encoder=Pretrained, label_encoder=TUNED).encoded("en").gather(torch.tensor([2, 0]))
     subwords, counts = TEXT.subwords(["mice", "insulin"])
     assert tuned.subwords.tolist() == subwords.tolist()
     assert tuned.subword_counts.tolist() == counts.tolist()
