@@ -325,7 +325,7 @@ def test_a_checkpoint_comes_back():
     documents = ragged(*DOCUMENTS["english"][1]).texts
     with torch.no_grad():
         scores = [
-            one.score("english", documents, one.project("english", NAMED["english"]))
+            one.score("english", documents, one.prepare_labels("english", NAMED["english"]))
             for one in (model, again)
         ]
     assert torch.equal(*scores)
@@ -349,7 +349,7 @@ def test_labels_of_other_sets_keep_their_memory_by_name():
     torch.testing.assert_close(found[:, :4], everything[:, order])
     first = LabelSet(["another liver"], [own.texts[0]], [0])
     with torch.no_grad():
-        labels = model._encoded("english", model.tasks["english"].tokenizer, first)
+        labels = model._encode("english", model.tasks["english"].tokenizer, first)
         assert labels.residual_ids.tolist() == [NOT_SEEN]
     predictor.set_labels(None)
     assert torch.equal(predictor.logits(texts), everything)

@@ -48,7 +48,7 @@ def test_evaluate_gives_the_figures_of_the_run(run):
 def test_the_checkpoint_only_names_the_model(run):
     checkpoint = torch.load(run / "checkpoints/best.ckpt", weights_only=True)
     assert not [key for key in checkpoint["state_dict"] if "encoder" in key]
-    language = checkpoint["gile_lightning"]["languages"]["english"]
+    language = checkpoint["gile_lightning"]["tasks"]["english"]
     assert (language["pretrained"], language["max_subwords"]) == (NAME, LENGTH)
 
 
@@ -82,7 +82,7 @@ def test_another_model_in_its_place_is_refused(run, tmp_path):
             key = "encoder.layer.5.output.dense.weight"
             weights[key] = weights[key].flip(0)
             save_file(weights, folder / "model.safetensors", {"format": "pt"})
-        checkpoint["gile_lightning"]["languages"]["english"]["pretrained"] = str(folder)
+        checkpoint["gile_lightning"]["tasks"]["english"]["pretrained"] = str(folder)
         torch.save(checkpoint, tmp_path / f"{name}.ckpt")
     assert load(tmp_path / "same.ckpt").predict(["Insulin."], top_k=1)
     with pytest.raises(InputError, match=r"other: not the pretrained model that the checkpoint"):

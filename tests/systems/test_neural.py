@@ -20,7 +20,8 @@ from gile_lightning.network.encoders import HAN, PPMI, WAN, Dense, IdfMean, Mean
 from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.outputs import GILE, Linear, MatchersOnly
 from gile_lightning.systems import system as base
-from gile_lightning.systems.neural import STATE, NeuralSystem
+from gile_lightning.systems import NeuralSystem
+from gile_lightning.training.checkpoint import STATE
 from gile_lightning.systems.predictor import Predictor
 from gile_lightning.training.losses import SoftmaxCrossEntropy
 from gile_lightning.training.optimizers import LazyAdam

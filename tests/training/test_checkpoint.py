@@ -6,11 +6,11 @@ import torch
 from gile_lightning import evaluate, fit, predict
 from gile_lightning.builtin import write_bioasq
 from gile_lightning.common.errors import InputError
+from gile_lightning.systems.loading import load_system
 from gile_lightning.training.checkpoint import (
     HPARAMS,
     AtomicCheckpointIO,
     find_checkpoint,
-    load_system,
     read_checkpoint,
 )
 from gile_testing import runs
@@ -23,8 +23,7 @@ def run():
 
 def test_no_code_is_needed_to_read_it(run):
     checkpoint = torch.load(run.best, weights_only=True)
-    expected = {"class_path", "languages", "config", "thresholds"}
-    expected |= {"matched_dim", "probes"}  # of a neural system
+    expected = {"format", "class_path", "tasks", "config", "thresholds", "extra"}
     assert expected == set(checkpoint["gile_lightning"])
 
 

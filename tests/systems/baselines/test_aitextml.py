@@ -18,7 +18,8 @@ from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.systems.baselines import AiTextML
 from gile_lightning.systems.baselines.paragraph_vectors import TextRows
-from gile_lightning.training.checkpoint import load_system, read_checkpoint
+from gile_lightning.systems.loading import load_system
+from gile_lightning.training.checkpoint import read_checkpoint
 from gile_lightning.training.losses.warp import warp_updates
 from gile_testing import baseline_runs, runs
 
