@@ -165,7 +165,9 @@ RECORDS = [
 def test_label_texts_as_in_training(predictor, trained_with, monkeypatch, options, texts):
     prepared = []
     trained_with(options)
-    monkeypatch.setattr(predictor.system, "prepare_labels", lambda name, labels: prepared.append(labels))
+    monkeypatch.setattr(
+        predictor.system, "prepare_labels", lambda name, labels: prepared.append(labels)
+    )
     predictor.set_labels(RECORDS)
     predictor.set_labels(None)
     (labels,) = prepared
@@ -177,7 +179,9 @@ def test_known_labels_keep_the_synonyms_that_are_known(predictor, monkeypatch):
     own = predictor.task.labels
     name = next(name for name, more in zip(own.names, own.synonyms, strict=True) if more)
     prepared = []
-    monkeypatch.setattr(predictor.system, "prepare_labels", lambda name, labels: prepared.append(labels))
+    monkeypatch.setattr(
+        predictor.system, "prepare_labels", lambda name, labels: prepared.append(labels)
+    )
     predictor.set_labels([{"name": name, "description": "x"}])
     predictor.set_labels([{"name": name, "description": "x", "synonyms": ["Other"]}])
     predictor.set_labels(None)

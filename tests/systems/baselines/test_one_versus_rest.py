@@ -129,7 +129,7 @@ def test_resumed_run_is_an_unbroken_one(tmp_path):
     output = tmp_path / "run"
     assert baseline_runs.interrupted(BINARY[0], output, *BINARY[1:]).status
     state = torch.load(output / "checkpoints/last.ckpt", weights_only=True)
-    assert state["gile_lightning"]["coefficients"] == {"english": 0}
+    assert state["gile_lightning"]["extra"]["coefficients"] == {"english": 0}
     options = (*BINARY[1:], "--ckpt_path", "last")
     done = runs.call(fit.main, *baseline_runs.arguments(BINARY[0], output, *options))
     assert done.status is None, done.errors
