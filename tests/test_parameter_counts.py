@@ -18,7 +18,8 @@ from gile_lightning.network.outputs import (
     JointBilinear,
     Linear,
 )
-from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems import NeuralSystem
+from gile_lightning.systems.sizes import count_parameters
 
 WORDS = 528_156
 LABELS = 27_455  # those of MeSH 2015
@@ -40,10 +41,6 @@ def build(task, **parts):
     return model
 
 
-def count(model):
-    return sum(p.numel() for p in model.parameters())
-
-
 @pytest.mark.parametrize(
     ("output", "parameters"),
     [
@@ -59,7 +56,7 @@ def count(model):
 )
 def test_sizes_of_table_2(bioasq, output, parameters):
     model = build(bioasq, output=output)
-    assert count(model) == parameters
+    assert count_parameters(model) == parameters
     assert model.network("en").embedding.weight.numel() == WORDS * 100
 
 
@@ -68,7 +65,7 @@ def test_default_norm_adds_no_parameter():
     with_norm, without = build(task), build(task, norm=nn.Identity)
     assert isinstance(with_norm.network("en").document_norm, nn.LayerNorm)
     assert isinstance(with_norm.network("en").label_norm, nn.LayerNorm)
-    assert count(with_norm) == count(without)
+    assert count_parameters(with_norm) == count_parameters(without)
 
 
 # --- DW: labels per language, general and specific (paper, Table 1) ---
@@ -102,7 +99,7 @@ def dw_parameters(languages, kind=GENERAL, encoder=HAN, output=MATCHED, sharing=
             sharing=sharing,
         )
         model.build(known)
-    return count(model)
+    return count_parameters(model)
 
 
 def layered(layer):

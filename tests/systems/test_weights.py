@@ -9,6 +9,7 @@ import torch
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.network.encoders import PPMI, WAN, Dense, IdfMean, WordEmbedding
+from gile_lightning.network.matchers import LexicalMatch, NameMention
 from gile_lightning.network.outputs import GILE, Linear
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.training.checkpoint import STATE
@@ -62,14 +63,19 @@ def test_start_from_a_checkpoint(names, sharing):
 
 
 def test_weights_of_words_are_those_of_the_training_documents():
-    model = NeuralSystem(**PARTS | {"encoder": IdfMean, "label_encoder": IdfMean})
+    parts = PARTS | {"encoder": IdfMean, "label_encoder": IdfMean}
+    model = NeuralSystem(**parts, matchers=[LexicalMatch, NameMention])
     run(model, TwoLanguages(), "fit")
-    for encoder in (model.network("english").encoder, model.network("english").label_encoder):
-        # of two documents one has the words 0, 1 and 2, the other the word 3, none has UNK
-        expected = np.log(3 / np.array([2, 2, 2, 2, 1]))
-        np.testing.assert_allclose(encoder.idf.weights, expected, rtol=1e-6)
+    network = model.network("english")
+    lexical, mention = network.matchers
+    # of two documents one has the words 0, 1 and 2, the other the word 3, none has UNK
+    expected = np.log(3 / np.array([2, 2, 2, 2, 1]))
+    for counted in (network.encoder.idf.weights, network.label_encoder.idf.weights):
+        np.testing.assert_allclose(counted, expected, rtol=1e-6)
+    for counted in (lexical.idf, mention.rarity):
+        np.testing.assert_allclose(counted, expected, rtol=1e-6, atol=1e-7)
     checkpoint = checkpoint_of(model)
-    further = NeuralSystem(**PARTS | {"encoder": IdfMean, "label_encoder": IdfMean})
+    further = NeuralSystem(**model.arguments)
     further.start_from(checkpoint)
     data = TwoLanguages()
     data.batches = data.batches[::-1]  # other documents, but the model's weights

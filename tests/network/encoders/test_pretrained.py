@@ -108,7 +108,8 @@ def test_label_texts_have_the_vectors_of_their_ids():
     taken = built.encoded("en").gather(torch.tensor([2, 0]))
     torch.testing.assert_close(taken.vectors, oracle(["mice", "insulin"]), rtol=0, atol=1e-5)
     assert taken.subwords is None  # which nothing reads
-    tuned = model(encoder=Pretrained, label_encoder=TUNED).encoded("en").gather(torch.tensor([2, 0]))
+    tuned = model(encoder=Pretrained, label_encoder=TUNED).encoded("en")
+    tuned = tuned.gather(torch.tensor([2, 0]))
     subwords, counts = TEXT.subwords(["mice", "insulin"])
     assert tuned.subwords.tolist() == subwords.tolist()
     assert tuned.subword_counts.tolist() == counts.tolist()
