@@ -15,8 +15,8 @@ from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Mean, WordEmbedding
 from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.outputs import GILE, Bilinear, JointBilinear, Linear
+from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.gradient import Adam as FusedAdam
-from gile_lightning.systems.neural import NeuralSystem
 from gile_lightning.training.optimizers import LazyAdam
 from gile_testing.two_languages import PARTS, TwoLanguages, ragged
 

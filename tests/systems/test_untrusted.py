@@ -40,21 +40,8 @@ CALLS = {  # what is named, by a name for the test
         "init_args": {"model_name_or_path": "called", "trust_remote_code": True},
     },
 }
-PARTS = tuple(
-    [
-        "embedding",
-        "encoder",
-        "label_encoder",
-        "output",
-        "norm",
-        "sampler",
-        "matchers",
-        "label_residual",
-        "loss",
-        "optimizer",
-        "schedule",
-    ]
-)
+PARTS = ("embedding", "encoder", "label_encoder", "output", "norm", "sampler", "matchers")
+PARTS += ("label_residual", "loss", "optimizer", "schedule")
 NESTED = {  # where in a known part
     "embedding": {
         "class_path": "gile_lightning.network.encoders.WordEmbedding",

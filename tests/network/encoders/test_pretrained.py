@@ -14,7 +14,7 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Concatenation, Mean, Pretrained
-from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems import NeuralSystem
 from gile_testing.minilm import DIM, NAME, SENTENCES, oracle
 
 TEXT = Tokenizer(["insulin", "heart", "UNK"], pretrained=NAME)
