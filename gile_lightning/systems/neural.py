@@ -22,7 +22,7 @@ from gile_lightning.network.matchers import Matcher
 from gile_lightning.network.network import Factories, Network, build_networks
 from gile_lightning.network.outputs import GILE, MatchersOnly, OutputLayer
 from gile_lightning.network.prepared_labels import PreparedLabels, prepare_labels
-from gile_lightning.systems.fingerprint import check_fingerprint, fingerprint
+from gile_lightning.systems.fingerprint import Fingerprints, check_fingerprints, fingerprints
 from gile_lightning.systems.gradient import GradientSystem
 from gile_lightning.systems.label_encoding import encode_labels
 from gile_lightning.systems.task_module import Extra, smallest_task
@@ -114,7 +114,7 @@ class NeuralSystem(GradientSystem):
         self.cache_dir = default_cache()
         self.initial_checkpoint: dict[str, Any] | None = None
         self._joint_dim: int | None = None
-        self._fingerprints: dict[str, list[float]] = {}
+        self._fingerprints: Fingerprints = {}
         self._encoded_tasks: dict[str, Task] = {}
 
     # --- building ---
@@ -131,8 +131,8 @@ class NeuralSystem(GradientSystem):
         self._joint_dim = next(iter(networks.values())).matched_dim
         self._encoded_tasks.clear()
         self.set_tasks(tasks)
-        self._fingerprints = {name: vector for name in tasks if (vector := self._fingerprint(name))}
-        self._check_fingerprints(extra)
+        self._fingerprints = fingerprints(networks, tasks, self.cache_dir, self.device)
+        check_fingerprints(tasks, self._fingerprints, extra.get("fingerprints", {}))
         # word vectors and label texts that never change need not go to every process at every step
         self._ddp_params_and_buffers_to_ignore = [name for name, _ in self.named_buffers()]
 
@@ -175,16 +175,8 @@ class NeuralSystem(GradientSystem):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Check that the modules fit the checkpoint."""
         super().on_load_checkpoint(checkpoint)
-        self._check_fingerprints(checkpoint[STATE]["extra"])
-
-    def _fingerprint(self, name: str) -> list[float]:
-        tokenizer = self.tasks[name].tokenizer
-        return fingerprint(self.network(name), tokenizer, self.cache_dir, self.device)
-
-    def _check_fingerprints(self, extra: Extra) -> None:
-        for name, stored in extra.get("fingerprints", {}).items():
-            found = self._fingerprints.get(name, [])
-            check_fingerprint(self.tasks[name].tokenizer.pretrained, found, stored)
+        stored = checkpoint[STATE]["extra"].get("fingerprints", {})
+        check_fingerprints(self.tasks, self._fingerprints, stored)
 
     def start_from(self, checkpoint: dict[str, Any]) -> None:
         """Have `attach` begin with the weights of a checkpoint."""
