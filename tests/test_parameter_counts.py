@@ -9,7 +9,7 @@ from torch import nn
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.network.encoders import GRU, HAN, HNN, BiGRU, Dense, Mean, WordEmbedding
+from gile_lightning.network.encoders import GRU, HAN, BiGRU, Dense, WordEmbedding
 from gile_lightning.network.outputs import (
     GILE,
     Bilinear,
@@ -188,18 +188,3 @@ def test_released_bilingual_totals(sharing, kind, auxiliary, total):
 )
 def test_released_monolingual_totals(layer, language, total):
     assert dw_parameters([language], encoder=layered(layer)) == total
-
-
-@pytest.mark.parametrize(
-    ("encoder", "output", "total"),
-    [
-        (Mean, Linear, 41 * 327),
-        (Mean, MATCHED, 2 * 41 * 163 + 163 + 1),  # d_h = d = 40, so d_j = 327 // 2
-        (HNN, Linear, 14_200 + 101 * 327),
-        (HNN, MATCHED, 14_200 + (41 + 101) * 233 + 233 + 1),
-        (HAN, Bilinear, 34_602 + 4_000),
-        (HAN, GILEOnlyInput, 34_602 + 101 * 40 + 41),
-    ],
-)
-def test_other_systems_in_english(encoder, output, total):
-    assert dw_parameters(["english"], encoder=encoder, output=output) == total

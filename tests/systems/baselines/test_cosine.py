@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import gile_lightning
@@ -123,30 +122,6 @@ def test_before_training_all_words_weigh_the_same():
     first = 1 + np.log(2)
     expected = (first + 1) / (2 * (first**2 + 1)) ** 0.5
     assert small(["heart mice"])[0].item() == pytest.approx(expected, abs=1e-6)
-
-
-def weights(folder):
-    return torch.load(folder / "checkpoints/last.ckpt", weights_only=True)["state_dict"]
-
-
-def test_resumed_run_is_an_unbroken_one(run, tmp_path):
-    output = tmp_path / "run"
-    done = baseline_runs.interrupted("cosine.yaml", output)
-    assert done.status
-    (idf,) = weights(output).values()
-    assert idf.eq(1).all()  # fitted at the end of the epoch
-    done = runs.call(
-        fit.main, *baseline_runs.arguments("cosine.yaml", output, "--ckpt_path", "last")
-    )
-    assert done.status is None, done.errors
-    assert done.result["test.seen.average_precision"] == run.metrics["test.seen.average_precision"]
-    before, after = weights(run.output), weights(output)
-    assert before.keys() == after.keys()
-    assert all(torch.equal(before[key], after[key]) for key in before)
-    options = ("--ckpt_path", "last", "--trainer.max_epochs", "3")
-    again = runs.call(fit.main, *baseline_runs.arguments("cosine.yaml", output, *options))
-    assert again.status is None, again.errors
-    assert again.result["epochs"] == 1  # fitted is fitted
 
 
 def test_labels_by_name_in_two_languages():

@@ -125,8 +125,10 @@ def test_resumed_run_is_an_unbroken_one(tmp_path):
     assert all(torch.equal(before[key], after[key]) for key in before)
     assert done.result["test.seen.ranking_loss"] == run.metrics["test.seen.ranking_loss"]
     # and once more, from a checkpoint that has all coefficients
-    again = runs.call(fit.main, *baseline_runs.arguments(BINARY[0], output, *options))
+    more = (*options, "--trainer.max_epochs", "3")
+    again = runs.call(fit.main, *baseline_runs.arguments(BINARY[0], output, *more))
     assert again.status is None, again.errors
+    assert again.result["epochs"] == 1  # fitted is fitted
     assert again.result["test.seen.ranking_loss"] == run.metrics["test.seen.ranking_loss"]
 
 
