@@ -9,12 +9,14 @@ from typing import Any
 
 from gile_lightning.commands.cli import GileCLI, pop_option, stored_configuration
 from gile_lightning.commands.parser import command
-from gile_lightning.common.console import count_parameters, say
+from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.fit import announce
+from gile_lightning.systems.loading import restore, start_from
+from gile_lightning.systems.sizes import count_parameters
 from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.tracking.wandb_logger import finish
-from gile_lightning.training.checkpoint import complete, read_checkpoint, restore, start_from
+from gile_lightning.training.checkpoint import complete, read_checkpoint
 
 DESCRIPTION = (
     "Score a checkpoint (--checkpoint RUN, a file or a run folder) on seen, unseen and all labels "

@@ -14,15 +14,17 @@ import yaml
 
 from gile_lightning.commands.cli import CONFIG, GileCLI, best_of, option, stored_configuration
 from gile_lightning.commands.parser import command
-from gile_lightning.common.console import count_parameters, say
+from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
+from gile_lightning.systems.loading import start_from
+from gile_lightning.systems.sizes import count_parameters
 from gile_lightning.tracking.examples import TestSample
 from gile_lightning.tracking.fit_page import fit_page
 from gile_lightning.tracking.fit_report import FitReport, facts
 from gile_lightning.tracking.page import write
 from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.tracking.wandb_logger import RunLogger, finish
-from gile_lightning.training.checkpoint import BEST, read_checkpoint, start_from
+from gile_lightning.training.checkpoint import BEST, read_checkpoint
 
 REPORT = "report.html"
 

@@ -26,9 +26,14 @@ from gile_lightning.network.encoders import Mean, WordEmbedding
 from gile_lightning.network.outputs import GILE, Linear
 from gile_lightning.released import ReleasedHAN, ReleasedModel, read_weights
 from gile_lightning.released.encoder import SENTENCES, WORDS
-from gile_lightning.systems.neural import NeuralSystem
-from gile_lightning.systems.system import STATE
-from gile_lightning.training.checkpoint import BEST, HPARAMS, AtomicCheckpointIO
+from gile_lightning.systems import NeuralSystem
+from gile_lightning.training.checkpoint import (
+    BEST,
+    FORMAT,
+    HPARAMS,
+    STATE,
+    AtomicCheckpointIO,
+)
 from gile_lightning.training.samplers import AllLabels
 
 __all__ = ["import_weights", "main", "read_weights"]
@@ -86,10 +91,12 @@ def import_weights(
         "state_dict": states,
         HPARAMS: dict(system.hparams),
         STATE: {
+            "format": FORMAT,
+            "class_path": "gile_lightning.systems.NeuralSystem",
             "tasks": known,
             "config": config,
-            "matched_dim": model.joint_dim,
             "thresholds": {},
+            "extra": {"joint_dim": model.joint_dim},
         },
     }
     say(

@@ -16,9 +16,10 @@ import torch
 
 from gile_lightning.commands.parser import command, parse
 from gile_lightning.common.errors import InputError, nearest, positive
+from gile_lightning.systems.loading import load_system
 from gile_lightning.systems.predictor import Prediction, Predictor, Text, find_language
 from gile_lightning.systems.system import System
-from gile_lightning.training.checkpoint import load_system, read_checkpoint
+from gile_lightning.training.checkpoint import read_checkpoint
 
 _MAX_BROKEN = 100
 _HEADINGS = ("title", "teaser")

@@ -11,7 +11,7 @@ from sklearn.metrics import precision_recall_fscore_support
 import gile_lightning
 from gile_lightning import evaluate, fit, import_weights, predict
 from gile_lightning.released import read_weights
-from gile_lightning.systems.neural import STATE
+from gile_lightning.training.checkpoint import STATE
 from gile_testing import released_oracle as oracle
 from gile_testing import runs
 from gile_testing.import_files import (

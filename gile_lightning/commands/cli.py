@@ -18,12 +18,13 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
 from gile_lightning.commands.parser import ErrorFirst
-from gile_lightning.common.console import ProgressBar, Sizes, quiet, say
+from gile_lightning.common.console import ProgressBar, quiet, say
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import check_parts, describe
 from gile_lightning.common.guard import end_with_parent
 from gile_lightning.data.text_data_module import TextDataModule
-from gile_lightning.systems.system import STATE, System
+from gile_lightning.systems import System
+from gile_lightning.systems.sizes import Sizes
 from gile_lightning.tracking.history import History
 from gile_lightning.tracking.wandb_logger import RunLogger
 from gile_lightning.training.callbacks import (
@@ -31,9 +32,9 @@ from gile_lightning.training.callbacks import (
     LanguageCheckpoint,
     LastCheckpoint,
     PlateauEarlyStopping,
-    language_score,
 )
-from gile_lightning.training.checkpoint import BEST, LAST, AtomicCheckpointIO
+from gile_lightning.training.checkpoint import BEST, LAST, STATE, AtomicCheckpointIO
+from gile_lightning.training.scores import language_score
 
 CONFIG = "config.yaml"
 # what is taken from the configuration in a checkpoint
@@ -132,7 +133,7 @@ class GileCLI(LightningCLI):
         )
         parser.add_class_arguments(RunLogger, "wandb", skip={"directory"}, instantiate=False)
         self.add_sweep_arguments(parser)
-        parser.set_defaults({"model": {"class_path": "gile_lightning.systems.neural.NeuralSystem"}})
+        parser.set_defaults({"model": {"class_path": "gile_lightning.systems.NeuralSystem"}})
         parser.link_arguments("seed_everything", "model.init_args.seed", compute_fn=_seed)
         parser.link_arguments("seed_everything", "data.init_args.seed", compute_fn=_seed)
 

@@ -53,7 +53,7 @@ def config(tmp_path):
         ("--outptu", "'outptu'; did you mean 'output'?"),
         (
             "--model.ouput.joint_dim",
-            "gile_lightning.systems.neural.NeuralSystem; did you mean 'output'?",
+            "gile_lightning.systems.NeuralSystem; did you mean 'output'?",
         ),
         ("--data.batchsize", f"'batchsize' {BIOASQ}"),
         ("--data.batch-size", f"'batch-size' {BIOASQ}"),
@@ -84,7 +84,7 @@ def test_unknown_keys(key, error):
         (
             "label_encoder:",
             "label_encodr:",
-            "'label_encodr' of gile_lightning.systems.neural.NeuralSystem; did you mean 'label_enc",
+            "'label_encodr' of gile_lightning.systems.NeuralSystem; did you mean 'label_enc",
         ),
         ("batch_size:", "batchsize:", f"'batchsize' {BIOASQ}"),
         ("lr:", "learning_rate:", "'learning_rate' of torch.optim.Adam; it takes"),
