@@ -81,7 +81,7 @@ class SweepCLI(GileCLI):
         """Make nothing yet."""
 
     def try_values(self, values: Mapping[str, Value]) -> Any:
-        """Make model and data, both empty, with these values; returns the data.
+        """Make model and data, both empty, with these values; returns both.
 
         Raises:
             InputError: they are refused.
@@ -94,7 +94,7 @@ class SweepCLI(GileCLI):
             made.model.check(made.data.names, made.data.pretrained, epochs)
         except (ArgumentError, InputError, ValueError) as error:
             raise InputError(self.parser.explain(_own_words(error))) from error
-        return made.data
+        return made
 
     def configuration(self, values: Mapping[str, Value]) -> str:
         """Return the whole configuration of a trial with these values, as YAML."""
@@ -119,9 +119,9 @@ def sweep(cli: SweepCLI) -> Path:
     config = cli.config
     search: Search = instantiate(Search, config.sweep.as_dict())
     space = read_space(search.space)
-    data = check(cli, space)
-    monitored = config.early_stopping
-    objectives = search.judged_by(monitored.monitor, monitored.mode, data.names)
+    made, monitored = check(cli, space), config.early_stopping
+    data, metrics = made.data, made.model.metrics
+    objectives = search.judged_by(monitored.monitor, monitored.mode, data.names, metrics)
     stem = Path(str(config.config[0])).stem if config.config else "sweep"
     name = search.study or (Path(config.output).name if config.output else stem)
     folder = Path(config.output or Path("runs", "sweeps", name))
@@ -185,14 +185,14 @@ def _logger(cli: SweepCLI) -> dict[str, Any] | None:
 
 
 def check(cli: SweepCLI, space: Space) -> Any:
-    """Try the configuration, then every setting at its bounds or choices; returns the data.
+    """Try the configuration, then every setting at its bounds or choices; returns model and data.
 
     Raises:
         InputError: one of them is refused.
     """
     if cli.config.start_from is not None:
         raise InputError("start_from: trials train from the beginning; leave it out of a sweep")
-    data = cli.try_values({})
+    made = cli.try_values({})
     by_key: dict[str, Setting] = {setting.key: setting for setting in space}
     for setting in space:
         if setting.key.partition(".")[0] in _OURS:
@@ -204,7 +204,7 @@ def check(cli: SweepCLI, space: Space) -> Any:
                 cli.try_values({**above, setting.key: value})
             except InputError as error:
                 raise setting.error(f"{value!r}: {error}") from error
-    return data
+    return made
 
 
 def _conditions(setting: Setting, by_key: dict[str, Setting], found: dict[str, Value]) -> None:

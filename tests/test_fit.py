@@ -9,7 +9,7 @@ import yaml
 
 import gile_lightning
 from gile_lightning import evaluate, fit, predict
-from gile_lightning.systems.system import BOTH, LOGGED
+from gile_lightning.metrics.table import BOTH, validated
 from gile_testing import runs
 
 SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
@@ -72,7 +72,7 @@ def test_history_has_a_row_per_epoch_of_which_the_best_is_kept(run):
     assert run.metrics["epochs"] == len(rows)
     best = max(rows, key=lambda row: float(row["val/average_precision"]))
     assert run.metrics["best_epoch"] == int(best["epoch"])
-    for name in LOGGED:
+    for name in validated():
         assert run.metrics[f"val.{name}"] == float(best[f"val/{name}"])
 
 

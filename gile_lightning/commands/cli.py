@@ -104,7 +104,9 @@ class GileCLI(LightningCLI):
         parser.add_argument("--output", type=Path | None, default=None, help=self.output_help)
         for name, (kind, default, text) in _OPTIONS.items():
             parser.add_argument(f"--{name}", type=kind, default=default, help=text)
-        parser.add_class_arguments(PlateauEarlyStopping, "early_stopping", instantiate=False)
+        parser.add_class_arguments(
+            PlateauEarlyStopping, "early_stopping", skip={"metrics"}, instantiate=False
+        )
         parser.add_class_arguments(RunLogger, "wandb", skip={"directory"}, instantiate=False)
         self.add_sweep_arguments(parser)
         parser.set_defaults({"model": {"class_path": "gile_lightning.systems.neural.NeuralSystem"}})
@@ -137,7 +139,7 @@ class GileCLI(LightningCLI):
         """Make the trainer with the callbacks and the logger of a run folder."""
         self.history = History(self.output)
         self.trainer_defaults["callbacks"] = callbacks(
-            self.output, self.config_init, self.history, self.datamodule.names
+            self.output, self.config_init, self.history, self.model, self.datamodule.names
         )
         options = kwargs | trainer_options(self.output, self.config_init)
         trainer: lightning.Trainer = super().instantiate_trainer(**options)

@@ -64,6 +64,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
             counts=data.meta["counts"],
             skipped=data.meta["skipped"],
             config=model.config,
+            metrics=model.metrics,
         )
         write(cli.output / REPORT, fit_page(report))
         write(cli.output / METRICS, json.dumps(metrics, indent=1))
@@ -174,7 +175,8 @@ def _print(cli: GileCLI, figures: dict[str, Any], own_epochs: Any, tested: bool)
     """Print the table of scores, or the figures of training alone."""
     if tested:
         shown = {key: value for key, value in figures.items() if not key.startswith("val.")}
-        say(table(cli.model.results, shown, cli.model.by_language, own_epochs))
+        model = cli.model
+        say(table(model.results, shown, model.by_language, own_epochs, model.metrics))
         return
     if not cli.datamodule.has_test:
         say("no test documents: score the model on others with gile_lightning.evaluate")

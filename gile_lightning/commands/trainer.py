@@ -9,6 +9,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 
 from gile_lightning.commands.run_folder import best_of
 from gile_lightning.common.console import ProgressBar, Sizes, say
+from gile_lightning.systems.system import System
 from gile_lightning.tracking.history import History
 from gile_lightning.tracking.wandb_logger import RunLogger
 from gile_lightning.training.callbacks import (
@@ -21,17 +22,20 @@ from gile_lightning.training.callbacks import (
 from gile_lightning.training.checkpoint import BEST, AtomicCheckpointIO
 
 
-def callbacks(output: Path, config: Any, history: History, languages: list[str]) -> list[Callback]:
+def callbacks(
+    output: Path, config: Any, history: History, model: System, languages: list[str]
+) -> list[Callback]:
     """Make the callbacks of a run.
 
     Args:
         output: the run folder.
         config: the configuration, with the arguments of classes as plain values.
         history: records the epochs.
+        model: whose metrics early stopping may monitor.
         languages: of the data.
     """
     return [
-        PlateauEarlyStopping(**config.early_stopping),
+        PlateauEarlyStopping(**config.early_stopping, metrics=model.metrics),
         history,
         Sizes(),
         *([] if config.trainer.get("enable_progress_bar") is False else [ProgressBar()]),
