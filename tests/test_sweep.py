@@ -230,7 +230,7 @@ def refused(folder, *more, **section):
             {"space": {"model.sampler.rate": {"type": "float", "low": 0.5, "high": 2.0}}},
             "sampler.rate: 2.0: rate is 2.0: a label sampling rate is above 0 and at most 1\n",
         ),
-        ({"space": {"output": {"choices": ["a"]}}}, "output: this key is not for varying"),
+        ({"space": {"output": {"choices": ["a"]}}}, "output: a sweep cannot vary this key"),
         ({"objectives": {"val/avg_precision": "maximize"}}, "mean 'val/average_precision'?"),
         ({"objectives": {"test.seen.f1": "maximize"}}, "test documents are not for choosing"),
         ({"objectives": {"val/f1": "up"}}, "sweep.objectives"),

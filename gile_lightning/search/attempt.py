@@ -8,21 +8,20 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
 import optuna
 
 from gile_lightning.commands import launcher
-from gile_lightning.commands.launcher import Launcher, told
+from gile_lightning.commands.launcher import told
 from gile_lightning.common.errors import InputError
-from gile_lightning.search import study as studies
-from gile_lightning.search.artifacts import keep
-from gile_lightning.search.settings import Search
-from gile_lightning.search.space import Space, Value, arguments
-from gile_lightning.search.storage import host
-from gile_lightning.search.study import LOG_TAIL, OUTCOME, WORKER
+from gile_lightning.search import recovery
+from gile_lightning.search.plan import Plan
+from gile_lightning.search.recovery import LOG_TAIL, OUTCOME, WORKER
+from gile_lightning.search.setting import Value
+from gile_lightning.search.space import arguments
+from gile_lightning.search.storage import host, keep_artifact
 from gile_lightning.search.trial import ORDER, RESULT
 from gile_lightning.systems.system import LOGGED
 
@@ -40,31 +39,6 @@ T = TypeVar("T")
 
 class TrialError(Exception):
     """A trial has ended without a value."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a worker does, and with what.
-
-    Attributes:
-        search: how many trials, for how long, ...
-        space: what is varied.
-        objectives: names of the scores, in the order of the study's directions.
-        configuration: what all trials have in common, as YAML.
-        pruner: as plain values, None for none.
-        folder: the study's.
-        storage: its URL.
-        launcher: runs the trials, so many at a time.
-    """
-
-    search: Search
-    space: Space
-    objectives: Sequence[str]
-    configuration: str
-    pruner: Any
-    folder: Path
-    storage: str
-    launcher: Launcher
 
 
 class Attempt:
@@ -88,7 +62,7 @@ class Attempt:
         The folder is that of the trial it repeats, if nobody is there.
         """
         number = self.trial.number
-        first = studies.first_number(self.study.get_trials(deepcopy=False)[number])
+        first = recovery.first_number(self.study.get_trials(deepcopy=False)[number])
         for name in (first, number):
             self.folder = self.plan.folder / f"trials/{name:04d}"
             if lock := launcher.lock(self.folder):
@@ -158,7 +132,7 @@ class Attempt:
         with tempfile.TemporaryDirectory() as place:
             path = Path(place) / "log-tail.txt"
             path.write_text(launcher.tail(self.folder, _LINES), encoding="utf-8")
-            keep(self.plan.folder, self.trial, path)
+            keep_artifact(self.plan.folder, self.trial, path)
 
     def _result(self, status: int) -> list[float]:
         """Read how it has ended: from its files, as the status of DDP runs is not safe."""

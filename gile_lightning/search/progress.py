@@ -10,8 +10,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning.common.console import say
 from gile_lightning.reproduction.estimate import clock
+from gile_lightning.search import recovery
 from gile_lightning.search import study as studies
-from gile_lightning.search.attempt import Plan
+from gile_lightning.search.plan import Plan
 from gile_lightning.search.results import best_files
 from gile_lightning.search.space import values_of
 from gile_lightning.search.storage import without_password
@@ -50,14 +51,14 @@ class Progress:
         done = self._counts()["over"]
         of = f"{done}/{self.plan.search.trials}" if self.plan.search.trials else f"{done}"
         say(f"[{of}] {_name(trial)} {self.told(trial)}; {self._summary()}")
-        tail = trial.user_attrs.get(studies.LOG_TAIL)
+        tail = trial.user_attrs.get(recovery.LOG_TAIL)
         if tail and trial.state == TrialState.FAIL:
             say("\n".join(f"  | {line}" for line in tail.splitlines()))
 
     def told(self, trial: FrozenTrial) -> str:
         """Say in some words how a trial ended."""
         if trial.state != TrialState.COMPLETE:
-            return studies.outcome(trial)
+            return recovery.outcome(trial)
         return f"complete: {self._values(trial)}"
 
     def _values(self, trial: FrozenTrial) -> str:
@@ -68,8 +69,8 @@ class Progress:
 
     def _counts(self) -> Counter[str]:
         trials = self.study.get_trials(deepcopy=False)
-        repeated = studies.repeated(trials)
-        again = {x.number for x in studies.cut_off(trials, self.plan.search.retries)}
+        repeated = recovery.repeated(trials)
+        again = {x.number for x in recovery.cut_off(trials, self.plan.search.retries)}
         over = repeated | again
         counts = Counter(trial.state.name for trial in trials if trial.number not in over)
         counts["over"] = counts["COMPLETE"] + counts["PRUNED"] + counts["FAIL"]

@@ -10,11 +10,12 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning.common.console import say
-from gile_lightning.search import plots
+from gile_lightning.search import plots, recovery
 from gile_lightning.search import study as studies
-from gile_lightning.search.artifacts import keep
-from gile_lightning.search.space import Value
-from gile_lightning.search.study import CONFIGURATION, LOG_TAIL, OUTCOME, WORKER
+from gile_lightning.search.recovery import LOG_TAIL, OUTCOME, WORKER
+from gile_lightning.search.setting import Value
+from gile_lightning.search.storage import keep_artifact
+from gile_lightning.search.study import CONFIGURATION
 from gile_lightning.tracking import page
 from gile_lightning.tracking.history import write_csv
 from gile_lightning.tracking.wandb_logger import RunLogger, finish
@@ -68,7 +69,7 @@ def row(
     settings: Sequence[str],
 ) -> dict[str, Any]:
     """Return what is known of a trial, in columns."""
-    continued = trial.number in studies.repeated(trials)
+    continued = trial.number in recovery.repeated(trials)
     values = trial.values or [None] * len(objectives)
     known = {k: v for k, v in trial.user_attrs.items() if k not in _ATTRIBUTES}
     return {
@@ -76,7 +77,7 @@ def row(
         "state": "continued" if continued else trial.state.name.lower(),
         **dict(zip(objectives, values, strict=True)),
         **{name: trial.params.get(name) for name in settings},
-        OUTCOME: studies.ending(trial, trials),
+        OUTCOME: recovery.ending(trial, trials),
         "folder": trial.user_attrs.get("folder", ""),
         **{key: value for key, value in known.items() if key not in objectives},
     }
@@ -118,7 +119,7 @@ def _draw(study: optuna.Study, folder: Path, objectives: Sequence[str]) -> Drawn
             continue
         drawn.append((plot, figure))
         plots.write_page(figure, place / f"{plot.name}.html")
-        keep(folder, study, place / f"{plot.name}.png")
+        keep_artifact(folder, study, place / f"{plot.name}.png")
     return drawn
 
 
@@ -163,9 +164,9 @@ def _picture(folder: Path, plot: plots.Plot) -> page.Picture:
 
 def _failures(trials: Sequence[FrozenTrial]) -> list[tuple[str, str]]:
     """Say of the trials that failed how, and return the ends of their logs."""
-    repeated = studies.repeated(trials)
+    repeated = recovery.repeated(trials)
     return [
-        (f"trial {x.number}: {studies.outcome(x)}", str(x.user_attrs.get(LOG_TAIL, "no log")))
+        (f"trial {x.number}: {recovery.outcome(x)}", str(x.user_attrs.get(LOG_TAIL, "no log")))
         for x in trials
         if x.state == TrialState.FAIL and x.number not in repeated
     ]

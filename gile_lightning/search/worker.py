@@ -12,11 +12,13 @@ from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
+from gile_lightning.search import recovery
 from gile_lightning.search import study as studies
-from gile_lightning.search.attempt import NAME, Attempt, Plan, TrialError, patiently
+from gile_lightning.search.attempt import NAME, Attempt, TrialError, patiently
+from gile_lightning.search.plan import Plan
+from gile_lightning.search.recovery import WORKER
 from gile_lightning.search.space import suggest
 from gile_lightning.search.storage import has_heartbeats
-from gile_lightning.search.study import WORKER
 
 _POLL = 3.0  # seconds between two looks at the trials of other workers
 _HOPELESS = 3  # trials that fail before any succeeds
@@ -97,7 +99,7 @@ class Worker:
         """Whether there is a trial to take or to add."""
         search = self.plan.search
         heartbeats = has_heartbeats(self.plan.storage)
-        studies.recover(self.study, self.folder, search.retries, heartbeats)
+        recovery.recover(self.study, self.folder, search.retries, heartbeats)
         trials = self.study.get_trials(deepcopy=False)
         if self._over:
             return False
@@ -105,7 +107,7 @@ class Worker:
             return True
         if self.study.user_attrs.get(_EXHAUSTED) == str(self.plan.space):
             return False
-        return search.trials is None or studies.counted(trials) < search.trials
+        return search.trials is None or recovery.counted(trials) < search.trials
 
     def _alone(self) -> bool:
         """Whether no other worker is at a trial, which it could leave to this one."""
@@ -132,7 +134,7 @@ class Worker:
         # only now: another worker's trial may have become the best since
         kept = {trial.user_attrs.get("folder") for trial in studies.best(self.study)}
         kept |= {x.user_attrs.get("folder") for x in trials if not x.state.is_finished()}
-        again = studies.cut_off(trials, self.plan.search.retries)
+        again = recovery.cut_off(trials, self.plan.search.retries)
         kept |= {trial.user_attrs.get("folder") for trial in again}
         for trial in trials:
             folder = trial.user_attrs.get("folder")
@@ -141,7 +143,7 @@ class Worker:
 
     def _hopeless(self) -> None:
         trials = self.study.get_trials(deepcopy=False)
-        over = [studies.outcome(trial) for trial in trials if trial.state.is_finished()]
+        over = [recovery.outcome(trial) for trial in trials if trial.state.is_finished()]
         failed = [told for told in over if told.startswith("failed")]
         if len(failed) == len(over) >= max(_HOPELESS, self.plan.launcher.jobs):
             raise InputError(
