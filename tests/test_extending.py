@@ -91,12 +91,16 @@ def test_example_trains_and_is_loaded_with_its_arguments(title, folder):
     system = {"class_path": state["class_path"], "init_args": checkpoint[HPARAMS]}
     data = yaml.safe_load(state["config"])["data"]
     part = described(data if title == "Reader" else system, made.path)
-    own = {
-        key.rpartition(".")[2]: yaml.safe_load(value)
+    own = [
+        (described(yaml.safe_load(value), made.path) or {"init_args": {}})["init_args"]
+        if made.path in value
+        else {key.rpartition(".")[2]: yaml.safe_load(value)}
         for key, value in zip(made.options[::2], made.options[1::2], strict=True)
-        if made.path not in value and not key.startswith("--data.min_count")
-    }
-    assert own.items() <= part["init_args"].items()
+    ]
+    for arguments in own:
+        assert arguments.items() <= part["init_args"].items()
+    if title == "Metric":
+        assert 0 < done.result["test.seen.reciprocal_rank_5"] < 1
     (labels,) = load(folder / title).predict(["a bird in the liver"], top_k=2)
     scores = [label["score"] for label in labels]
     assert len(scores) == 2
