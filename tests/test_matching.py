@@ -10,10 +10,10 @@ import torch
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.network import prior_log_odds
 from gile_lightning.network.encoders import WAN, WordEmbedding
 from gile_lightning.network.label_residual import NOT_SEEN, LabelResidual
 from gile_lightning.network.matchers import LexicalMatch, NameMention
-from gile_lightning.network.network import prior_log_odds
 from gile_lightning.network.outputs import Linear
 from gile_lightning.systems.neural import NeuralSystem
 from gile_lightning.systems.predictor import Predictor
@@ -83,7 +83,7 @@ def test_logits_are_sums():
             expected = network.output(encoded, network.encode_labels(labels.texts))
             scores = [
                 matcher(documents, index)
-                for matcher, index in zip(network.matchers, labels.indexes, strict=True)
+                for matcher, index in zip(network.matchers, labels.matcher_labels, strict=True)
             ]
             assert all(score.any() for score in scores)
             expected += sum(scores) + network.prior

@@ -19,14 +19,20 @@ from gile_lightning.data.tokenizing.frequencies import document_frequencies
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.network.encoded_labels import EncodedLabels
+from gile_lightning.network import (
+    NOT_SEEN,
+    EncodedLabels,
+    Factories,
+    LabelResidual,
+    Network,
+    PreparedLabels,
+    build_networks,
+    prepare_labels,
+)
 from gile_lightning.network.encoders import WAN, Encoder, Idf, Mean, WordEmbedding
 from gile_lightning.network.encoders.encoder import Sharing
-from gile_lightning.network.label_residual import NOT_SEEN, LabelResidual
 from gile_lightning.network.matchers import Matcher
-from gile_lightning.network.network import Factories, Network, build_networks
 from gile_lightning.network.outputs import GILE, MatchersOnly, OutputLayer
-from gile_lightning.network.prepared_labels import PreparedLabels, prepare_labels
 from gile_lightning.systems.system import LOSS, NEW, STATE, System, nothing
 from gile_lightning.training.losses import BinaryCrossEntropy, Loss
 from gile_lightning.training.optimizers import clip_gradients, refusal
@@ -201,7 +207,7 @@ class NeuralSystem(System):
     def _probe(self, name: str) -> list[float]:
         """Return the vector that a language's frozen pretrained model makes of a text, if any."""
         network, text = self.network(name), self.tasks[name].tokenizer
-        if "vectors" not in network.reads | network.label_encoder.reads:
+        if "vectors" not in network.inputs | network.label_encoder.inputs:
             return []
         vectors = self._read(text, [_PROBE], {"vectors"}).vectors
         return [] if vectors is None else vectors[0].tolist()
@@ -245,7 +251,7 @@ class NeuralSystem(System):
     def setup(self, stage: str) -> None:
         """Build the modules or check that they fit; find the vectors of a pretrained model."""
         super().setup(stage)
-        if any("vectors" in self.network(name).reads for name in self.tasks):
+        if any("vectors" in self.network(name).inputs for name in self.tasks):
             data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
             data.keep_text_vectors(self.trainer.strategy.root_device)
 
@@ -264,7 +270,7 @@ class NeuralSystem(System):
             if embedding.start is not None:
                 documents = (batch.texts for batch in data.documents(name))
                 seen = torch.arange(self.tasks[name].labels.seen)
-                texts = self.texts(name).gather(seen)
+                texts = self.texts(name).texts_of(seen)
                 embedding.learn_vectors(documents, texts, self.cache_dir)
             if embedding.found is not None:
                 say(
@@ -460,10 +466,11 @@ class NeuralSystem(System):
         places = [own.get(label, known) for label in labels.names]
         ids = np.array([i if i < known else NOT_SEEN for i in places], dtype=np.int64)
         matchers: Iterable[Any] = network.matchers
-        indexes = [matcher.index(text, labels, partial(self._read, text)) for matcher in matchers]
-        texts = self._read(text, labels.texts, network.label_encoder.reads)
+        encode = partial(self._read, text)
+        prepared = [matcher.prepare_labels(text, labels, encode) for matcher in matchers]
+        texts = self._read(text, labels.texts, network.label_encoder.inputs)
         seen = labels.frequencies[: labels.seen]
-        return EncodedLabels(texts, torch.from_numpy(ids), indexes, seen).to(self.device)
+        return EncodedLabels(texts, torch.from_numpy(ids), prepared, seen).to(self.device)
 
     def _read(self, text: Tokenizer, texts: list[str], reads: AbstractSet[str]) -> Texts:
         """Encode label texts as what an encoder reads: words, and perhaps subwords or vectors."""

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gile_lightning.data.loading.ragged import gather_segments, segment_ids, segment_starts
-from gile_lightning.network.encoders.encoder import document_words
+from gile_lightning.network.encoders.segments import document_words
 
 DOCUMENTS = {  # words per sentence per document
     "one sentence each": [[3], [1], [2]],
