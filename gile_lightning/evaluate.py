@@ -69,7 +69,7 @@ def evaluate(cli: GileCLI, checkpoint: dict[str, Any]) -> dict[str, Any]:
                 "scores no others; weights that were imported without --labels have only numbers"
             )
     figures = {"parameters": count_parameters(model)}
-    say(table(model.results, figures, model.by_language))
+    say(table(model.results, figures, model.by_language, added=model.metrics))
     metrics = flatten(model.results, model.by_language) | figures
     if cli.config.output is not None and trainer.is_global_zero:
         cli.output.mkdir(parents=True, exist_ok=True)

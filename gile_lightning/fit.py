@@ -124,7 +124,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     metrics = flatten(model.results, model.by_language, own_epochs) | figures
     if tested:
         shown = {key: value for key, value in figures.items() if not key.startswith("val.")}
-        say(table(model.results, shown, model.by_language, own_epochs))
+        say(table(model.results, shown, model.by_language, own_epochs, model.metrics))
     else:
         if not data.has_test:
             say("no test documents: score the model on others with gile_lightning.evaluate")
@@ -144,6 +144,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
             counts=data.meta["counts"],
             skipped=data.meta["skipped"],
             config=model.config,
+            metrics=model.metrics,
         )
         write(output / REPORT, fit_page(report))
         write(output / "metrics.json", json.dumps(metrics, indent=1))

@@ -11,7 +11,7 @@ import yaml
 import gile_lightning
 from gile_lightning import evaluate, fit, predict
 from gile_lightning.common.errors import InputError
-from gile_lightning.systems.system import BOTH, LOGGED, POPULARITY, UNSEEN
+from gile_lightning.metrics.table import BOTH, POPULARITY, UNSEEN, validated
 from gile_testing import runs
 
 SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
@@ -59,7 +59,7 @@ def test_keys_of_the_metrics(run):
     ranked |= {f"{name}.macro_f1" for name in sets}
     micro = {f"test.micro.{key}" for key in MICRO}
     popularity = {f"popularity_{name}" for name in POPULARITY}
-    kept = {f"val.{name}" for name in (*LOGGED, UNSEEN, *popularity)}
+    kept = {f"val.{name}" for name in (*validated(), UNSEEN, *popularity)}
     assert set(run.metrics) == ranked | micro | kept | set(FIGURES)
 
 
@@ -68,7 +68,7 @@ def test_validation_scores_are_those_of_the_kept_checkpoint(run):
         rows = list(csv.DictReader(file))
     best = max(rows, key=lambda row: float(row["val/average_precision"]))
     assert run.metrics["best_epoch"] == int(best["epoch"])
-    for name in LOGGED:
+    for name in validated():
         assert run.metrics[f"val.{name}"] == float(best[f"val/{name}"])
 
 
@@ -117,7 +117,7 @@ def test_history_has_a_row_per_epoch(run):
     assert set(rows[0]) == {
         *("epoch", "step", "train/data_wait", "train/documents_per_second", "train/loss"),
         *(f"val/popularity_{key}" for key in POPULARITY),
-        *(f"val/{key}" for key in (*LOGGED, UNSEEN)),
+        *(f"val/{key}" for key in (*validated(), UNSEEN)),
     }
     assert run.metrics["epochs"] == len(rows)
 

@@ -10,6 +10,7 @@ import torch
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.metrics.table import BOTH, UNSEEN
 from gile_lightning.network import prior_log_odds
 from gile_lightning.network.encoders import WAN, WordEmbedding
 from gile_lightning.network.label_residual import NOT_SEEN, LabelResidual
@@ -17,7 +18,6 @@ from gile_lightning.network.matchers import LexicalMatch, NameMention
 from gile_lightning.network.outputs import Linear
 from gile_lightning.systems.neural import NeuralSystem
 from gile_lightning.systems.predictor import Predictor
-from gile_lightning.systems.system import BOTH, UNSEEN
 from gile_lightning.training.optimizers import LazyAdam
 from gile_lightning.training.samplers import AllLabels
 from gile_testing import runs

@@ -127,7 +127,9 @@ class GileCLI(LightningCLI):
             default=True,
             help="Score the best checkpoint on the test documents after training.",
         )
-        parser.add_class_arguments(PlateauEarlyStopping, "early_stopping", instantiate=False)
+        parser.add_class_arguments(
+            PlateauEarlyStopping, "early_stopping", skip={"metrics"}, instantiate=False
+        )
         parser.add_class_arguments(RunLogger, "wandb", skip={"directory"}, instantiate=False)
         self.add_sweep_arguments(parser)
         parser.set_defaults({"model": {"class_path": "gile_lightning.systems.neural.NeuralSystem"}})
@@ -211,7 +213,7 @@ class GileCLI(LightningCLI):
                 best.append(LanguageCheckpoint(name, **options))
         self.history = History(self.output)
         self.trainer_defaults["callbacks"] = [
-            PlateauEarlyStopping(**stopping),
+            PlateauEarlyStopping(**stopping, metrics=self.model.metrics),
             self.history,
             Sizes(),
             *([] if self.config.trainer.enable_progress_bar is False else [ProgressBar()]),

@@ -1,38 +1,34 @@
-"""The ranking metrics as one torchmetrics metric: means over documents, batches and processes."""
+"""The metrics of a set of candidate labels as one torchmetrics metric."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from gile_lightning.metrics.nam16 import Nam16Scores, of_ranks
+from gile_lightning.metrics.propensity import propensity_scored_at
 from gile_lightning.metrics.ranking import rank_positives
-from gile_lightning.metrics.ranks import RankingScores, Ranks
+from gile_lightning.metrics.ranks import Ranks
 from gile_lightning.metrics.summed import SummedMetric
-
-COVERAGE = 5  # a label is covered that is rightly among so many best ones of some document
+from gile_lightning.metrics.table import COVERAGE, COVERED, DOCUMENT_METRICS, NAM16, PSP, Metrics
 
 
 class RankingMetrics(SummedMetric):
-    """Ranking metrics over documents: means per document, and the coverage of the labels.
+    """Means of document metrics, propensity-scored precision, and the coverage of the labels.
 
     The means are over documents that have a positive among the candidate labels, as in Pappas &
-    Henderson (2019, TACL, section 4.1); `ranking_metrics` defines ranking loss, average precision
-    and one-error of one document, `Ranks` precision, recall and nDCG at k. Propensity-scored
-    precision at k is a quotient of two means, see `Ranks.propensity_scored_at`. Sums are kept in
-    float64 whatever the precision of the model, so the result does not depend on how documents are
-    spread over batches and processes. The state has a few sums, and two integers per label.
+    Henderson (2019, TACL, section 4.1). `DOCUMENT_METRICS` are the metrics. Propensity-scored
+    precision at k is a quotient of two means, see `propensity_scored_at`. Sums are kept in float64
+    whatever the precision of the model, so the result does not depend on how documents are spread
+    over batches and processes. The state has a few sums, and two integers per label.
 
     Args:
-        cutoffs: The values of k, distinct and at least 1.
         without_positive: What becomes of a document without a positive. ``"skip"`` leaves it out.
             ``"released"`` counts it as the authors' released code does: ranking loss 0, average
             precision 1, one-error 1; precision, recall and nDCG 0.
         labels: K, the columns of the scores, for label coverage; 0 leaves it out.
         inverse_propensities: [K] float64, for propensity-scored precision; None leaves it out.
-        nam16: Whether to add the metrics of `nam16_metrics`, always without the documents that
-            have no positive.
+        nam16: Whether to add the metrics of Nam et al. (2016).
+        added: Further metrics.
 
     Raises:
         ValueError: An argument is none of the above.
@@ -44,33 +40,31 @@ class RankingMetrics(SummedMetric):
 
     def __init__(
         self,
-        cutoffs: Sequence[int] = (1, 3, 5),
         without_positive: Literal["skip", "released"] = "skip",
         labels: int = 0,
         inverse_propensities: Tensor | None = None,
         nam16: bool = False,
+        added: Metrics = (),
     ) -> None:
         super().__init__()
-        if any(k < 1 for k in cutoffs) or len(set(cutoffs)) != len(cutoffs):
-            raise ValueError(f"cutoffs must be distinct numbers of at least 1, not {list(cutoffs)}")
         if without_positive not in ("skip", "released"):
             raise ValueError(
                 f"without_positive must be 'skip' or 'released', not {without_positive!r}"
             )
-        self.cutoffs = tuple(cutoffs)
         self.without_positive = without_positive
         self.labels = labels
-        self.nam16 = nam16
         self.register_buffer("inverse_propensities", inverse_propensities, persistent=False)
-        kinds = ("precision", "recall", "ndcg")
-        means = [*RankingScores._fields, *(f"{x}_at_{k}" for x in kinds for k in self.cutoffs)]
-        nam16_means = Nam16Scores._fields if nam16 else ()
-        quotients = self.cutoffs if inverse_propensities is not None else ()
+        # Summed by groups: the rounding of a sum may depend on the columns beside it, and a metric
+        # that is added changes no other.
+        self.groups = [
+            group for group in (DOCUMENT_METRICS, NAM16 if nam16 else (), added) if group
+        ]
+        self.metrics = [metric for group in self.groups for metric in group]
+        self.cutoffs = tuple(PSP) if inverse_propensities is not None else ()
         # The two counts, then the sums of the metrics: one message between processes for all.
-        self.parts = [2, len(means), len(nam16_means), len(quotients), len(quotients)]
-        self.names = (*means, *nam16_means, *(f"psp_at_{k}" for k in quotients))
+        self.sizes = [2, len(self.metrics), len(self.cutoffs), len(self.cutoffs)]
         self.add_state(
-            "totals", torch.zeros(sum(self.parts), dtype=torch.float64), dist_reduce_fx="sum"
+            "totals", torch.zeros(sum(self.sizes), dtype=torch.float64), dist_reduce_fx="sum"
         )
         # rows: documents that have the label, those of them where it is among the best
         self.add_state("covered", torch.zeros(2, labels, dtype=torch.long), dist_reduce_fx="sum")
@@ -88,52 +82,52 @@ class RankingMetrics(SummedMetric):
         """
         ranks = rank_positives(scores, label_ids, label_counts)
         lacking = ranks.label_counts == 0
-        means = [*ranks.metrics(), *self._at_cutoffs(ranks)]
-        stand_in = torch.zeros(len(means), dtype=torch.float64, device=lacking.device)
-        if self.without_positive == "released":
-            stand_in[1:3] = 1  # average precision and one-error
-        # NaN without a positive
-        sums = [torch.stack(means, 1).where(~lacking[:, None], stand_in).sum(0)]
-        if self.nam16:
-            sums.append(torch.stack(of_ranks(ranks), 1).nansum(0))
-        if self.inverse_propensities is not None:
-            pairs = [ranks.propensity_scored_at(k, self.inverse_propensities) for k in self.cutoffs]
-            sums += [torch.stack(part).sum(1) for part in zip(*pairs, strict=True)]
         counts = torch.stack([(~lacking).sum(), lacking.sum()])
+        sums = [self._sums(group, ranks, lacking) for group in self.groups]
+        if self.inverse_propensities is not None:
+            weights = self.inverse_propensities
+            pairs = [propensity_scored_at(ranks, k, weights) for k in self.cutoffs]
+            sums += [torch.stack(values).sum(1) for values in zip(*pairs, strict=True)]
         self.totals = self.totals + torch.cat([counts, *sums])
         if self.labels:
-            ids = ranks.label_ids, ranks.label_ids[ranks.within(COVERAGE)]
+            ids = ranks.label_ids, ranks.label_ids[ranks.within(COVERED)]
             self.covered = self.covered + torch.stack(
-                [part.bincount(minlength=self.labels) for part in ids]
+                [some.bincount(minlength=self.labels) for some in ids]
             )
 
-    def _at_cutoffs(self, ranks: Ranks) -> list[Tensor]:
-        kinds = (ranks.precision_at, ranks.recall_at, ranks.ndcg_at)
-        return [kind(k) for kind in kinds for k in self.cutoffs]
+    def _sums(self, group: Metrics, ranks: Ranks, lacking: Tensor) -> Tensor:
+        values = torch.stack([metric(ranks).double() for metric in group], 1)
+        counted = [metric.without_positive or 0 for metric in group]
+        if self.without_positive == "skip":
+            counted = [0] * len(group)
+        stand_in = values.new_tensor(counted)
+        return values.where(~lacking[:, None], stand_in).sum(0)
 
     def compute(self) -> dict[str, Tensor]:
         """Return the metrics of all documents so far, in all processes.
 
         Returns:
-            float64 scalars: ``ranking_loss``, ``average_precision``, ``one_error`` and, for each k,
-            ``precision_at_<k>``, ``recall_at_<k>`` and ``ndcg_at_<k>`` are means, fractions in
-            [0, 1]; with ``nam16`` three more means, ``nam16_ranking_loss`` and its like. With
-            propensities ``psp_at_<k>`` is propensity-scored precision, the share of what is
-            attainable. With ``labels`` ``coverage_at_5`` is the share of the labels occurring in
-            the documents that are among the 5 best of a document that has them. All are NaN if
-            there is no document, and the shares 0 if none has a positive. ``documents`` is how many
-            the means are of, ``skipped`` how many documents had no positive.
+            float64 scalars by name: the means of the metrics. With propensities ``psp_at_<k>`` is
+            propensity-scored precision, the share of what is attainable. With ``labels``
+            ``coverage_at_5`` is the share of the labels occurring in the documents that are among
+            the 5 best of a document that has them. All are NaN if there is no document, and the
+            shares 0 if none has a positive. ``documents`` is how many the means are of,
+            ``skipped`` how many documents had no positive.
         """
-        counts, means, nam16, gained, attainable = torch.split(self.totals, self.parts)
+        counts, sums, gained, attainable = torch.split(self.totals, self.sizes)
         positive, skipped = counts
         documents = positive + skipped if self.without_positive == "released" else positive
 
         def share(part: Tensor, whole: Tensor) -> Tensor:
             return part / whole.where(whole > 0, documents)
 
-        values = [*means / documents, *share(nam16, positive), *share(gained, attainable)]
-        scores = dict(zip(self.names, values, strict=True))
+        scores = {
+            metric.name: share(total, positive if metric.without_positive is None else documents)
+            for metric, total in zip(self.metrics, sums, strict=True)
+        }
+        names = [PSP[k] for k in self.cutoffs]
+        scores |= zip(names, share(gained, attainable), strict=True)
         if self.labels:
             occurring, hit = (self.covered > 0).sum(1).double()
-            scores[f"coverage_at_{COVERAGE}"] = share(hit, occurring)
+            scores[COVERAGE] = share(hit, occurring)
         return {**scores, "documents": documents, "skipped": skipped}

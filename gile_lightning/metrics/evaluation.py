@@ -14,6 +14,7 @@ from gile_lightning.metrics.per_label import LabelF1
 from gile_lightning.metrics.propensity import inverse_propensities
 from gile_lightning.metrics.ranking import select
 from gile_lightning.metrics.references import popularity_scores, random_scores
+from gile_lightning.metrics.table import MACRO_F1, Metrics
 from gile_lightning.metrics.thresholded import THRESHOLDS, MicroF1, paper_threshold
 
 # seen labels by training documents, at least and at most
@@ -46,6 +47,7 @@ class Evaluation(nn.Module):
             macro-F1 has the paper's.
         without_positive: as for `RankingMetrics`.
         nam16: whether to add the metrics of `nam16_metrics`.
+        added: further metrics, on every set.
 
     Raises:
         InputError: the threshold is not 0.001 away from the others.
@@ -59,6 +61,7 @@ class Evaluation(nn.Module):
         threshold: float | None = None,
         without_positive: Literal["skip", "released"] = "skip",
         nam16: bool = False,
+        added: Metrics = (),
     ) -> None:
         super().__init__()
         self.scores_unseen = scores_unseen and len(labels) > labels.seen
@@ -75,6 +78,7 @@ class Evaluation(nn.Module):
                 labels=stop - start,
                 inverse_propensities=None if weights is None else weights[start:stop],
                 nam16=nam16 and key not in REFERENCES,
+                added=added,
             )
         thresholds = _with(threshold)
         try:
@@ -130,7 +134,7 @@ class Evaluation(nn.Module):
                 start, stop = self.columns.get(key, (0, 0))
                 known = f1[start:stop][~f1[start:stop].isnan()]
                 labels = len(known) or found[key]["documents"]
-                found[key]["macro_f1"] = float(known.sum() / labels)
+                found[key][MACRO_F1] = float(known.sum() / labels)
         return found
 
     def reset(self) -> None:

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-Scores = dict[str, dict[str, float]]  # by candidate set, then by metric
+from gile_lightning.metrics.table import COUNTS, THRESHOLDS
 
-_COUNTS = ("documents", "skipped", "labels")
-_THRESHOLDS = ("threshold", "tuned_threshold")  # a language's own
+Scores = dict[str, dict[str, float]]  # by candidate set, then by metric
 
 
 def average(by_language: Mapping[str, Scores]) -> Scores:
@@ -24,10 +23,10 @@ def _average(scores: list[dict[str, float]]) -> dict[str, float]:
     scored = [score for score in scores if score["documents"]] or scores
     averaged = {}
     for name in scored[0]:
-        values = [score[name] for score in (scores if name in _COUNTS else scored) if name in score]
+        values = [score[name] for score in (scores if name in COUNTS else scored) if name in score]
         if len(values) < len(scored):
             continue
-        if name in _THRESHOLDS and len(set(values)) > 1:
+        if name in THRESHOLDS and len(set(values)) > 1:
             continue
-        averaged[name] = float(sum(values) if name in _COUNTS else np.mean(values))
+        averaged[name] = float(sum(values) if name in COUNTS else np.mean(values))
     return averaged

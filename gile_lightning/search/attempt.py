@@ -23,7 +23,6 @@ from gile_lightning.search.setting import Value
 from gile_lightning.search.space import arguments
 from gile_lightning.search.storage import host, keep_artifact
 from gile_lightning.search.trial import ORDER, RESULT
-from gile_lightning.systems.system import LOGGED
 
 BASE = "base.yaml"  # in a trial's folder: what all trials have in common
 NAME = f"{host()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"  # of this worker, as of no other one
@@ -140,7 +139,8 @@ class Attempt:
         if found["state"] == "complete":
             metrics = json.loads((self.folder / "metrics.json").read_text(encoding="utf-8"))
             for key, value in metrics.items():
-                if key in _KEPT or (key.startswith(_SETS) and key.rpartition(".")[2] in LOGGED):
+                validated = f"val.{key.rpartition('.')[2]}" in metrics
+                if key in _KEPT or (key.startswith(_SETS) and validated):
                     self.trial.set_user_attr(key, value)
             values = {name: metrics.get(name.replace("/", ".")) for name in self.plan.objectives}
             missing = [name for name, x in values.items() if x is None or not math.isfinite(x)]

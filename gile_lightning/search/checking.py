@@ -21,14 +21,14 @@ _FIXED = (
 
 
 def check(cli: SweepCLI, space: Space) -> Any:
-    """Try the configuration, then every setting at its bounds or choices; returns the data module.
+    """Try the configuration, then every setting at its bounds or choices; returns model and data.
 
     Raises:
         InputError: one of them is refused.
     """
     if cli.config.start_from is not None:
         raise InputError("start_from: trials train from the beginning; leave it out of a sweep")
-    data = cli.try_values({})
+    made = cli.try_values({})
     by_key: dict[str, Setting] = {setting.key: setting for setting in space}
     for setting in space:
         if setting.key.partition(".")[0] in _FIXED:
@@ -40,7 +40,7 @@ def check(cli: SweepCLI, space: Space) -> Any:
                 cli.try_values({**conditions, setting.key: value})
             except InputError as error:
                 raise setting.error(f"{value!r}: {error}") from error
-    return data
+    return made
 
 
 def _add_conditions(setting: Setting, by_key: dict[str, Setting], found: dict[str, Value]) -> None:

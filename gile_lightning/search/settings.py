@@ -8,8 +8,8 @@ from typing import Any, Literal
 from optuna.pruners import BasePruner
 from optuna.samplers import BaseSampler
 
-from gile_lightning.common.errors import InputError, nearest, positive
-from gile_lightning.systems.system import LOGGED
+from gile_lightning.common.errors import InputError, positive
+from gile_lightning.metrics.table import Metrics, check_score, val, validated
 
 Direction = Literal["maximize", "minimize"]
 
@@ -78,7 +78,11 @@ class Search:
             )
 
     def judged_by(
-        self, monitor: str, mode: Literal["max", "min"], languages: Iterable[str]
+        self,
+        monitor: str,
+        mode: Literal["max", "min"],
+        languages: Iterable[str],
+        metrics: Metrics = (),
     ) -> dict[str, Direction]:
         """Return the objectives with their directions.
 
@@ -86,25 +90,26 @@ class Search:
             monitor: what early stopping watches.
             mode: whether high (max) or low (min) values of it are better.
             languages: of the data.
+            metrics: the system's further metrics.
 
         Raises:
             InputError: no fit reports such a score.
         """
+        scores = validated(metrics)
         if self.objectives is None:
+            check_score("early_stopping.monitor", monitor, map(val, scores))
             return {monitor: "maximize" if mode == "max" else "minimize"}
-        known = [*(f"val/{name}" for name in LOGGED), *FIGURES]
+        known = [*map(val, scores), *FIGURES]
         names = list(languages)
         if len(names) > 1:
-            known += [f"val/{language}/{name}" for language in names for name in LOGGED]
+            known += [val(f"{language}/{name}") for language in names for name in scores]
         for name in self.objectives:
             if name.startswith("test"):
                 raise InputError(
                     f"sweep.objectives: {name}: test documents are not for choosing settings; "
                     f"take a validation score, such as {known[1]}"
                 )
-            if name not in known:
-                remedy = nearest(name, known) or f"; known are {', '.join(known)}"
-                raise InputError(f"sweep.objectives: no fit reports {name!r}{remedy}")
+            check_score("sweep.objectives", name, known)
         if self.pruner is not None and not next(iter(self.objectives), "val/").startswith("val/"):
             raise InputError(
                 f"sweep.pruner: needs a score of every epoch, not {next(iter(self.objectives))}; "

@@ -29,9 +29,9 @@ def sweep(cli: SweepCLI) -> Path:
     config = cli.config
     search: Search = instantiate(Search, config.sweep.as_dict())
     space = read_space(search.space)
-    data = check(cli, space)
-    monitored = config.early_stopping
-    objectives = search.judged_by(monitored.monitor, monitored.mode, data.names)
+    made, monitored = check(cli, space), config.early_stopping
+    data, metrics = made.data, made.model.metrics
+    objectives = search.judged_by(monitored.monitor, monitored.mode, data.names, metrics)
     stem = Path(str(config.config[0])).stem if config.config else "sweep"
     name = search.study or (Path(config.output).name if config.output else stem)
     folder = Path(config.output or Path("runs", "sweeps", name))

@@ -57,7 +57,7 @@ class SweepCLI(GileCLI):
         """Do nothing: trials make model, data and trainer."""
 
     def try_values(self, values: Mapping[str, Value]) -> Any:
-        """Make an empty model and data module with these values; returns the data module.
+        """Make an empty `model` and `data` with these values; returns both.
 
         Raises:
             InputError: a part refuses its values.
@@ -70,7 +70,7 @@ class SweepCLI(GileCLI):
             made.model.check(made.data.names, made.data.pretrained, epochs)
         except (ArgumentError, InputError, ValueError) as error:
             raise InputError(self.parser.explain(_reason(error))) from error
-        return made.data
+        return made
 
     def configuration(self, values: Mapping[str, Value]) -> str:
         """Return the whole configuration of a trial with these values, as YAML."""

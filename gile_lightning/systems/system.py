@@ -16,9 +16,20 @@ from gile_lightning.data.text_data_module import TextDataModule, TrainingData
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
-from gile_lightning.metrics import SELECTION_THRESHOLD, paper_threshold
+from gile_lightning.metrics import SELECTION_THRESHOLD, DocumentMetric, paper_threshold
 from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, REFERENCES, Evaluation
 from gile_lightning.metrics.summary import Scores, average
+from gile_lightning.metrics.table import (
+    AVERAGE_PRECISION,
+    BOTH,
+    F1,
+    POPULARITY,
+    UNSEEN,
+    checked,
+    popularity,
+    val,
+    validated,
+)
 
 STATE = "gile_lightning"  # the key of our own part of a checkpoint
 
@@ -28,18 +39,6 @@ SCORES = 2**26  # of documents and labels at a time: 256 MB in float32, whatever
 RANKED = 2**22  # of these, ranked at a time; copies of them are sorted
 
 LOSS = "train/loss"
-BOTH = "seen_unseen_average_precision"
-LOGGED = (
-    "ranking_loss",
-    "average_precision",
-    "one_error",
-    "precision_at_1",
-    "precision_at_5",
-    "f1",
-    BOTH,
-)
-UNSEEN = "unseen_average_precision"
-POPULARITY = ("average_precision", "one_error")  # of the ranking by training frequency
 VALIDATED = CANDIDATES[:3]  # which of them are ranked in validation
 
 
@@ -65,6 +64,7 @@ class System(Configured, lightning.LightningModule, ABC):
         without_positive: how evaluation treats documents that have no label in the candidate
             set: leave them out, or count them as the authors' released code does.
         nam16: also test with the ranking metrics as the scripts of Nam et al. (2016) have them.
+        metrics: further metrics of validation and test (see `gile_lightning.metrics`).
         seed: of what training draws.
     """
 
@@ -75,6 +75,7 @@ class System(Configured, lightning.LightningModule, ABC):
         threshold: float | None = None,
         without_positive: Literal["skip", "released"] = "skip",
         nam16: bool = False,
+        metrics: list[DocumentMetric] | None = None,
         seed: int = 1234,
     ) -> None:
         super().__init__()
@@ -84,6 +85,7 @@ class System(Configured, lightning.LightningModule, ABC):
         self.threshold = threshold
         self.without_positive = without_positive
         self.nam16 = nam16
+        self.metrics = checked(metrics or ())
         self.seed = seed
         self.config = ""
         self.tasks: dict[str, Task] = {}
@@ -220,6 +222,7 @@ class System(Configured, lightning.LightningModule, ABC):
                 self.threshold,
                 self.without_positive,
                 self.nam16,
+                self.metrics,
             )
 
     def generator(self, name: str, batch_idx: int) -> torch.Generator:
@@ -314,30 +317,31 @@ class System(Configured, lightning.LightningModule, ABC):
         both. Where there are no such labels, the mean is that of the seen ones.
         """
         scores: dict[str, Scores] = {}
-        popularity: dict[str, Scores] = {}
+        popular: dict[str, Scores] = {}
         for name in self.tasks:
             evaluation = self.evaluation(name)
             found, micro = evaluation.compute(), evaluation.micro.compute()
             if not self.trainer.sanity_checking:
                 self.thresholds[name], _ = micro.best()
             f1 = micro.at(SELECTION_THRESHOLD)["f1"]
-            scores[name] = {"seen": found["seen"] | {"f1": float(f1)} | _of_both(found)}
+            scores[name] = {"seen": found["seen"] | {F1: float(f1)} | _of_both(found)}
             if (key := REFERENCES[0]) in found:
-                popularity[name] = {key: found[key]}
+                popular[name] = {key: found[key]}
             evaluation.reset()
-        if popularity and not self.trainer.sanity_checking:
+        if popular and not self.trainer.sanity_checking:
             # the same in every epoch: computed in the first one only
-            self._popularity = average(popularity)[REFERENCES[0]]
+            self._popularity = average(popular)[REFERENCES[0]]
             for name in self.tasks:
                 self.evaluation(name).candidates = ("seen", "unseen")
         averaged = average(scores)["seen"]
-        logged = {f"val/{key}": averaged[key] for key in (*LOGGED, UNSEEN) if key in averaged}
-        logged |= {f"val/popularity_{key}": self._popularity[key] for key in POPULARITY}
+        names = validated(self.metrics)
+        logged = {val(key): averaged[key] for key in (*names, UNSEEN) if key in averaged}
+        logged |= {popularity(key): self._popularity[key] for key in POPULARITY}
         if len(scores) > 1:
             for name, score in scores.items():
-                logged |= {f"val/{name}/{key}": score["seen"][key] for key in LOGGED}
+                logged |= {val(f"{name}/{key}"): score["seen"][key] for key in names}
         for key, value in logged.items():
-            shown = key in ("val/average_precision", "val/f1")
+            shown = key in (val(AVERAGE_PRECISION.name), val(F1))
             self.log(key, value, prog_bar=shown, sync_dist=True, batch_size=1)
 
     def on_test_epoch_end(self) -> None:
@@ -382,10 +386,10 @@ class System(Configured, lightning.LightningModule, ABC):
 
 def _of_both(found: Scores) -> dict[str, float]:
     """Return the average precision on unseen labels, if there are any, and the mean of both."""
-    seen, unseen = found["seen"]["average_precision"], found.get("unseen", {})
+    seen, unseen = found["seen"][AVERAGE_PRECISION.name], found.get("unseen", {})
     if not unseen.get("documents"):
         return {BOTH: seen}
-    precision = unseen["average_precision"]
+    precision = unseen[AVERAGE_PRECISION.name]
     return {UNSEEN: precision, BOTH: (seen + precision) / 2}
 
 

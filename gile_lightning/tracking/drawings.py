@@ -6,10 +6,18 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gile_lightning.metrics.table import (
+    AVERAGE_PRECISION,
+    HEADINGS,
+    Metrics,
+    panels,
+    popularity,
+    val,
+)
 from gile_lightning.systems.system import LOSS
 from gile_lightning.tracking.history import DATA_WAIT, SPEED
 from gile_lightning.tracking.page import Picture
-from gile_lightning.training.callbacks import POPULARITY, PRECISION, language_score
+from gile_lightning.training.callbacks import language_score
 
 if TYPE_CHECKING:  # matplotlib takes a second to import, and most runs never need it so early
     from matplotlib.axes import Axes
@@ -17,14 +25,10 @@ if TYPE_CHECKING:  # matplotlib takes a second to import, and most runs never ne
 
 COLOURS = ("#3b7dc4", "#c96f1a", "#2f8f5b", "#a657a8", "#cf4f4a", "#6f7f8f", "#1f8a94", "#8a7f2a")
 
+POPULARITY = popularity(AVERAGE_PRECISION.name)  # drawn for comparison
+
 History = Sequence[Mapping[str, float]]
 
-# the curves that share a panel, by its title, as they are called in W&B and `metrics.csv`
-VALIDATION = {
-    "Average precision": (PRECISION, POPULARITY),
-    "Precision and F1": ("val/precision_at_1", "val/precision_at_5", "val/f1"),
-    "Ranking loss and one-error": ("val/ranking_loss", "val/one_error"),
-}
 TRAINING = {
     "Training loss": (LOSS,),
     "Training documents per second": (SPEED,),
@@ -32,7 +36,7 @@ TRAINING = {
 }
 
 
-def curves(history: History, languages: Sequence[str] = ()) -> list[Picture]:
+def curves(history: History, languages: Sequence[str] = (), metrics: Metrics = ()) -> list[Picture]:
     """Draw the scores of the epochs against the training step.
 
     Panels of curves that the history lacks are left out.
@@ -40,18 +44,19 @@ def curves(history: History, languages: Sequence[str] = ()) -> list[Picture]:
     Args:
         history: rows per epoch, as in ``metrics.csv``.
         languages: which have a curve each, if there are several.
+        metrics: those that were added to the table of metrics.
     """
-    panels: dict[str, Sequence[str]] = {**VALIDATION}
+    shown: dict[str, Sequence[str]] = {**panels(metrics)}
     if len(languages) > 1:
-        names = [language_score(PRECISION, name) for name in languages]
-        panels["Average precision of each language"] = names
-    panels = {f"{title} (validation, %)": keys for title, keys in panels.items()} | TRAINING
-    known = {key for keys in panels.values() for key in keys}
+        names = [language_score(val(AVERAGE_PRECISION.name), name) for name in languages]
+        shown["Average precision of each language"] = names
+    shown = {f"{title} (validation, %)": keys for title, keys in shown.items()} | TRAINING
+    known = {key for keys in shown.values() for key in keys}
     for key in dict.fromkeys(key for row in history for key in row):
         if key.startswith("train/") and key not in known:  # what a system of its own logs
-            panels[f"Training {key.removeprefix('train/')}"] = [key]
+            shown[f"Training {key.removeprefix('train/')}"] = [key]
     drawn = []
-    for title, keys in panels.items():
+    for title, keys in shown.items():
         found = {key: _points(history, key, 100 if "%" in title else 1) for key in keys}
         if any(found.values()):
             drawn.append(_curves(title, {key: points for key, points in found.items() if points}))
@@ -101,7 +106,7 @@ def _name(key: str) -> str:
     if key == POPULARITY:
         return "by popularity"
     *_, language, name = ("", *key.removeprefix("val/").split("/"))
-    return language or name.replace("_", " ").replace("precision at ", "P@").replace("f1", "F1")
+    return language or HEADINGS.get(name, name)
 
 
 def _from_zero(axes: Any) -> None:

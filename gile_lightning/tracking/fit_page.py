@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from gile_lightning.metrics.table import ranking_columns
 from gile_lightning.tracking import drawings
 from gile_lightning.tracking.fit_report import BY_FREQUENCY, FitReport, Table
 from gile_lightning.tracking.page import render
-from gile_lightning.tracking.tables import COLUMNS, rows
+from gile_lightning.tracking.tables import rows
 
 
 def fit_page(report: FitReport) -> str:
@@ -21,7 +22,7 @@ def fit_page(report: FitReport) -> str:
         facts={key.replace("_", " "): _shown(x) for key, x in facts if x not in (None, "")},
         tables={name: _without_empty(*found) for name, found in report.tables.items()},
         by_language=_by_language(report) if len(report.by_language) > 1 else None,
-        curves=drawings.curves(report.history, list(report.by_language)),
+        curves=drawings.curves(report.history, list(report.by_language), report.metrics),
         bars=[drawings.bars(bars, *frequency)] if frequency else [],
         examples=report.examples,
         counts=_counts(report),
@@ -33,8 +34,11 @@ def fit_page(report: FitReport) -> str:
 
 
 def _by_language(report: FitReport) -> Table:
-    found = [[name, *row] for name, scores in report.by_language.items() for row in rows(scores)]
-    return _without_empty(["language", "labels", *COLUMNS.values()], found)
+    columns = ranking_columns(report.metrics)
+    found = [
+        [name, *row] for name, scores in report.by_language.items() for row in rows(scores, columns)
+    ]
+    return _without_empty(["language", "labels", *columns.values()], found)
 
 
 def _counts(report: FitReport) -> Table:

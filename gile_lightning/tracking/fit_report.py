@@ -8,24 +8,19 @@ from typing import Any
 
 from gile_lightning.metrics.evaluation import BUCKETS
 from gile_lightning.metrics.summary import Scores
+from gile_lightning.metrics.table import (
+    F1_COLUMNS,
+    FREQUENCY_COLUMNS,
+    LABEL_COLUMNS,
+    Metrics,
+    ranking_columns,
+)
 from gile_lightning.tracking.examples import Confusion, Example, Gold, Predicted
 from gile_lightning.tracking.repository import repository
-from gile_lightning.tracking.tables import (
-    COLUMNS,
-    F1_COLUMNS,
-    LABEL_COLUMNS,
-    ByLanguage,
-    f1_rows,
-    rows,
-)
+from gile_lightning.tracking.tables import ByLanguage, f1_rows, rows
 
 Table = tuple[list[str], list[list[Any]]]
 
-FREQUENCY = {
-    "average_precision": "average precision",
-    "precision_at_1": "P@1",
-    "ndcg_at_5": "nDCG@5",
-}
 EXAMPLES = (
     "language",
     "text",
@@ -61,6 +56,7 @@ class FitReport:
         counts: of the corpus; by language where there are several.
         skipped: what was left out of the corpus, likewise.
         config: the resolved configuration, YAML.
+        metrics: those that were added to the table of metrics.
     """
 
     title: str
@@ -76,17 +72,19 @@ class FitReport:
     counts: Mapping[str, Any]
     skipped: Mapping[str, Any]
     config: str
+    metrics: Metrics = ()
 
     @cached_property
     def tables(self) -> dict[str, Table]:
         """The tables by their names: columns and rows; those without a row are left out."""
         buckets = {name: self.results[name] for name in BUCKETS if name in self.results}
+        ranking = ranking_columns(self.metrics)
         made: dict[str, Table] = {
-            RESULTS: (["labels", *COLUMNS.values()], rows(self.results)),
+            RESULTS: (["labels", *ranking.values()], rows(self.results, ranking)),
             OVER_LABELS: (["labels", *LABEL_COLUMNS.values()], rows(self.results, LABEL_COLUMNS)),
             F1: (["micro-F1", *_distinct(F1_COLUMNS)], f1_rows(self.by_language, self.own_epochs)),
             BY_FREQUENCY: (
-                ["training documents", *FREQUENCY.values()],
+                ["training documents", *FREQUENCY_COLUMNS.values()],
                 [
                     [name.removesuffix(" documents"), *_percent(scores)]
                     for name, scores in buckets.items()
@@ -143,7 +141,7 @@ def _example_row(example: Example) -> list[Any]:
 
 
 def _percent(scores: Mapping[str, float]) -> list[float]:
-    return [round(100 * scores[key], 2) for key in FREQUENCY]
+    return [round(100 * scores[key], 2) for key in FREQUENCY_COLUMNS]
 
 
 def _distinct(columns: Mapping[str, str]) -> list[str]:

@@ -1,35 +1,19 @@
 """The tables at the end of a run, and the figures behind them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import compress
 from typing import Any
 
 from gile_lightning.metrics.evaluation import BUCKETS, MICRO, REFERENCES
 from gile_lightning.metrics.summary import Scores, average
-
-COLUMNS = {
-    "documents": "documents",
-    "ranking_loss": "ranking loss",
-    "average_precision": "average precision",
-    "one_error": "one-error",
-    "precision_at_1": "P@1",
-    "precision_at_5": "P@5",
-    "ndcg_at_5": "nDCG@5",
-    "psp_at_5": "PSP@5",
-}
-LABEL_COLUMNS = {"macro_f1": "macro-F1", "coverage_at_5": "coverage@5"}
-F1_COLUMNS = {
-    "documents": "documents",
-    "labels": "labels",
-    "threshold": "threshold",
-    "precision": "precision",
-    "recall": "recall",
-    "f1": "F1",
-    "tuned_threshold": "tuned threshold",
-    "tuned_f1": "F1",
-}
-_COUNTS = ("documents", "skipped", "labels")
-_THRESHOLDS = ("threshold", "tuned_threshold")
+from gile_lightning.metrics.table import (
+    COUNTS,
+    F1_COLUMNS,
+    LABEL_COLUMNS,
+    THRESHOLDS,
+    Metrics,
+    ranking_columns,
+)
 
 ByLanguage = Mapping[str, Scores]
 
@@ -61,7 +45,7 @@ def _flatten(results: Scores) -> dict[str, float]:
             continue
         prefix = f"{'reference' if name in REFERENCES else 'test'}.{_key(name)}"
         for key, value in scores.items():
-            flat[f"{prefix}.{key}"] = int(value) if key in _COUNTS else value
+            flat[f"{prefix}.{key}"] = int(value) if key in COUNTS else value
     return flat
 
 
@@ -71,7 +55,7 @@ def _key(name: str) -> str:
     return name.replace(", ", ".").replace(" ", "_")
 
 
-def rows(results: Scores, columns: Mapping[str, str] = COLUMNS) -> list[list[str]]:
+def rows(results: Scores, columns: Iterable[str]) -> list[list[str]]:
     """Return the rows of the ranking table, the names first; percentages but for the counts.
 
     A cell is empty where a set has no such score.
@@ -101,14 +85,16 @@ def table(
     figures: Mapping[str, Any],
     by_language: ByLanguage | None = None,
     own_epochs: ByLanguage | None = None,
+    added: Metrics = (),
 ) -> str:
     """Lay out the results as text, one row per candidate set, with figures of the run below.
 
     A second table has the means over labels, a third micro-F1 at the threshold, and at the one
     tuned on the validation documents.
     """
+    columns = ranking_columns(added)
     parts = [
-        _lay_out(["labels", *COLUMNS.values()], rows(results)),
+        _lay_out(["labels", *columns.values()], rows(results, columns)),
         _lay_out(["mean over labels", *LABEL_COLUMNS.values()], rows(results, LABEL_COLUMNS)),
     ]
     if by_language:
@@ -131,6 +117,6 @@ def _lay_out(header: list[str], found: list[list[str]]) -> list[str]:
 
 
 def _cell(key: str, value: float) -> str:
-    if key in _COUNTS:
+    if key in COUNTS:
         return f"{value:,.0f}"
-    return f"{value:.2f}" if key in _THRESHOLDS else f"{100 * value:.2f}"
+    return f"{value:.2f}" if key in THRESHOLDS else f"{100 * value:.2f}"

@@ -11,15 +11,21 @@ from lightning.pytorch.callbacks import Checkpoint, EarlyStopping, ModelCheckpoi
 from torch import Tensor
 
 from gile_lightning.common.console import say
-from gile_lightning.common.errors import DivergedError, InputError, nearest, positive
+from gile_lightning.common.errors import DivergedError, InputError, positive
+from gile_lightning.metrics.table import (
+    AVERAGE_PRECISION,
+    ONE_ERROR,
+    Metrics,
+    check_score,
+    popularity,
+    val,
+    validated,
+)
 from gile_lightning.systems.neural import NeuralSystem
-from gile_lightning.systems.system import LOGGED
 from gile_lightning.training.checkpoint import LAST
 
-PRECISION = "val/average_precision"
-ONE_ERROR = "val/one_error"
-POPULARITY = "val/popularity_average_precision"
-POPULARITY_ONE_ERROR = "val/popularity_one_error"
+PRECISION, ERROR = val(AVERAGE_PRECISION.name), val(ONE_ERROR.name)
+POPULARITY, POPULARITY_ERROR = popularity(AVERAGE_PRECISION.name), popularity(ONE_ERROR.name)
 COLLAPSED = (
     "The model still ranks labels much as their training frequencies do, whatever the text: on the "
     "validation documents its average precision is {:.3f} (by popularity {:.3f}), its one-error "
@@ -55,6 +61,7 @@ class PlateauEarlyStopping(EarlyStopping):
             score.
         min_delta: how much better than the best a score must be.
         mode: whether higher (max) or lower (min) scores are better.
+        metrics: the system's further metrics, which may be monitored too.
     """
 
     def __init__(
@@ -65,14 +72,12 @@ class PlateauEarlyStopping(EarlyStopping):
         min_gain: float = 0.01,
         min_delta: float = 0.0,
         mode: Literal["max", "min"] = "max",
+        metrics: Metrics = (),
     ) -> None:
         positive(patience=patience)
         if plateau < 0 or min_gain < 0:
             raise InputError("early_stopping: plateau and min_gain are 0 or more")
-        names = [f"val/{name}" for name in LOGGED]
-        if monitor not in names:
-            remedy = nearest(monitor, names) or f"; the scores are {', '.join(names)}"
-            raise InputError(f"early_stopping.monitor is {monitor!r}{remedy}")
+        check_score("early_stopping.monitor", monitor, map(val, validated(metrics)))
         super().__init__(monitor, min_delta=min_delta, patience=patience, mode=mode)
         self.plateau = plateau
         self.min_gain = min_gain
@@ -97,7 +102,7 @@ class PlateauEarlyStopping(EarlyStopping):
     def _warn(self, trainer: lightning.Trainer) -> None:
         scores = [
             float(trainer.callback_metrics.get(key, torch.nan))
-            for key in (PRECISION, POPULARITY, ONE_ERROR, POPULARITY_ONE_ERROR)
+            for key in (PRECISION, POPULARITY, ERROR, POPULARITY_ERROR)
         ]
         _, popular, error, popular_error = scores
         if self._warned or not isinstance(trainer.lightning_module, NeuralSystem):

@@ -1,16 +1,10 @@
-import copy
-import json
-import os
-import pickle
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
 from sklearn.metrics import label_ranking_average_precision_score, label_ranking_loss, ndcg_score
 
 from gile_lightning.metrics import RankingMetrics, nam16_metrics
+from gile_testing.own_metric import HitAt
 
 AT = [f"{kind}_at_{k}" for kind in ("precision", "recall", "ndcg") for k in (1, 3, 5)]
 NAMES = ["ranking_loss", "average_precision", "one_error", *AT]
@@ -79,18 +73,14 @@ def whole(without_positive="skip"):
     )
 
 
-def test_skip_is_the_mean_over_documents_with_a_positive():
+def test_means_over_documents_with_a_positive_and_over_all():
     scores, target = documents()
     some = target.any(1)
-    actual = feed(RankingMetrics(), scores, target, [17])
-    assert list(actual) == [*NAMES, "documents", "skipped"]
-    assert actual == pytest.approx(scikit_learn(scores[some], target[some]), abs=1e-12)
-
-
-def test_released_is_the_mean_over_all_documents():
-    scores, target = documents()
-    actual = feed(RankingMetrics(without_positive="released"), scores, target, [17])
-    assert actual == pytest.approx(scikit_learn(scores, target), abs=1e-12)
+    skip = feed(RankingMetrics(), scores, target, [17])
+    assert list(skip) == [*NAMES, "documents", "skipped"]
+    assert skip == pytest.approx(scikit_learn(scores[some], target[some]), abs=1e-12)
+    released = feed(RankingMetrics(without_positive="released"), scores, target, [17])
+    assert released == pytest.approx(scikit_learn(scores, target), abs=1e-12)
 
 
 @pytest.mark.parametrize("without_positive", ["skip", "released"])
@@ -118,23 +108,6 @@ def test_uneven_batches_equal_one_batch(without_positive):
         assert metric.totals.shape == (2 + 12 + 3 + 6,)  # whatever the documents
 
 
-def test_forward_reset_and_copies():
-    scores, target = documents()
-    metric = RankingMetrics(cutoffs=[3])
-    first = metric(scores[:4], target[:4].nonzero()[:, 1], target[:4].sum(1))
-    assert first["documents"] == 3
-    expected = feed(metric, scores[4:], target[4:], [13])
-    assert list(expected) == [
-        *NAMES[:3],
-        *("precision_at_3", "recall_at_3", "ndcg_at_3", "documents", "skipped"),
-    ]
-    assert expected["documents"] == 15
-    assert values(copy.deepcopy(metric)) == expected
-    assert values(pickle.loads(pickle.dumps(metric))) == expected
-    metric.reset()
-    assert feed(metric, scores, target, [17]) == pytest.approx(expected, abs=1e-12)
-
-
 @pytest.mark.parametrize("without_positive", ["skip", "released"])
 def test_no_document(without_positive):
     metric = RankingMetrics(without_positive=without_positive)
@@ -145,108 +118,30 @@ def test_no_document(without_positive):
 
 
 def test_only_documents_without_a_positive():
-    lone = torch.zeros(4, 6), torch.zeros(4, 6, dtype=torch.bool)
-    skip = feed(RankingMetrics(), *lone, [4])
-    assert skip == pytest.approx(
-        {name: torch.nan for name in NAMES} | {"documents": 0, "skipped": 4}, nan_ok=True
-    )
-    released = feed(RankingMetrics(without_positive="released"), *lone, [4])
-    none = dict.fromkeys(AT, 0) | {"documents": 4, "skipped": 4}
-    assert released == {"ranking_loss": 0, "average_precision": 1, "one_error": 1} | none
-
-
-def test_further_metrics_without_a_positive():
     lone = torch.zeros(4, 12), torch.zeros(4, 12, dtype=torch.bool)
     further = [*NAM16, *PSP, "coverage_at_5"]
-    for metric, expected in ((whole(), torch.nan), (whole("released"), 0)):
-        found = feed(metric, *lone, [4])
-        assert [found[name] for name in further] == pytest.approx([expected] * 7, nan_ok=True)
+    skip = dict.fromkeys([*NAMES, *further], torch.nan) | {"documents": 0, "skipped": 4}
+    assert feed(whole(), *lone, [4]) == pytest.approx(skip, nan_ok=True)
+    released = dict.fromkeys([*NAMES, *further], 0) | {"documents": 4, "skipped": 4}
+    released |= {"average_precision": 1, "one_error": 1}
+    assert feed(whole("released"), *lone, [4]) == released
 
 
-@pytest.mark.parametrize(
-    "move",
-    [
-        lambda module: module.half(),
-        lambda module: module.float(),
-        lambda module: module.to(torch.bfloat16),
-        lambda module: module.to("cpu", torch.float32),
-    ],
-)
-def test_sums_stay_float64_when_the_module_changes_precision(move):
+def test_added_metric():
+    """Its mean is its own, and it changes no other by a digit."""
     scores, target = documents()
-    module = torch.nn.ModuleDict({"layer": torch.nn.Linear(1, 1), "metric": RankingMetrics()})
-    feed(module["metric"], scores[:9], target[:9], [9])
-    move(module)
-    assert module["metric"].totals.dtype == torch.float64
-    feed(module["metric"], scores[9:], target[9:], [8])
-    move(module)
-    expected = feed(RankingMetrics(), scores, target, [17])
-    assert values(module["metric"]) == pytest.approx(expected, abs=1e-12)
-    module["metric"].reset()
-    assert module["metric"].totals.dtype == torch.float64
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"cutoffs": [0]}, r"at least 1, not \[0\]"),
-        ({"cutoffs": [5, 5]}, r"distinct numbers of at least 1, not \[5, 5\]"),
-        ({"without_positive": "zero"}, "must be 'skip' or 'released', not 'zero'"),
-    ],
-)
-def test_errors(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        RankingMetrics(**arguments)
-
-
-WORKER = """
-import json, sys, torch
-from gile_lightning.metrics import RankingMetrics
-
-store, data, rank = sys.argv[1], sys.argv[2], int(sys.argv[3])
-torch.distributed.init_process_group("gloo", f"file://{store}", rank=rank, world_size=2)
-scores, target = torch.load(data)
-results = []
-for start, sizes in ((5, ([4, 1], [2, 10])), (17, ([17], []))):  # uneven, then all in process 0
-    mine = slice(start) if rank == 0 else slice(start, None)
     for without_positive in ("skip", "released"):
+        plain = feed(whole(without_positive), scores, target, [6, 11])
         metric = RankingMetrics(
-            without_positive=without_positive, labels=12, nam16=True,
-            inverse_propensities=torch.linspace(1, 4, 12, dtype=torch.float64),
+            without_positive, labels=12, inverse_propensities=WEIGHTS, nam16=True, added=[HitAt(2)]
         )
-        if sizes[rank]:
-            for s, t in zip(scores[mine].split(sizes[rank]), target[mine].split(sizes[rank])):
-                metric.update(s, t.nonzero()[:, 1], t.sum(1))
-        results.append({name: value.item() for name, value in metric.compute().items()})
-torch.distributed.destroy_process_group()
-print(json.dumps(results))
-"""
+        actual = feed(metric, scores, target, [6, 11])
+        best = scores.argsort(dim=1, descending=True, stable=True)[:, :2]
+        hit = target.gather(1, best).any(1).sum().item() / plain["documents"]
+        assert actual.pop("hit_at_2") == pytest.approx(hit, abs=1e-12)
+        assert actual == plain
 
 
-def test_two_processes_equal_one(tmp_path):
-    scores, target = documents()
-    torch.save((scores, target), tmp_path / "data.pt")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", WORKER, str(tmp_path / "store"), str(tmp_path / "data.pt")]
-    workers = [
-        subprocess.Popen([*command, str(rank)], stdout=subprocess.PIPE, env=environment)
-        for rank in range(2)
-    ]
-    try:
-        outputs = [worker.communicate(timeout=120)[0] for worker in workers]
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.wait()
-    assert [worker.returncode for worker in workers] == [0, 0]
-    some, further = target.any(1), more(scores, target)
-    skip = scikit_learn(scores[some], target[some]) | further
-    released = scikit_learn(scores, target) | further
-    for output in outputs:
-        uneven_skip, uneven_released, lone_skip, lone_released = json.loads(output)
-        for actual in (uneven_skip, lone_skip):
-            assert actual == pytest.approx(skip, abs=1e-12)
-            one = feed(whole(), scores, target, [17])
-            assert actual == pytest.approx(one, abs=1e-12)
-        for actual in (uneven_released, lone_released):
-            assert actual == pytest.approx(released, abs=1e-12)
+def test_unknown_treatment_of_documents_without_a_positive():
+    with pytest.raises(ValueError, match="must be 'skip' or 'released', not 'zero'"):
+        RankingMetrics(without_positive="zero")

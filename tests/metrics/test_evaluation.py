@@ -1,9 +1,5 @@
 """Three documents and five labels, of which two are unseen; the numbers are worked out by hand."""
 
-import json
-import os
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,6 +13,7 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.metrics.evaluation import BUCKETS, CANDIDATES, REFERENCES, Evaluation
 from gile_lightning.metrics.references import random_scores
 from gile_testing import runs
+from gile_testing.own_metric import LARGE, HitAt, as_batch, fed, many
 
 LABELS = LabelSet(list("abcde"), list("abcde"), [4, 3, 1, 0, 0])
 LOGITS = torch.tensor(
@@ -89,28 +86,19 @@ def test_every_candidate_set(batches):
     same(found["unseen, at random"], {key: expected[key] for key in KEYS[:4]} | {KEYS[4]: 0.2})
 
 
-def test_some_candidate_sets():
-    found = evaluated(candidates=CANDIDATES[:2]).compute()
-    assert list(found) == ["seen", "seen, by popularity"]
-    same(found["seen"], SEEN)
+ALL_SEEN = LabelSet(LABELS.names, LABELS.texts, [5, 4, 3, 2, 1])
 
 
-def test_labels_that_cannot_be_scored():
-    evaluation = evaluated(scores_unseen=False)
+@pytest.mark.parametrize(
+    ("scores_unseen", "labels", "seen"), [(False, LABELS, SEEN), (True, ALL_SEEN, ALL)]
+)
+def test_no_unseen_labels_to_score(scores_unseen, labels, seen):
+    evaluation = evaluated(scores_unseen, labels=labels)
     found = evaluation.compute()
-    same(found["seen"], SEEN)
-    same(found["seen, by popularity"], POPULARITY)
+    same(found["seen"], seen)
     for key in CANDIDATES[2:]:
         same(found[key], NOTHING)
     assert not evaluation.scores_unseen
-
-
-def test_no_unseen_labels():
-    seen = LabelSet(LABELS.names, LABELS.texts, [5, 4, 3, 2, 1])
-    found = evaluated(labels=seen).compute()
-    same(found["seen"], ALL)
-    for key in CANDIDATES[2:]:
-        same(found[key], NOTHING)
 
 
 def test_released_counts_documents_without_a_label():
@@ -123,20 +111,19 @@ def test_released_counts_documents_without_a_label():
 # --- micro-F1 ---
 
 
-def test_micro_f1_is_over_all_labels():
-    evaluation = evaluated()
-    # predicted: b c e, b d e, a e
-    same(micro(evaluation, 0.5), {"precision": 3 / 8, "recall": 3 / 4, "f1": 1 / 2})
-    # above a logit of -1.386: b c d e, a b d e, a b e
-    same(micro(evaluation, 0.2), {"precision": 4 / 11, "recall": 1, "f1": 8 / 15})
-
-
-def test_labels_that_cannot_be_scored_are_misses():
-    evaluation = evaluated(scores_unseen=False)
-    # predicted: b c, b, a; of the four labels of the documents two cannot be
-    same(micro(evaluation, 0.5), {"precision": 1 / 4, "recall": 1 / 4, "f1": 1 / 4})
-    # b c, a b, a b
-    same(micro(evaluation, 0.2), {"precision": 1 / 3, "recall": 1 / 2, "f1": 2 / 5})
+@pytest.mark.parametrize(
+    ("scores_unseen", "threshold", "expected"),
+    [
+        (True, 0.5, (3 / 8, 3 / 4, 1 / 2)),  # predicted: b c e, b d e, a e
+        (True, 0.2, (4 / 11, 1, 8 / 15)),  # above a logit of -1.386: b c d e, a b d e, a b e
+        # of the four labels of the documents two cannot be scored: b c, b, a; b c, a b, a b
+        (False, 0.5, (1 / 4, 1 / 4, 1 / 4)),
+        (False, 0.2, (1 / 3, 1 / 2, 2 / 5)),
+    ],
+)
+def test_micro_f1_is_over_all_labels(scores_unseen, threshold, expected):
+    found = micro(evaluated(scores_unseen), threshold)
+    assert found == pytest.approx(dict(zip(("precision", "recall", "f1"), expected, strict=True)))
 
 
 def test_threshold_of_ones_own():
@@ -167,12 +154,6 @@ def test_reset():
 # --- metrics over labels, and sets of labels by training frequency ---
 
 
-LARGE = LabelSet(
-    [f"l{i}" for i in range(60)],
-    ["text"] * 60,
-    [900, 51, 50, 50, *[7] * 5, 6, *[5] * 20, *[1] * 20, *[0] * 10],
-    2000,
-)
 SPANS = {
     "seen": (0, 50),
     "unseen": (50, 60),
@@ -181,29 +162,6 @@ SPANS = {
     "6 to 50 documents": (2, 10),
     "1 to 5 documents": (10, 50),
 }
-
-
-def many(rows=40):
-    """Logits, and a target matrix that is likelier where they are high; the last label never is."""
-    generator = torch.Generator().manual_seed(2)
-    logits = torch.randn(rows, 60, generator=generator) * 2 - 3
-    target = torch.rand(logits.shape, generator=generator) < (logits - 1).sigmoid()
-    target[5] = False
-    target[:, -1] = False
-    return logits, target
-
-
-def as_batch(target):
-    """Return documents of a word, with these labels."""
-    ones = torch.ones(len(target), dtype=torch.long)
-    return RaggedBatch(target.sum(1), ones, ones, target.nonzero()[:, 1], target.sum(1))
-
-
-def fed(logits, target, sizes, **settings):
-    evaluation = Evaluation(LARGE, True, **settings)
-    for x, y in zip(logits.split(sizes), target.split(sizes), strict=True):
-        evaluation.update(x, as_batch(y))
-    return evaluation
 
 
 def over_labels(logits, target, threshold, start, stop):
@@ -226,17 +184,20 @@ def over_labels(logits, target, threshold, start, stop):
     }
 
 
+# for fewer than 400 labels the paper's threshold is 0.4
+@pytest.mark.parametrize("threshold", [None, 0.15])
 @pytest.mark.parametrize("sizes", [[40], [7, 0, 33], 1], ids=str)
-def test_sets_by_frequency_and_metrics_over_labels(sizes):
+def test_sets_by_frequency_and_metrics_over_labels(sizes, threshold):
     logits, target = many()
-    found = fed(logits, target, sizes).compute()
+    evaluation = fed(logits, target, sizes, threshold=threshold, added=[HitAt(1)])
+    found = evaluation.compute()
     assert tuple(found) == CANDIDATES
     for key, (start, stop) in SPANS.items():
         truth = target[:, start:stop]
         expected = runs.ranking_scores(logits[:, start:stop].numpy(), truth.numpy())
         same(found[key], {name: expected[name] for name in (*KEYS[:4], "documents", "skipped")})
-        # for fewer than 400 labels the paper's threshold is 0.4
-        same(found[key], over_labels(logits, target, 0.4, start, stop))
+        same(found[key], over_labels(logits, target, threshold or 0.4, start, stop))
+        assert found[key]["hit_at_1"] == pytest.approx(expected["precision_at_1"])
 
 
 def test_probabilities_of_another_link():
@@ -254,13 +215,6 @@ def test_probabilities_of_another_link():
         if "macro_f1" in found:
             assert found.pop("macro_f1") == by_odds.compute()[key]["macro_f1"]
         same(found, {name: by_logits.compute()[key][name] for name in found})
-
-
-def test_macro_f1_has_the_threshold_of_ones_own():
-    logits, target = many()
-    found = fed(logits, target, 40, threshold=0.15).compute()
-    for key, span in SPANS.items():
-        same(found[key], over_labels(logits, target, 0.15, *span))
 
 
 def test_references_have_no_macro_f1():
@@ -298,10 +252,6 @@ def test_set_without_a_label():
         assert np.isnan([found[key][name] for name in ("macro_f1", "psp_at_5")]).all()
 
 
-def test_validation_has_no_sets_by_frequency():
-    assert not any(key in BUCKETS for key in CANDIDATES[:2])
-
-
 def test_released_has_numbers_for_labels_that_no_document_has():
     """They go to JSON, which has no NaN."""
     logits, target = many()
@@ -323,48 +273,6 @@ def test_memory_does_not_grow_with_documents():
 
     assert numbers(one) == numbers(ten)
     assert max(numbers(one)) <= 3 * 99
-
-
-WORKER = """
-import json, sys
-import torch
-sys.path.insert(0, sys.argv[1])
-import test_evaluation as test
-
-rank = int(sys.argv[3])
-torch.distributed.init_process_group("gloo", f"file://{sys.argv[2]}", rank=rank, world_size=2)
-logits, target = test.many()
-mine = slice(11) if rank == 0 else slice(11, None)
-found = test.fed(logits[mine], target[mine], 8, nam16=True).compute()
-torch.distributed.destroy_process_group()
-print(json.dumps(found))
-"""
-
-
-def test_two_processes_equal_one(tmp_path):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-    folder, store = os.path.dirname(__file__), tmp_path / "store"
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WORKER, folder, store, str(rank)],
-            stdout=subprocess.PIPE,
-            env=environment,
-        )
-        for rank in range(2)
-    ]
-    try:
-        outputs = [worker.communicate(timeout=120)[0] for worker in workers]
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.wait()
-    assert [worker.returncode for worker in workers] == [0, 0]
-    one = fed(*many(), 40, nam16=True).compute()
-    for output in outputs:
-        found = json.loads(output)
-        assert list(found) == list(one)
-        for key, scores in one.items():
-            assert found[key] == pytest.approx(scores, abs=1e-12)
 
 
 def test_metrics_stay_on_the_cpu_where_the_model_is_on_mps():

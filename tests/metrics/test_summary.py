@@ -20,18 +20,6 @@ def micro(f1, threshold, labels, documents=10, **tuned):
     return {"documents": documents, "labels": labels, "threshold": threshold, "f1": f1, **tuned}
 
 
-def test_mean_of_scores_and_sum_of_counts():
-    """Each language counts the same, whatever its number of documents."""
-    found = average(
-        {
-            "english": {"seen": scores(0.5, 0.25, 100, 3)},
-            "german": {"seen": scores(0.25, 0.75, 10, 0)},
-            "spanish": {"seen": scores(0.75, 0.8, 1, 1)},
-        }
-    )
-    assert found == {"seen": pytest.approx(scores(0.5, 0.6, 111, 4))}
-
-
 def test_language_without_a_document():
     """Its scores are NaN and do not count; the documents that it skipped do."""
     by_language = {
@@ -49,17 +37,6 @@ def test_no_language_with_a_document():
     nothing = {"unseen": scores(NAN, NAN, 0, 2)}
     found = average({"english": nothing, "german": nothing})
     assert found["unseen"] == pytest.approx(scores(NAN, NAN, 0, 4), nan_ok=True)
-
-
-def test_sets_that_some_languages_lack():
-    found = average(
-        {
-            "english": {"seen": scores(0.5, 0.2, 5, 0)},
-            "german": {"seen": scores(0.7, 0.4, 5, 0), "unseen": scores(0.1, 0.9, 4, 1)},
-        }
-    )
-    assert list(found) == ["seen", "unseen"]
-    assert found["unseen"] == scores(0.1, 0.9, 4, 1)
 
 
 def test_thresholds_are_kept_where_they_are_equal():
@@ -95,10 +72,7 @@ def test_scores_that_some_languages_lack():
     assert found["seen"] == scores(0.5, 0.2, 5, 2) | {"psp_at_5": 0.3}
 
 
-def test_one_language():
+def test_one_language_and_none():
     alone = {"seen": scores(0.5, 0.25, 9, 3), "micro": micro(0.4, 0.2, 500, tuned_threshold=0.3)}
     assert average({"english": alone}) == alone
-
-
-def test_no_language():
     assert average({}) == {}

@@ -1,8 +1,3 @@
-import json
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -94,9 +89,9 @@ def test_a_probability_equal_to_the_threshold_is_not_predicted(dtype):
         assert micro_f1(above, *gold, threshold).f1 == 1
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.3, 2.0, 30.0])
-@pytest.mark.parametrize("shift", [0.0, -8.0, 8.0])
-@pytest.mark.parametrize("columns", [1, 70, 150])
+@pytest.mark.parametrize("spread", [0.0, 2.0, 30.0])
+@pytest.mark.parametrize("shift", [0.0, -8.0])
+@pytest.mark.parametrize("columns", [1, 150])
 def test_metric_equals_scikit_learn(spread, shift, columns):
     logits, target = documents(columns=columns, spread=spread)
     logits += shift
@@ -244,37 +239,6 @@ def test_best_is_the_highest_of_scikit_learn():
     assert highest == pytest.approx(f1.max(), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "move",
-    [
-        lambda module: module.half(),
-        lambda module: module.to(torch.bfloat16),
-        lambda module: module.to("cpu", torch.float32),
-    ],
-)
-def test_counts_stay_integers_when_the_module_changes_precision(move):
-    logits, target = documents()
-    metric = MicroF1()
-    module = torch.nn.ModuleDict({"layer": torch.nn.Linear(1, 1), "metric": metric})
-    feed(logits[:9], target[:9], [9], metric)
-    move(module)
-    assert metric.totals.dtype == torch.long
-    actual = feed(logits[9:], target[9:], [8], metric)
-    np.testing.assert_array_equal(stack(actual), stack(feed(logits, target, [17])))
-    metric.reset()
-    assert metric.totals.dtype == torch.long
-    assert not metric.totals.any()
-
-
-def test_forward():
-    logits, target = documents()
-    metric = MicroF1()
-    first = metric(logits[:5], *ragged(target[:5]))
-    np.testing.assert_array_equal(stack(first), stack(feed(logits[:5], target[:5], [5])))
-    actual = feed(logits[5:], target[5:], [12], metric)
-    np.testing.assert_array_equal(stack(actual), stack(feed(logits, target, [17])))
-
-
 LOGITS = torch.zeros(2, 3)
 IDS = torch.tensor([0, 1, 2])
 COUNTS = torch.tensor([1, 2])
@@ -338,50 +302,3 @@ def test_thresholds_of_the_paper():
     assert paper_threshold(400) == 0.2
     assert paper_threshold(28, low_resource=True) == paper_threshold(1058, True) == 0.3
     assert SELECTION_THRESHOLD == 0.2
-
-
-WORKER = """
-import json, sys, torch
-from gile_lightning.metrics import MicroF1
-
-store, data, rank = sys.argv[1], sys.argv[2], int(sys.argv[3])
-torch.distributed.init_process_group("gloo", f"file://{store}", rank=rank, world_size=2)
-logits, target = torch.load(data)
-results = []
-for start, sizes in ((5, ([4, 1], [2, 10])), (17, ([17], []))):  # uneven, then all in process 0
-    mine = slice(start) if rank == 0 else slice(start, None)
-    metric = MicroF1()
-    if sizes[rank]:
-        for x, y in zip(logits[mine].split(sizes[rank]), target[mine].split(sizes[rank])):
-            metric.update(x, y.nonzero()[:, 1], y.sum(1))
-    scores = metric.compute()
-    rows = [scores.precision.tolist(), scores.recall.tolist(), scores.f1.tolist()]
-    results.append([rows, scores.at(0.2)["f1"].item(), scores.best()])
-torch.distributed.destroy_process_group()
-print(json.dumps(results))
-"""
-
-
-def test_two_processes_equal_one(tmp_path):
-    logits, target = documents()
-    torch.save((logits, target), tmp_path / "data.pt")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", WORKER, str(tmp_path / "store"), str(tmp_path / "data.pt")]
-    workers = [
-        subprocess.Popen([*command, str(rank)], stdout=subprocess.PIPE, env=environment)
-        for rank in range(2)
-    ]
-    try:
-        outputs = [worker.communicate(timeout=120)[0] for worker in workers]
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.wait()
-    assert [worker.returncode for worker in workers] == [0, 0]
-    expected = oracle(logits.sigmoid(), target)
-    best = feed(logits, target, [17]).best()
-    for output in outputs:
-        for rows, at, found in json.loads(output):
-            np.testing.assert_allclose(rows, expected, rtol=0, atol=1e-12)
-            assert at == pytest.approx(expected[2, GRID.index(0.2)], abs=1e-12)
-            assert tuple(found) == best
