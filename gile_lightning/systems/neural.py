@@ -14,11 +14,12 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.pretrained import VectorStore
 from gile_lightning.data.shards.cache import default_cache
-from gile_lightning.data.text_data_module import TextDataModule, TrainingData
+from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.frequencies import document_frequencies
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.data.training_data import TrainingData
 from gile_lightning.network import (
     NOT_SEEN,
     EncodedLabels,

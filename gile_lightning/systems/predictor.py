@@ -10,8 +10,8 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError, nearest, positive
 from gile_lightning.data.formats.descriptions import Described, described
+from gile_lightning.data.formats.label_files import read_labels
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.readers.corpus import read_labels
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.network.prepared_labels import PreparedLabels
 from gile_lightning.systems.system import SCORES, System

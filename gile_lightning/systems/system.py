@@ -12,10 +12,11 @@ from torch import Tensor, nn
 from gile_lightning.common.errors import DivergedError, InputError
 from gile_lightning.common.factories import Configured, describe
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts
-from gile_lightning.data.text_data_module import TextDataModule, TrainingData
+from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
+from gile_lightning.data.training_data import TrainingData
 from gile_lightning.metrics import SELECTION_THRESHOLD, DocumentMetric, paper_threshold
 from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, REFERENCES, Evaluation
 from gile_lightning.metrics.summary import Scores, average

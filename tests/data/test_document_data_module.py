@@ -12,15 +12,14 @@ import numpy as np
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data import Columns, Corpus, DocumentDataModule
+from gile_lightning.data import Columns, Corpus
 from gile_lightning.data.shards.cache import default_cache
-from gile_lightning.data.shards.remote import Folder
-from gile_lightning.data.shards.writing import Document
+from gile_lightning.data.shards.remote_folder import RemoteFolder
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
-LANGUAGE = Task(Tokenizer(["common", "UNK"]), LabelSet(["x"], ["about x"], [1]))
+TASK = Task(Tokenizer(["common", "UNK"]), LabelSet(["x"], ["about x"], [1]))
 
 
 def content(data):
@@ -105,12 +104,6 @@ def test_changed_saved_dataset_changes_the_fingerprint(corpus, rows, tmp_path):
     assert data.fingerprint() != before
 
 
-def test_known_language_changes_the_fingerprint(corpus):
-    data, other = corpus(), corpus()
-    other.encode_for_scoring({"english": LANGUAGE})
-    assert data.fingerprint() != other.fingerprint()
-
-
 READER = """
 from gile_lightning.data import Corpus
 
@@ -167,11 +160,6 @@ def test_reader_without_source_declares_a_version(corpus):
     assert read("    version = 1") == read("    version = 1") != read("    version = 2")
 
 
-def test_changed_file_is_encoded_anew(prepared, rows):
-    assert prepared().meta["counts"]["documents"]["test"] == 10
-    assert prepared(rows[:-1]).meta["counts"]["documents"]["test"] == 9
-
-
 def test_processes_that_prepare_at_once_encode_once(corpus, monkeypatch):
     def counted(self, skipped):
         calls.append(skipped)
@@ -198,7 +186,7 @@ def test_interrupted_encoding_leaves_no_usable_entry(corpus, prepared, monkeypat
     data = corpus()
     with monkeypatch.context() as patch:
         patch.setattr(Corpus, "documents", interrupted)
-        patch.setattr("gile_lightning.data.shards.encoding.SHARD", 5)
+        patch.setattr("gile_lightning.data.shards.reading.SHARD", 5)
         with pytest.raises(error):
             data.prepare_data()
     directory = data.directory_of_shards()
@@ -262,11 +250,15 @@ def test_default_cache(monkeypatch, tmp_path):
 # ---------------------------------------------------------------- a remote cache
 
 
-@pytest.fixture(params=["label_residual", "file"])
+@pytest.fixture(params=["memory", "file"])
 def remote(request, tmp_path, monkeypatch):
     """The URL of a cache elsewhere; local files are below the test's folder, too."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "local"))
     return f"{request.param}://{tmp_path}/remote"
+
+
+def remote_folder(data):
+    return data.cache.remote_folder(data.fingerprint())
 
 
 def test_remote_cache_is_copied_here_once(corpus, prepared, remote, tmp_path, monkeypatch):
@@ -282,8 +274,8 @@ def test_remote_cache_is_copied_here_once(corpus, prepared, remote, tmp_path, mo
         time.sleep(0.1)  # the others come to the lock
         download(self, *args)
 
-    download = Folder.download
-    monkeypatch.setattr(Folder, "download", counted)
+    download = RemoteFolder.download
+    monkeypatch.setattr(RemoteFolder, "download", counted)
     modules = [corpus(cache_dir=remote) for _ in range(3)]
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(Corpus.prepare_data, modules))
@@ -300,15 +292,15 @@ def test_remote_cache_is_copied_here_once(corpus, prepared, remote, tmp_path, mo
 def test_interrupted_upload_is_done_anew(corpus, prepared, remote, monkeypatch, tmp_path):
     data = corpus(cache_dir=remote)
     with monkeypatch.context() as patch:
-        patch.setattr(type(data.remote().files), "put_file", stop)
+        patch.setattr(type(remote_folder(data).files), "put_file", stop)
         with pytest.raises(InputError, match="the raw files were read"):
             data.prepare_data()
-    assert data.remote().manifest() is None
+    assert remote_folder(data).manifest() is None
     with monkeypatch.context() as patch:
         patch.setattr(Corpus, "documents", stop)  # what was encoded is kept
         prepared(cache_dir=remote)
     names = {file.name for file in data.directory_of_shards().iterdir()}
-    assert data.remote().manifest().keys() == names
+    assert remote_folder(data).manifest().keys() == names
 
 
 def test_remote_cache_that_cannot_be_written_fails_before_encoding(corpus, remote, monkeypatch):
@@ -316,22 +308,10 @@ def test_remote_cache_that_cannot_be_written_fails_before_encoding(corpus, remot
         raise PermissionError("read-only")
 
     data = corpus(cache_dir=remote)
-    monkeypatch.setattr(type(data.remote().files), "pipe_file", refuse)
+    monkeypatch.setattr(type(remote_folder(data).files), "pipe_file", refuse)
     monkeypatch.setattr(Corpus, "documents", stop)
     with pytest.raises(InputError, match="PermissionError: read-only"):
         data.prepare_data()
-
-
-def test_remote_cache_keeps_word_vectors(prepared, vectors, remote, tmp_path, monkeypatch):
-    prepared(cache_dir=remote, word_vectors=vectors)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "node"))
-    data = prepared(cache_dir=remote, word_vectors=vectors)
-    np.testing.assert_array_equal(data.vectors("english")[:-1], VECTORS)
-
-
-def test_unknown_protocol_of_a_cache():
-    with pytest.raises(InputError, match="no file system is known as 's4'"):
-        Corpus("x", cache_dir="s4://bucket")
 
 
 # ---------------------------------------------------------------- settings
@@ -365,16 +345,6 @@ def test_sizes_that_can_be_0(name):
         Corpus("x", **{name: -1})
 
 
-def test_held_out_labels(prepared):
-    plain = prepared(validation_size=3)
-    data = prepared(validation_size=3, held_out_labels=1)
-    assert data.fingerprint() != plain.fingerprint()
-    assert data.meta["counts"]["held_out_labels"] == 1
-    seen, fewer = (d.tasks["english"].labels.seen for d in (plain, data))
-    assert fewer == seen - 1
-    assert "held out of training" in data.summary()
-
-
 def test_number_of_processes(prepared):
     with pytest.raises(InputError, match="num_proc is -2"):
         Corpus("x", num_proc=-2)
@@ -382,28 +352,6 @@ def test_number_of_processes(prepared):
     several = prepared(num_proc=2, cache_dir=one.cache_dir / "several")
     for file in one.directory_of_shards().iterdir():
         assert (several.directory_of_shards() / file.name).read_bytes() == file.read_bytes()
-
-
-def test_all_wrong_sizes_are_named_at_once():
-    with pytest.raises(InputError, match="batch_size is 0, min_count is -1"):
-        Corpus("x", batch_size=0, min_count=-1)
-
-
-def test_code_of_the_language_of_sentences():
-    with pytest.raises(InputError, match="sentences is 'english'; give the ISO 639-1 code"):
-        Corpus("x", sentences="english")
-
-
-def test_validation_size_beyond_the_training_documents(corpus):
-    with pytest.raises(InputError, match="validation_size = 10 would take all 10 documents"):
-        corpus(validation_size=10).prepare_data()
-
-
-def test_lengths_reach_the_documents_and_labels(prepared):
-    data = prepared(max_document_words=2, max_label_words=1)
-    assert {len(words) for words in data.split("train")["words"]} == {2}
-    text = data.tasks["english"].tokenizer
-    assert text.labels(["about x"])[1].tolist() == [1]
 
 
 def test_sentences_reach_the_documents(prepared, rows):
@@ -422,8 +370,8 @@ def test_sentences_reach_the_documents(prepared, rows):
 def test_language_of_the_model(corpus):
     data = corpus(language="german")
     with pytest.raises(InputError, match=r"knows english, french, not german: set --data.language"):
-        data.encode_for_scoring({"english": LANGUAGE, "french": LANGUAGE})
-    data.encode_for_scoring({"german": LANGUAGE})
+        data.encode_for_scoring({"english": TASK, "french": TASK})
+    data.encode_for_scoring({"german": TASK})
     data.prepare_data()
     data.setup()
     assert list(data.tasks) == ["german"]
@@ -458,19 +406,11 @@ def test_loaders_of_a_process(prepared):
 
 def test_setup_maps_several_shards(prepared, monkeypatch):
     one = prepared()
-    monkeypatch.setattr("gile_lightning.data.shards.encoding.SHARD", 7)
+    monkeypatch.setattr("gile_lightning.data.shards.reading.SHARD", 7)
     several = prepared(cache_dir=one.cache_dir / "several")
     assert len(list(several.directory_of_shards().glob("*.arrow"))) > 3
     assert content(several) == content(one)
     assert several.tasks == one.tasks
-
-
-def test_samples_of_an_epoch(prepared):
-    data = prepared(batch_size=4, samples_per_epoch=30)
-    assert documents_in(data.train_dataloader()) == 30
-    assert len(data.train_dataloader()) == 8
-    assert documents_in(data.val_dataloader()) == 1
-    assert documents_in(data.test_dataloader()) == 10
 
 
 # ---------------------------------------------------------------- a share of the training documents
@@ -534,30 +474,6 @@ def test_share_beyond_everything():
         Corpus("x", train_share=1.5)
 
 
-class Counted(DocumentDataModule):
-    """As many training documents as the paper has in one of its languages."""
-
-    def sources(self):
-        return {}
-
-    def label_texts(self, skipped):
-        return {"x": "x"}
-
-    def documents(self, skipped):
-        for i in range(29_027 + 2):
-            yield Document(
-                "", str(i), ["word"], ["x"], "train" if i > 1 else ["validation", "test"][i]
-            )
-
-
-def test_share_of_a_thousandth(tmp_path):
-    data = Counted(cache_dir=tmp_path, train_share=0.001)
-    data.prepare_data()
-    data.setup()
-    assert data.meta["counts"]["documents"]["train"] == 29_027
-    assert len(set(training(data))) == 29
-
-
 # ---------------------------------------------------------------- word vectors
 
 
@@ -605,7 +521,7 @@ def test_vectors_come_from_the_cache(corpus, prepared, vectors, monkeypatch):
     monkeypatch.setattr("gile_lightning.data.document_data_module.read_word_vectors", stop)
     again = prepared(word_vectors=vectors)
     np.testing.assert_array_equal(again.vectors("english"), expected)
-    assert again.tasks["english"].text.vocabulary == NAMES
+    assert again.tasks["english"].tokenizer.vocabulary == NAMES
 
 
 def test_no_vectors(prepared):
@@ -629,38 +545,7 @@ def test_vectors_by_file_or_folder(corpus, vectors):
         corpus(word_vectors=vectors / "none.txt").prepare_data()
 
 
-def test_changed_vectors_change_the_fingerprint(corpus, vectors):
-    data = corpus(word_vectors=vectors)
-    before = data.fingerprint()
-    with (vectors / "english.txt").open("a") as file:
-        file.write("\n")
-    assert data.fingerprint() != before
-
-
-def test_documents_and_labels_without_a_known_word_are_left_out(prepared, write, rows):
-    write("vectors/english.txt", "even 1\nold 1\nabout 1\n")
-    labels = [
-        {"name": name, "description": text}
-        for name, text in [("x", "of x"), ("y", "about y"), ("z", "OLD"), ("old", "!"), ("new", "")]
-    ]
-    data = prepared(rows, labels, word_vectors=write("vectors/x", "").parent, validation_size=1)
-    # documents: odd ones have no known word; of the others those with y or z stay
-    kept = {i for i in range(0, 20, 2) if i % 3}
-    splits = ("train", "validation", "test")
-    assert {int(id) for split in splits for id in data.split(split)["id"]} == kept
-    assert sorted(data.tasks["english"].labels.names) == ["y", "z"]
-    skipped = {reason: case["count"] for reason, case in data.meta["skipped"].items()}
-    with_label = [i for i in range(20) if i % 3]
-    assert skipped == {
-        "labels without a description": 1,
-        "labels without a known word": 2,
-        "label assignments without a description": 20 + 7,  # old or new everywhere, and x
-        "documents without a described label": 7,
-        "documents without a word": len(with_label) - len(kept),
-    }
-
-
-KNOWN = Task(
+TRAINED = Task(
     Tokenizer(["old", "common", "y", "UNK"], 5, 3, known_words_only=True),
     LabelSet(["y", "zzz"], ["about y", "old"], [4, 1]),
 )
@@ -668,13 +553,13 @@ KNOWN = Task(
 
 def test_trained_model_brings_its_own_words(prepared, corpus, vectors):
     data = corpus(word_vectors=vectors)
-    data.encode_for_scoring({"english": KNOWN})
+    data.encode_for_scoring({"english": TRAINED})
     data.prepare_data()
     data.setup()
     task = data.tasks["english"]
-    assert task.tokenizer == KNOWN.tokenizer
+    assert task.tokenizer == TRAINED.tokenizer
     # of the corpus' labels "about x", "about new" and "about z" have no word that it knows
-    assert task.labels == KNOWN.labels
+    assert task.labels == TRAINED.labels
     # documents 10, 13, 16 and 19 have the label y
     assert decoded(data, "test") == {str(i): ["common"] for i in (10, 13, 16, 19)}
     assert data.vectors("english") is None
@@ -684,36 +569,16 @@ def test_trained_model_brings_its_own_words(prepared, corpus, vectors):
 @pytest.mark.parametrize("with_vectors", [True, False])
 def test_model_that_is_trained_further_keeps_its_words(corpus, vectors, with_vectors):
     data = corpus(word_vectors=vectors if with_vectors else None, validation_size=2)
-    data.encode_for_training({"english": KNOWN})
+    data.encode_for_training({"english": TRAINED})
     assert data.fingerprint() != corpus(word_vectors=data.word_vectors).fingerprint()
     data.prepare_data()
     data.setup()
     task = data.tasks["english"]
-    assert task.tokenizer == KNOWN.tokenizer
+    assert task.tokenizer == TRAINED.tokenizer
     # the labels are the corpus' own; "about old" and "about y" have words that it knows
     assert task.labels.names == ["old", "y"]
     assert task.labels.texts == ["about old", "about y"]
     assert data.vectors("english") is None
     assert list(data.meta["counts"]["documents"]) == ["train", "validation", "test"]
     with pytest.raises(InputError, match="the model knows german, not english"):
-        data.encode_for_training({"german": KNOWN})
-
-
-def test_model_with_a_vocabulary_of_its_own_is_trained_further(corpus):
-    text = Tokenizer(["even", "w", "common", "UNK"], 2)
-    data = corpus()
-    data.encode_for_training({"english": Task(text, LabelSet(["q"], ["q"], [1]))})
-    data.prepare_data()
-    data.setup()
-    assert data.tasks["english"].tokenizer == text
-    assert set(data.tasks["english"].labels.names) == {"x", "y", "z", "old", "new"}
-    assert all(
-        words in (["common", "even"], ["common", "UNK"]) for words in decoded(data, "test").values()
-    )
-
-
-def test_only_and_names(prepared):
-    data = prepared()
-    assert data.names == ["english"]
-    assert data.only("english") is data
-    assert not data.builtin
+        data.encode_for_training({"german": TRAINED})

@@ -9,7 +9,8 @@ import pytest
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns, Corpus, Multilingual
 from gile_lightning.data.loading.loader import RaggedLoader
-from gile_lightning.data.multilingual import OneByOne, SideBySide
+from gile_lightning.data.loading.one_by_one import OneByOne
+from gile_lightning.data.loading.side_by_side import SideBySide
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -103,31 +104,13 @@ def test_languages(make):
         assert task.tokenizer.vocabulary == [name, "UNK"]
         assert task.labels.names == [name]
         assert data.meta["counts"][name]["documents"] == SIZES[name]
-        assert data.only(name) is data.parts[name]
+        assert data.only(name) is data.modules[name]
         assert data.only(name).names == [name]
         assert data.vectors(name) is None
     assert set(data.meta) == {"counts", "skipped", "sources"}
     folders = list(data.shards())
     assert [(path / "meta.json").is_file() for path in folders] == [True] * 3
     assert len(set(folders)) == 3
-
-
-def test_summary_is_by_language(make):
-    summary = make("german", "french").summary()
-    assert summary == (
-        "german:\n"
-        "train 9  validation 3  test 2 documents\n"
-        "1 labels seen in training, 0 unseen, 2 words in the vocabulary\n"
-        "french:\n"
-        "train 4  validation 1  test 5 documents\n"
-        "1 labels seen in training, 0 unseen, 2 words in the vocabulary"
-    )
-
-
-def test_names_are_those_of_the_mapping(folder):
-    part = Corpus(str(folder / "german.jsonl"), language="english")
-    data = Multilingual({"german": part})
-    assert data.names == part.names == ["german"]
 
 
 def test_no_language():
@@ -147,7 +130,7 @@ def test_word_vectors_are_each_languages_own(make, tmp_path):
         assert data.tasks[name].tokenizer.vocabulary[0] == name
 
 
-KNOWN = {
+TRAINED = {
     name: Task(Tokenizer(["word", name, "UNK"]), LabelSet(["old"], ["old"], [3])) for name in SIZES
 }
 
@@ -157,14 +140,14 @@ def test_trained_model_is_scored(make, folder):
     scored = Multilingual(
         {
             name: Corpus(part.path, cache_dir=folder / "cache", **OPTIONS)
-            for name, part in data.parts.items()
+            for name, part in data.modules.items()
         }
     )
-    scored.encode_for_scoring(KNOWN)
+    scored.encode_for_scoring(TRAINED)
     scored.prepare_data()
     scored.setup()
     for name, task in scored.tasks.items():
-        assert task.tokenizer == KNOWN[name].tokenizer
+        assert task.tokenizer == TRAINED[name].tokenizer
         assert task.labels.names == ["old", name]
         assert scored.meta["counts"][name]["documents"] == {"test": SIZES[name]["test"]}
     steps = epoch_of(scored.test_dataloader())
@@ -179,20 +162,20 @@ def test_model_is_trained_further(folder):
             for name in names
         }
     )
-    data.encode_for_training(KNOWN)
+    data.encode_for_training(TRAINED)
     data.prepare_data()
     data.setup()
     for name in names:
-        assert data.tasks[name].tokenizer == KNOWN[name].tokenizer
+        assert data.tasks[name].tokenizer == TRAINED[name].tokenizer
         assert data.tasks[name].labels.names == [name]
         assert data.meta["counts"][name]["documents"] == SIZES[name]
 
 
-@pytest.mark.parametrize("method", ["use", "continue_from"])
+@pytest.mark.parametrize("method", ["encode_for_scoring", "encode_for_training"])
 def test_model_lacks_a_language(folder, method):
     data = Multilingual({name: Corpus(str(folder / f"{name}.jsonl")) for name in SIZES})
     with pytest.raises(InputError, match="the model knows english, german, not french"):
-        getattr(data, method)({name: KNOWN[name] for name in ("english", "german")})
+        getattr(data, method)({name: TRAINED[name] for name in ("english", "german")})
 
 
 # ---------------------------------------------------------------- training
@@ -223,12 +206,6 @@ def test_epoch_is_a_pass_over_the_longest_while_others_begin_anew(make):
             assert max(counts.values()) - min(counts.values()) <= 1
             orders[name].add(tuple(documents))
     assert {name: len(found) for name, found in orders.items()} == dict.fromkeys(SIZES, 3)
-
-
-def test_longest_is_not_always_the_first(make):
-    steps = epoch_of(make("french", "german").train_dataloader())
-    assert sorted(read(steps, "german")) == list(range(9))
-    assert len(read(steps, "french")) == 9
 
 
 def test_share_of_the_training_documents_of_one_language(make):
@@ -293,13 +270,6 @@ def test_languages_have_orders_of_their_own(make, seed):
     assert order(other, "english") != order(data, "english")
 
 
-def test_seeds(make):
-    assert [part.seed for part in make().parts.values()] == [1234, 1235, 1236]
-    assert [part.seed for part in make(seed=5).parts.values()] == [5, 6, 7]
-    german = make("english", "german", german={"seed": 9})
-    assert [part.seed for part in german.parts.values()] == [1234, 10]
-
-
 @pytest.mark.parametrize(
     "options", [{"german": {"batch_size": 5}}, {"french": {"samples_per_epoch": 9}}], ids=str
 )
@@ -333,33 +303,6 @@ def test_restored_loader_goes_on_exactly(make, done, options, world_size):
     fresh.sampler.set_epoch(done // 7)  # as Lightning does at the start of an epoch
     after = [step for _ in range(3 - done // 7) for step in epoch_of(fresh)]
     assert before + after == expected
-
-
-def test_epoch_is_set_without_losing_a_restored_position(make):
-    unbroken = make().train_dataloader()
-    expected = [epoch_of(unbroken) for _ in range(3)]
-    loader = make().train_dataloader()
-    loader.load_state_dict(dict.fromkeys(SIZES, position(1, 5)))
-    loader.set_epoch(1)
-    assert epoch_of(loader) == expected[1][5:]
-    loader.load_state_dict(dict.fromkeys(SIZES, position(0, 5)))
-    loader.set_epoch(2)
-    assert epoch_of(loader) == expected[2]
-
-
-def test_iteration_broken_off_starts_again(make):
-    loader = make().train_dataloader()
-    first = numbers(next(iter(loader)))
-    steps = epoch_of(loader)
-    assert steps[0] == first
-    assert len(steps) == 7
-
-
-def test_parts_keep_their_place_together(make):
-    loader = make().train_dataloader()
-    for step, _ in enumerate(loader, 1):
-        states = [part.state_dict() for part in loader.loaders.values()]
-        assert states == [position(step // 7, step % 7)] * 3
 
 
 # ---------------------------------------------------------------- evaluation
@@ -409,7 +352,7 @@ def test_only_one_language(make):
 
 
 def test_side_by_side_of_unlike_loaders(make):
-    parts = make().parts
+    parts = make().modules
     loaders = {
         name: RaggedLoader(part.split("train"), name, 4, shuffle=True)
         for name, part in parts.items()

@@ -120,3 +120,17 @@ def _without_closing_bracket(text: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return fields if isinstance(fields, dict) else None
+
+
+def find_files(path: str) -> Sequence[Path]:
+    """Return the one file, or the files of a glob, at ``path``; none if it is neither.
+
+    Raises:
+        InputError: no file matches the glob.
+    """
+    if Path(path).exists() or not any(sign in path for sign in "*?["):
+        return [Path(path)] if Path(path).is_file() else []
+    files = [Path(file) for file in sorted(glob.glob(path, recursive=True)) if Path(file).is_file()]
+    if not files:
+        raise InputError(f"{path}: no file matches")
+    return files

@@ -124,8 +124,6 @@ class Tokenizer:
     def settings(self) -> dict[str, Any]:
         """Return everything but the vocabulary and further words, as plain values."""
         left_out = {"vocabulary", "further", "_ids"}
-        if self.pretrained is None:  # as before there was one: fingerprints stay the same
-            left_out |= {"pretrained", "max_subwords"}
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
 
     def extended(self, words: Iterable[str]) -> "Tokenizer":

@@ -27,11 +27,6 @@ def test_records_name_file_and_line(write):
     assert places == [f"{path}:2", f"{path}:4"]
 
 
-def test_several_files_in_the_given_order(write):
-    paths = [write("b.jsonl", ROWS[:3]), write("a.jsonl.gz", ROWS[3:5])]
-    assert fields(*paths) == ROWS[:5]
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -75,13 +70,6 @@ def test_broken_lines_are_counted_up_to_a_limit(write):
         fields(path, max_broken=3)
     assert str(error.value).startswith(f"{path}:6: 4 lines are not JSON objects (first: {path}:2)")
     assert "max_broken_lines = 3" in str(error.value)
-
-
-def test_limit_holds_over_all_files(write):
-    paths = [write(name, "{broken\n{}\n") for name in ("a", "b", "c")]
-    assert len(fields(*paths, max_broken=3)) == 3
-    with pytest.raises(InputError, match=f"{paths[2]}:1: 3 lines"):
-        fields(*paths, max_broken=2)
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", '{"articles":[\n]}\n', "{broken\n"])

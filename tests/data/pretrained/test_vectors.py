@@ -124,32 +124,11 @@ def test_missing_vectors(encode, tmp_path):
         VectorStore(NAME, 256, tmp_path)
 
 
-def test_other_lengths_are_kept_apart(encode, tmp_path):
-    encode()
-    VectorStore(NAME, 256, tmp_path).fill([texts([1])])
-    assert len(VectorStore(NAME, 256, tmp_path)) == 1
-    assert len(VectorStore(NAME, 128, tmp_path)) == 0
-
-
 def test_a_cache_that_cannot_be_written(encode, tmp_path):
     encode()
     (tmp_path / "vectors").write_text("a file where the folder would be")
     with pytest.raises(InputError, match=r"cannot be written .*XDG_CACHE_HOME"):
         VectorStore(NAME, 256, tmp_path).fill([texts([1])])
-
-
-def test_a_deleted_file_is_made_again_and_no_other_lost(encode, tmp_path):
-    encode()
-    rows = [[i] for i in range(1, 11)]
-    VectorStore(NAME, 256, tmp_path).fill([texts(*rows)])
-    store = VectorStore(NAME, 256, tmp_path)
-    files = sorted(store.folder.glob("*.npy"))
-    assert len(files) == 5
-    files[1].unlink()
-    made = encode()
-    store.fill([texts(*rows)])
-    assert len(made.seen) == 2
-    assert sums(VectorStore(NAME, 256, tmp_path).find(*texts(*rows))) == list(range(1, 11))
 
 
 def test_more_files_than_may_be_open(encode, tmp_path):
