@@ -157,8 +157,9 @@ class Grid:
         """
         chosen = _chosen("--rows", rows, {row.name: row for row in self.rows})
         parts = _chosen("--blocks", blocks, {block: block for block in self.blocks})
+        configs = {row.config or self.config: self._read(row) for row in chosen}
         return [
-            self._fit(block, row, run, SEED + seed, further)
+            self._fit(block, row, run, SEED + seed, further, configs)
             for seed in range(seeds)
             for block in parts
             for row in chosen
@@ -166,16 +167,29 @@ class Grid:
             for run in self.runs.get(row.runs, {"": {}})
         ]
 
-    def _fit(self, block: str, row: Row, run: str, seed: int, further: Overrides) -> Fit:
-        runs = self.runs.get(row.runs, {"": {}})
-        overrides = filled({**self.set, **row.set, **runs[run]}, block) | dict(further)
+    def _read(self, row: Row) -> Any:
         config = self.root / (row.config or self.config)
         if not config.is_file():
             raise InputError(f"{config}: no such file (configuration of {row.name!r})")
+        return yaml.safe_load(config.read_text(encoding="utf-8"))
+
+    def _fit(
+        self,
+        block: str,
+        row: Row,
+        run: str,
+        seed: int,
+        further: Overrides,
+        configs: Mapping[str, Any],
+    ) -> Fit:
+        runs = self.runs.get(row.runs, {"": {}})
+        overrides = filled({**self.set, **row.set, **runs[run]}, block) | dict(further)
+        name = row.config or self.config
+        config = self.root / name
         given = {**overrides, "seed_everything": seed}
         # in order of the keys a class comes before its arguments, and equal fits look equal
         flags = [part for key in sorted(given) for part in (f"--{key}", as_text(given[key]))]
-        content = json.dumps([yaml.safe_load(config.read_text(encoding="utf-8")), flags])
+        content = json.dumps([configs[name], flags])
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
         languages = len(as_text(overrides.get("data.languages", "")).split(","))
         arguments = ("--config", str(config), *flags)

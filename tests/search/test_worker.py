@@ -59,7 +59,7 @@ def test_four_workers_two_of_them_killed(kind, tmp_path, request):
         url = request.getfixturevalue("database")
     else:
         url = {"sqlite": "sqlite:///", "journal": "journal://"}[kind] + f"{tmp_path}/study"
-    trials, chance = 40, random.Random(5)
+    trials, chance = 20, random.Random(5)
     known = study(url)
     known.enqueue_trial({"x": 0.99})  # out of memory
     with contextlib.ExitStack() as stack:
