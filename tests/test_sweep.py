@@ -224,7 +224,7 @@ def refused(folder, *more, **section):
         ),
         ({"space": {"output": {"choices": ["a"]}}}, "output: a sweep cannot vary this key"),
         ({"objectives": {"val/f1": "up"}}, "sweep.objectives"),
-        ({"objectives": {"val/german/f1": "maximize"}}, "no fit reports 'val/german/f1'"),
+        ({"objectives": {"val/german/f1": "maximize"}}, "'val/german/f1'; did you mean 'val/f1'"),
         ({"trails": 3}, "did you mean 'sweep.trials'?"),
         ({"storage": "postgresql://me:secret@127.0.0.1:9/x"}, "postgresql://me:***@127.0.0.1:9/x"),
         ({"sampler": {"class_path": "optuna.samplers.TPSampler"}}, "no 'TPSampler'"),

@@ -1,17 +1,12 @@
 """A corpus of one language: read, encoded once, kept in a cache."""
 
 import json
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from gile_lightning.common.errors import InputError, positive
-from gile_lightning.data.document import Document
-from gile_lightning.data.formats.descriptions import TextRecipe
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.formats.word_vectors import (
     WordVectors,
@@ -19,6 +14,7 @@ from gile_lightning.data.formats.word_vectors import (
     read_word_vectors,
 )
 from gile_lightning.data.pretrained.model import identity
+from gile_lightning.data.reader import Reader
 from gile_lightning.data.shard_data_module import ShardDataModule
 from gile_lightning.data.shards.cache import META, Cache
 from gile_lightning.data.shards.encoded_corpus import VECTORS, read_meta
@@ -32,14 +28,14 @@ from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, unambig
 FORMAT = 7  # of the encoded shards; raised when the same input would be encoded differently
 
 
-class DocumentDataModule(ShardDataModule):
+class DocumentDataModule(Reader, ShardDataModule):
     """Documents of one language with described labels, as encoded Arrow shards in a cache.
 
-    A subclass says where the documents and label texts come from (`documents`, `label_texts`) and
-    what identifies them (`sources`). The cache is keyed by a fingerprint of the sources, the
-    settings and the subclass' own code (`code_of`). So a second run starts at once, and a changed
-    file, setting or reader is encoded anew. A subclass can declare a ``version``, and raise it when
-    code elsewhere changes what it yields. Interrupted encoding starts afresh.
+    A subclass says where the documents and label texts come from, and what identifies them; see
+    `Reader`. The cache is keyed by a fingerprint of the sources, the settings and the subclass' own
+    code (`code_of`). So a second run starts at once, and a changed file, setting or reader is
+    encoded anew. A subclass can declare a ``version``, and raise it when code elsewhere changes
+    what it yields. Interrupted encoding starts afresh.
 
     Args:
         batch_size: documents per training step and process (paper: 64).
@@ -159,30 +155,6 @@ class DocumentDataModule(ShardDataModule):
         self.tokenizer: Tokenizer | None = None  # with the vocabulary of a model to train further
         self.fixed_tokenizer: Tokenizer | None = None  # whose vocabulary precedes the encoding
         self._vector_words: list[str] | None = None
-
-    @abstractmethod
-    def sources(self) -> dict[str, Any]:
-        """Return what the encoding depends on beside `EncodingSettings`, as JSON values."""
-
-    @abstractmethod
-    def documents(self, skipped: Skipped) -> Iterable[Document]:
-        """Stream the raw documents; count in ``skipped`` those that are left out."""
-
-    @abstractmethod
-    def label_texts(self, skipped: Skipped) -> Mapping[str, str]:
-        """Return the text of every label by its name; count in ``skipped`` those left out."""
-
-    def synonyms(self) -> Mapping[str, Sequence[str]]:
-        """Return other names of labels, by their names; called after `label_texts`."""
-        return {}
-
-    def recipe(self) -> TextRecipe:
-        """Return how the texts of documents and labels are put together."""
-        return TextRecipe()
-
-    def total(self) -> int | None:
-        """Return the number of raw documents, if it is known before reading them."""
-        return None
 
     def encode_for_scoring(self, tasks: dict[str, Task], new_words: bool = False) -> None:
         """Encode the test documents for a trained model, with its vocabulary and labels.

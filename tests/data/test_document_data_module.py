@@ -1,9 +1,5 @@
-import importlib.util
 import json
 import os
-import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,11 +9,10 @@ import pytest
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns, Corpus
-from gile_lightning.data.shards.cache import default_cache
-from gile_lightning.data.shards.remote_folder import RemoteFolder
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_testing.corpora import ready
 
 TASK = Task(Tokenizer(["common", "UNK"]), LabelSet(["x"], ["about x"], [1]))
 
@@ -39,37 +34,23 @@ def test_second_preparation_reads_nothing(corpus, prepared, monkeypatch):
     monkeypatch.setattr(Corpus, "documents", stop)
     monkeypatch.setattr(Corpus, "label_texts", stop)
     again = corpus()
-    again.prepare_data()
-    again.setup()
+    ready(again)
     assert content(again) == content(first)
     assert again.tasks == first.tasks
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"min_count": 2},
-        {"max_document_words": 299},
-        {"max_label_words": 49},
-        {"max_sentences": 30},
-        {"max_sentence_words": 30},
-        {"sentences": "en"},
-        {"validation_size": 0.2},
-        {"test_size": 0.2},
-        {"split_seed": 1},
-        {"split_year": 2006},
-        {"label_text": "name"},
-        {"label_synonyms": True},
-        {"label_parents": 1},
-        {"label_words": True},
-        {"undescribed_labels": "name"},
-        {"columns": Columns(year="year", labels="tags")},
-        {"encoding": "latin-1"},
-    ],
-    ids=str,
-)
+CHANGES = {
+    "min_count": 2, "max_document_words": 299, "max_label_words": 49, "max_sentences": 30,
+    "max_sentence_words": 30, "sentences": "en", "validation_size": 0.2, "test_size": 0.2,
+    "held_out_labels": 1, "split_seed": 1, "split_year": 2006, "label_text": "name",
+    "label_synonyms": True, "label_parents": 1, "label_words": True, "undescribed_labels": "name",
+    "encoding": "latin-1", "columns": Columns(labels="tags"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", CHANGES)
 def test_setting_that_changes_the_result_changes_the_fingerprint(corpus, option):
-    assert corpus(**option).fingerprint() != corpus().fingerprint()
+    assert corpus(**{option: CHANGES[option]}).fingerprint() != corpus().fingerprint()
 
 
 def test_setting_that_does_not_change_the_result_keeps_the_fingerprint(corpus, tmp_path):
@@ -91,122 +72,6 @@ def test_changed_file_changes_the_fingerprint(corpus, tmp_path, name):
     os.utime(path, ns=(modified, modified))
     prints.append(data.fingerprint())
     assert len(set(prints)) == 3
-
-
-def test_changed_saved_dataset_changes_the_fingerprint(corpus, rows, tmp_path):
-    import datasets
-
-    datasets.Dataset.from_list(rows).save_to_disk(tmp_path / "saved")
-    data = corpus(tmp_path / "saved")
-    before = data.fingerprint()
-    assert data.fingerprint() == before
-    datasets.Dataset.from_list(rows[1:]).save_to_disk(tmp_path / "saved")
-    assert data.fingerprint() != before
-
-
-READER = """
-from gile_lightning.data import Corpus
-
-class Reader(Corpus):
-    def documents(self, skipped):
-        return (document._replace(pieces=["{word}"]) for document in super().documents(skipped))
-"""
-
-
-@pytest.fixture
-def reader(write, monkeypatch):
-    """Imports the class `Reader` of a user's module, as another process would."""
-
-    def reader(word, module="reader", header="", declared=None):
-        path = write(f"{module}-{word}.py", header + READER.format(word=word))
-        spec = importlib.util.spec_from_file_location(module, path)
-        monkeypatch.setitem(sys.modules, module, importlib.util.module_from_spec(spec))
-        spec.loader.exec_module(sys.modules[module])
-        if declared is not None:
-            sys.modules[module].Reader.version = declared
-        return sys.modules[module].Reader
-
-    return reader
-
-
-def test_edited_reader_is_encoded_anew(corpus, reader):
-    def key(*args, **options):
-        return read(reader(*args, **options)).fingerprint()
-
-    def read(kind):
-        given = corpus()
-        return kind(given.path, given.labels, cache_dir=given.cache_dir, columns=given.columns)
-
-    for word in ("one", "two"):
-        data = read(reader(word))
-        data.prepare_data()
-        data.setup()
-        assert data.tasks["english"].tokenizer.vocabulary == [word, "UNK"]
-    first = key("one")
-    assert key("one", header="# code elsewhere in the file\n") == first
-    assert len({first, key("two"), key("one", "another"), key("one", declared=2)}) == 4
-    assert key("one", declared=2) == key("one", declared=2)
-    assert corpus().fingerprint() != first
-
-
-def test_reader_without_source_declares_a_version(corpus):
-    def read(declared):
-        space = {"__name__": "nowhere"}
-        exec(READER.format(word="x") + declared, space)
-        return space["Reader"](corpus().path).fingerprint()
-
-    with pytest.raises(InputError, match=r"nowhere.Reader: its source.*declare `version = 1`"):
-        read("")
-    assert read("    version = 1") == read("    version = 1") != read("    version = 2")
-
-
-def test_processes_that_prepare_at_once_encode_once(corpus, monkeypatch):
-    def counted(self, skipped):
-        calls.append(skipped)
-        time.sleep(0.1)  # the others come to the lock
-        return documents(self, skipped)
-
-    documents, calls = Corpus.documents, []
-    monkeypatch.setattr(Corpus, "documents", counted)
-    modules = [corpus() for _ in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(Corpus.prepare_data, modules))
-    assert len(calls) == 1
-
-
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_interrupted_encoding_leaves_no_usable_entry(corpus, prepared, monkeypatch, error):
-    def interrupted(self, skipped):
-        for number, document in enumerate(documents(self, skipped)):
-            if number == 12:
-                raise error
-            yield document
-
-    documents = Corpus.documents
-    data = corpus()
-    with monkeypatch.context() as patch:
-        patch.setattr(Corpus, "documents", interrupted)
-        patch.setattr("gile_lightning.data.shards.reading.SHARD", 5)
-        with pytest.raises(error):
-            data.prepare_data()
-    directory = data.directory_of_shards()
-    assert not directory.exists()
-    leftover = directory.with_suffix(".partial")
-    assert list(leftover.glob("raw-*"))
-    (leftover / "train-99999.arrow").write_bytes(b"junk")
-    again = prepared()
-    assert again.directory_of_shards() == directory
-    assert not leftover.exists()
-    assert content(again) == content(prepared(cache_dir=directory.parent / "untouched"))
-
-
-def test_entry_without_its_last_file_is_encoded_anew(corpus, prepared):
-    data = corpus()
-    directory = data.directory_of_shards()
-    directory.mkdir(parents=True)
-    (directory / "test-99999.arrow").write_bytes(b"junk")
-    assert len(prepared().split("test")) == 10
-    assert not (directory / "test-99999.arrow").exists()
 
 
 def test_meta_has_counts_sources_and_what_was_left_out(prepared, rows):
@@ -237,102 +102,17 @@ def test_setup_without_preparation(corpus):
         corpus().setup()
 
 
-def test_default_cache(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache() == tmp_path / "gile_lightning"
-    assert Corpus("x").cache_dir == tmp_path / "gile_lightning"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert default_cache() == tmp_path / "home/.cache/gile_lightning"
-    assert Corpus("x", cache_dir="~/mine").cache_dir == tmp_path / "home/mine"
-
-
-# ---------------------------------------------------------------- a remote cache
-
-
-@pytest.fixture(params=["memory", "file"])
-def remote(request, tmp_path, monkeypatch):
-    """The URL of a cache elsewhere; local files are below the test's folder, too."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "local"))
-    return f"{request.param}://{tmp_path}/remote"
-
-
-def remote_folder(data):
-    return data.cache.remote_folder(data.fingerprint())
-
-
-def test_remote_cache_is_copied_here_once(corpus, prepared, remote, tmp_path, monkeypatch):
-    """One node encodes; another, with an empty local cache, copies and reads nothing else."""
-    first = prepared(cache_dir=remote)
-    assert first.directory_of_shards().parent == tmp_path / "local/gile_lightning"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "node"))
-    monkeypatch.setattr(Corpus, "documents", stop)
-    calls = []
-
-    def counted(self, *args):
-        calls.append(args)
-        time.sleep(0.1)  # the others come to the lock
-        download(self, *args)
-
-    download = RemoteFolder.download
-    monkeypatch.setattr(RemoteFolder, "download", counted)
-    modules = [corpus(cache_dir=remote) for _ in range(3)]
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(Corpus.prepare_data, modules))
-    assert len(calls) == 1
-    modules[0].setup()
-    (directory,) = modules[0].shards()
-    assert directory.parent == tmp_path / "node/gile_lightning"
-    assert content(modules[0]) == content(first)
-    assert modules[0].tasks == first.tasks
-    assert modules[0].meta == first.meta
-    assert [file.suffix for file in directory.parent.iterdir() if file.is_file()] == [".lock"]
-
-
-def test_interrupted_upload_is_done_anew(corpus, prepared, remote, monkeypatch, tmp_path):
-    data = corpus(cache_dir=remote)
-    with monkeypatch.context() as patch:
-        patch.setattr(type(remote_folder(data).files), "put_file", stop)
-        with pytest.raises(InputError, match="the raw files were read"):
-            data.prepare_data()
-    assert remote_folder(data).manifest() is None
-    with monkeypatch.context() as patch:
-        patch.setattr(Corpus, "documents", stop)  # what was encoded is kept
-        prepared(cache_dir=remote)
-    names = {file.name for file in data.directory_of_shards().iterdir()}
-    assert remote_folder(data).manifest().keys() == names
-
-
-def test_remote_cache_that_cannot_be_written_fails_before_encoding(corpus, remote, monkeypatch):
-    def refuse(*_, **__):
-        raise PermissionError("read-only")
-
-    data = corpus(cache_dir=remote)
-    monkeypatch.setattr(type(remote_folder(data).files), "pipe_file", refuse)
-    monkeypatch.setattr(Corpus, "documents", stop)
-    with pytest.raises(InputError, match="PermissionError: read-only"):
-        data.prepare_data()
-
-
 # ---------------------------------------------------------------- settings
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "batch_size",
-        "eval_batch_size",
-        "min_count",
-        "max_document_words",
-        "max_label_words",
-        "max_sentences",
-        "max_sentence_words",
-        "validation_size",
-        "samples_per_epoch",
-        "train_share",
-    ],
-)
-@pytest.mark.parametrize("value", [0, -0.5, -3])
+SIZES = (
+    "batch_size", "eval_batch_size", "min_count", "max_document_words", "max_label_words",
+    "max_sentences", "max_sentence_words", "validation_size", "samples_per_epoch", "train_share",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("value", [0, -0.5])
 def test_sizes_must_be_positive(name, value):
     with pytest.raises(InputError, match=f"must be above 0: {name} is {value}"):
         Corpus("x", **{name: value})
@@ -345,35 +125,12 @@ def test_sizes_that_can_be_0(name):
         Corpus("x", **{name: -1})
 
 
-def test_number_of_processes(prepared):
-    with pytest.raises(InputError, match="num_proc is -2"):
-        Corpus("x", num_proc=-2)
-    one = prepared()
-    several = prepared(num_proc=2, cache_dir=one.cache_dir / "several")
-    for file in one.directory_of_shards().iterdir():
-        assert (several.directory_of_shards() / file.name).read_bytes() == file.read_bytes()
-
-
-def test_sentences_reach_the_documents(prepared, rows):
-    for row in rows:
-        row["text"] = f"Common. It is {'even' if row['id'] % 2 == 0 else 'odd'} here! And the end."
-    options = {"sentences": "en", "max_sentences": 2, "max_sentence_words": 3}
-    data = prepared(rows, **options)
-    task = data.tasks["english"]
-    assert task.tokenizer.settings() | options == task.tokenizer.settings()
-    for row in data.split("train"):
-        words = [task.tokenizer.vocabulary[i] for i in row["words"]]
-        assert words == ["common", ".", "it", "is", "even" if int(row["id"]) % 2 == 0 else "odd"]
-        assert row["sentence_lengths"] == [2, 3]
-
-
 def test_language_of_the_model(corpus):
     data = corpus(language="german")
     with pytest.raises(InputError, match=r"knows english, french, not german: set --data.language"):
         data.encode_for_scoring({"english": TASK, "french": TASK})
     data.encode_for_scoring({"german": TASK})
-    data.prepare_data()
-    data.setup()
+    ready(data)
     assert list(data.tasks) == ["german"]
     assert list(next(iter(data.test_dataloader()))) == ["german"]
 
@@ -404,15 +161,6 @@ def test_loaders_of_a_process(prepared):
     assert documents_in(test) == 5
 
 
-def test_setup_maps_several_shards(prepared, monkeypatch):
-    one = prepared()
-    monkeypatch.setattr("gile_lightning.data.shards.reading.SHARD", 7)
-    several = prepared(cache_dir=one.cache_dir / "several")
-    assert len(list(several.directory_of_shards().glob("*.arrow"))) > 3
-    assert content(several) == content(one)
-    assert several.tasks == one.tasks
-
-
 # ---------------------------------------------------------------- a share of the training documents
 
 
@@ -441,13 +189,6 @@ def test_shares_are_nested(share):
         assert smaller < larger
 
 
-def test_share_is_drawn_with_the_seed_of_splits(share):
-    first = training(share(0.5))
-    assert training(share(0.5)) == first
-    assert training(share(0.5, seed=5)) == first
-    assert set(training(share(0.5, split_seed=5))) != set(first)
-
-
 def test_share_leaves_all_else(share):
     whole, part = share(1.0), share(0.1)
     assert part.directory_of_shards() == whole.directory_of_shards()
@@ -460,13 +201,6 @@ def test_share_leaves_all_else(share):
     assert part.meta["counts"]["documents"]["train"] == 16
     assert part.meta["counts"]["training_documents_used"] == 2
     assert "training_documents_used" not in whole.meta["counts"]
-
-
-def test_share_is_what_an_epoch_visits(share):
-    data = share(0.25, batch_size=3)
-    for _ in range(2):
-        assert documents_in(data.train_dataloader()) == 4
-    assert documents_in(share(0.25, samples_per_epoch=11).train_dataloader()) == 11
 
 
 def test_share_beyond_everything():
@@ -532,19 +266,6 @@ def test_no_vectors(prepared):
         data.vector_words()
 
 
-def test_vectors_by_file_or_folder(corpus, vectors):
-    file = vectors / "english.txt"
-    assert corpus(word_vectors=vectors).vectors_file() == file
-    assert corpus(word_vectors=file).vectors_file() == file
-    assert corpus(word_vectors=file, language="german").vectors_file() == file
-    assert corpus(word_vectors=file).fingerprint() == corpus(word_vectors=vectors).fingerprint()
-    assert corpus(word_vectors=file).fingerprint() != corpus().fingerprint()
-    with pytest.raises(InputError, match="no word vectors for 'german'"):
-        corpus(word_vectors=vectors, language="german").prepare_data()
-    with pytest.raises(InputError, match=r"none.txt: no such file"):
-        corpus(word_vectors=vectors / "none.txt").prepare_data()
-
-
 TRAINED = Task(
     Tokenizer(["old", "common", "y", "UNK"], 5, 3, known_words_only=True),
     LabelSet(["y", "zzz"], ["about y", "old"], [4, 1]),
@@ -554,8 +275,7 @@ TRAINED = Task(
 def test_trained_model_brings_its_own_words(prepared, corpus, vectors):
     data = corpus(word_vectors=vectors)
     data.encode_for_scoring({"english": TRAINED})
-    data.prepare_data()
-    data.setup()
+    ready(data)
     task = data.tasks["english"]
     assert task.tokenizer == TRAINED.tokenizer
     # of the corpus' labels "about x", "about new" and "about z" have no word that it knows
@@ -571,8 +291,7 @@ def test_model_that_is_trained_further_keeps_its_words(corpus, vectors, with_vec
     data = corpus(word_vectors=vectors if with_vectors else None, validation_size=2)
     data.encode_for_training({"english": TRAINED})
     assert data.fingerprint() != corpus(word_vectors=data.word_vectors).fingerprint()
-    data.prepare_data()
-    data.setup()
+    ready(data)
     task = data.tasks["english"]
     assert task.tokenizer == TRAINED.tokenizer
     # the labels are the corpus' own; "about old" and "about y" have words that it knows

@@ -55,8 +55,8 @@ class OwnEncoder(Mean):
         super().__init__(input_dim)
         self.factor = factor
 
-    def encode(self, table, texts):
-        return self.factor * super().encode(table, texts)
+    def forward(self, word_vectors, texts):
+        return self.factor * super().forward(word_vectors, texts)
 
 
 class OwnOutput(GILE):

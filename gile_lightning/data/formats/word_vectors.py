@@ -18,8 +18,7 @@ TEXTS = (".txt.gz", ".txt", ".vec.gz", ".vec")
 class WordVectors(NamedTuple):
     """Words and their vectors, in the order of the file.
 
-    Encoded documents refer to words by their position in the file, so a word that is there twice
-    is kept twice.
+    Encoded documents refer to words by their position in the file, so a repeated word is kept.
 
     Attributes:
         words: V words.
@@ -64,7 +63,7 @@ def find_word_vectors(path: Path | str, language: str) -> Path:
 
 
 def read_word_vectors(path: Path | str) -> WordVectors:
-    """Read words and vectors, in the format that the name of the file tells.
+    """Read words and vectors, in the format that the ending of the file name says.
 
     * ``.pkl``, ``.pkl.gz``: a pickle of a pair, the list of words and the list of their NumPy
       vectors (or one array [V, d]), as the authors of Pappas & Henderson (2019, TACL) share them;

@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gile_lightning.common.errors import InputError, nearest
-from gile_lightning.data.document import SPLITS, Document
+from gile_lightning.data.document import Document
 from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.formats.descriptions import Described, Kind, TextRecipe
 from gile_lightning.data.formats.hub_datasets import read_dataset
 from gile_lightning.data.formats.label_files import read_labels
 from gile_lightning.data.formats.lines import Record, find_files, read_records
 from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.data.readers.column_check import ColumnCheck, year_of
+from gile_lightning.data.readers.column_check import ColumnCheck
 from gile_lightning.data.readers.columns import Columns
+from gile_lightning.data.readers.record_parser import RecordParser
 from gile_lightning.data.shards.fingerprint import stamp
 
 _COLUMNS = Columns()
@@ -98,60 +99,21 @@ class Corpus(DocumentDataModule):
 
     def documents(self, skipped: Skipped) -> Iterator[Document]:
         """Stream the documents; those that lack a column are counted by the column's name."""
-        check = ColumnCheck(self.columns)
+        check, parser = ColumnCheck(self.columns), RecordParser(self.columns, self.split_year)
         splits: set[str] = set()
         for record in self._own_records(skipped):
-            document = self._document(record)
+            document = parser.parse(record)
             if isinstance(document, Document):
                 splits.add(document.split)
-                yield document
+                labels = [self._first_names.get(label, label) for label in document.labels]
+                yield document._replace(labels=labels)
                 check.add(record, missing=None)
             else:
                 skipped.add(f"documents without {document}", record.where)
                 check.add(record, missing=document)
         check.finish()
-        if self.columns.year and not self.columns.split and self.split_year is not None:
+        if parser.by_year:
             self._check_years(splits, check.years())
-
-    def _document(self, record: Record) -> Document | str:
-        """Make a document of a record, or name the column that it lacks."""
-        fields, columns = record.fields, self.columns
-        identity = fields.get(columns.id)
-        if identity is None or identity == "":
-            return columns.id
-        lead, texts = _filled(fields, columns.lead), _filled(fields, columns.text)
-        if not texts:
-            return " and ".join(columns.text)
-        labels = fields.get(columns.labels)
-        if not labels:
-            return columns.labels
-        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-            raise InputError(
-                f"{record.where}: {columns.labels!r} is not a list of label names: {labels!r:.80}"
-            )
-        split = self._split_of(record)
-        if split is None:
-            return str(columns.year)
-        labels = [self._first_names.get(label, label) for label in labels]
-        return Document(record.where, str(identity), lead + texts, labels, split)
-
-    def _split_of(self, record: Record) -> str | None:
-        """Return a document's split, "" to draw it, or None if its year is missing."""
-        columns = self.columns
-        if columns.split:
-            split = str(record.fields.get(columns.split) or "")
-            if split not in SPLITS:
-                raise InputError(
-                    f"{record.where}: {columns.split!r} is {split!r}, expected one of "
-                    f"{', '.join(SPLITS)}; set --data.columns.split null to draw one"
-                )
-            return split
-        if columns.year and self.split_year is not None:
-            year = year_of(record.fields.get(columns.year))
-            if year is None:
-                return None
-            return "train" if year < self.split_year else "test"
-        return ""
 
     def _check_years(self, splits: set[str], years: str) -> None:
         for split, side in (("train", "before"), ("test", "from")):
@@ -284,9 +246,3 @@ class Corpus(DocumentDataModule):
             "documents": [stamp(file) for file in files] or str(self.path),
             "labels": [stamp(path) for path in self.label_files()],
         }
-
-
-def _filled(fields: Mapping[str, Any], columns: Iterable[str]) -> list[str | list[str]]:
-    """Return the texts of the columns that have one."""
-    texts = (fields.get(name) for name in columns)
-    return [text for text in texts if isinstance(text, str) and text.strip()]

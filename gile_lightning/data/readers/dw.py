@@ -32,7 +32,7 @@ class DW(Multilingual):
 
     ``path`` is one of
 
-    - nothing: a corpus of invented news in the eight languages, to try things out;
+    - nothing: the built-in corpus of invented news in the eight languages;
     - a folder in the authors' format, ``{train,dev,test}/LANGUAGE.json``, whose word ids refer to
       their word vectors;
     - a folder of JSON lines, ``LANGUAGE/{train,dev,test}.jsonl[.gz]``, with ``id``, ``text``,
@@ -67,8 +67,8 @@ class DW(Multilingual):
             unseen labels; see `DocumentDataModule`.
         split_seed: seeds these draws, and those of ``train_share``.
         max_broken_lines: lines that are not JSON objects are skipped and counted up to this many.
-        builtin_documents: documents per language of the invented corpus.
-        builtin_paper_labels: give the invented corpus as many labels as the paper's.
+        builtin_documents: documents per language of the built-in corpus.
+        builtin_paper_labels: the built-in corpus gets as many labels as the paper's.
         cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning. A URL
             that fsspec knows (s3://bucket/folder) keeps them there; see `Cache`.
         seed: of the order of the training documents.
@@ -167,7 +167,7 @@ class DW(Multilingual):
 
     @property
     def builtin(self) -> bool:
-        """Whether this is the invented corpus."""
+        """Whether this is the built-in corpus."""
         return self.path is None
 
     def prepare_data(self) -> None:

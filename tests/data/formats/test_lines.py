@@ -1,10 +1,7 @@
-import gzip
-import json
-
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.formats.lines import read_lines, read_records
+from gile_lightning.data.formats.lines import find_files, read_lines, read_records
 from gile_lightning.data.formats.skipped import Skipped
 
 ROWS = [{"id": i, "text": f"text {i * 7919}"} for i in range(2_500)]
@@ -19,12 +16,6 @@ def fields(*paths, **options):
 )
 def test_plain_and_gzipped_files_with_any_name(write, name):
     assert fields(write(name, ROWS)) == ROWS
-
-
-def test_records_name_file_and_line(write):
-    path = write("a.jsonl", '\n{"a": 1}\n\n{"a": 2}')
-    places = [record.where for record in read_records([path], Skipped())]
-    assert places == [f"{path}:2", f"{path}:4"]
 
 
 @pytest.mark.parametrize(
@@ -110,12 +101,6 @@ def test_not_gzip_though_named_so(write):
         fields(path)
 
 
-def test_gzip_though_not_named_so(write):
-    path = write("a.jsonl", gzip.compress(json.dumps(ROWS).encode()))
-    with pytest.raises(InputError, match=f"{path}: not utf-8 text"):
-        fields(path)
-
-
 def test_encodings(write):
     path = write("a.jsonl", '{"a": "café"}\n'.encode("latin-1"))
     with pytest.raises(InputError, match=f"{path}: not utf-8 text near line 1"):
@@ -123,3 +108,14 @@ def test_encodings(write):
     assert fields(path, encoding="latin-1") == [{"a": "café"}]
     with pytest.raises(InputError, match="'utf-99' is no text encoding"):
         fields(path, encoding="utf-99")
+
+
+def test_find_files(write, tmp_path):
+    files = [write(name, "") for name in ("a/1.jsonl", "a/2.jsonl", "b/c/1.jsonl", "a [1].jsonl")]
+    assert find_files(str(files[0])) == [files[0]]
+    assert find_files(str(files[3])) == [files[3]]
+    assert find_files(f"{tmp_path}/a/*.jsonl") == files[:2]
+    assert find_files(f"{tmp_path}/**/1.jsonl") == [files[0], files[2]]
+    assert find_files(f"{tmp_path}/a") == find_files(f"{tmp_path}/none") == []
+    with pytest.raises(InputError, match="no file matches"):
+        find_files(f"{tmp_path}/*.json")

@@ -70,16 +70,6 @@ def test_every_text_is_encoded_once(encode, tmp_path):
     assert not list(store.folder.glob("*.partial"))
 
 
-def test_more_texts_than_are_sorted_together(encode, tmp_path, monkeypatch):
-    monkeypatch.setattr(vectors, "GROUP", 3)
-    made = encode()
-    store = VectorStore(NAME, 256, tmp_path)
-    rows = [[i % 23, i % 2] for i in range(60)]
-    store.fill(texts(*rows[i : i + 2]) for i in range(0, 60, 2))
-    assert sorted(made.seen) == sorted([i, j] for i in range(23) for j in range(2))
-    assert sums(store.find(*texts(*rows))) == [sum(row) for row in rows]
-
-
 def test_a_killed_run_goes_on(encode, tmp_path):
     killed = encode(fail_after=2)
     with pytest.raises(KeyboardInterrupt):

@@ -204,17 +204,6 @@ def test_labels_without_a_known_word_are_left_out(run):
     assert result.skipped["label assignments without a description"]["count"] == unused
 
 
-def test_given_vocabulary_that_does_not_drop_words(run):
-    text = Tokenizer(["wc", "unused", "wa", "UNK"], 12)
-    result = run(tokenizer=text)
-    assert result.task.tokenizer == text
-    for row, document in zip(result.test, documents_of(result.test), strict=True):
-        expected = [{"wc": 0, "wa": 2}.get(word, 3) for word in document.pieces[0].split()[:12]]
-        assert row["words"] == expected
-    assert set(result.task.labels.names) <= set(TEXTS)
-    assert "labels without a known word" not in result.skipped
-
-
 # ---------------------------------------------------------------- what is left out
 
 
@@ -305,12 +294,6 @@ def test_draw_depends_on_the_seed_alone(run):
     assert len(other.validation) == 9
 
 
-@pytest.mark.parametrize("size", [40, 41, 0.999])
-def test_validation_takes_not_all(run, size):
-    with pytest.raises(InputError, match=f"validation_size = {size:g} would take all 40 documents"):
-        run(settings=replace(SETTINGS, validation_size=size))
-
-
 @pytest.mark.parametrize(("size", "expected"), [(12, 12), (0.3, 18)])
 def test_test_documents_are_drawn_where_nothing_says_which(run, size, expected):
     result = run(
@@ -321,13 +304,6 @@ def test_test_documents_are_drawn_where_nothing_says_which(run, size, expected):
     assert sorted(found) == sorted(d.id for d in DOCUMENTS)
     with pytest.raises(InputError, match="test_size = 60 would take all 60 documents"):
         run(make_documents(splits=("",)), settings=replace(SETTINGS, test_size=60))
-
-
-def test_given_splits_are_kept(run):
-    documents = make_documents(splits=("train", "validation", "test", "train"))
-    result = run(documents)
-    for split in SPLITS:
-        assert ids(result.rows[split]) == [d.id for d in documents if d.split == split]
 
 
 # ---------------------------------------------------------------- labels that are held out
@@ -403,20 +379,6 @@ def test_labels_cannot_all_be_held_out(run, held_out):
         run(LABELLED, settings=EncodingSettings(1, held_out_labels=held_out))
 
 
-def test_no_label_to_hold_out(run):
-    documents = [d._replace(labels=["label1"]) for d in LABELLED]
-    with pytest.raises(InputError, match=r"held_out_labels: 1 labels .* set it to 0"):
-        run(documents, settings=EncodingSettings(1, held_out_labels=0.5))
-
-
-def test_a_trained_model_is_scored_on_labels_that_were_held_out(run):
-    settings = EncodingSettings(1, held_out_labels=2)
-    trained = run(LABELLED, settings=settings)
-    scored = run(LABELLED, settings=settings, trained_task=trained.task)
-    assert scored.test == trained.test
-    assert scored.task == trained.task
-
-
 # ---------------------------------------------------------------- a trained model
 
 
@@ -458,12 +420,6 @@ def test_known_draws_the_test_documents_of_training(run, size):
     scored = run(documents, settings=settings, trained_task=trained.task)
     assert ids(scored.test) == ids(trained.test)
     assert len(ids(scored.test)) == 15
-
-
-def test_known_can_test_every_document(run):
-    settings = replace(SETTINGS, test_size=60)
-    result = run(make_documents(splits=("",)), settings=settings, trained_task=TRAINED)
-    assert sorted(ids(result.test)) == sorted(d.id for d in DOCUMENTS)
 
 
 @pytest.mark.parametrize("num_proc", [1, 2])

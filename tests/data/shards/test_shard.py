@@ -1,9 +1,4 @@
-import random
-
-import pytest
-
 from gile_lightning.data.document import Document
-from gile_lightning.data.shards.id_set import IdSet
 from gile_lightning.data.shards.raw_shard import write_raw
 from gile_lightning.data.shards.shard import Shard
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -61,16 +56,3 @@ def test_word_list_keeps_odd_words(tmp_path):
     words = ["\x00", "\u200b", "ä", "\ufeff", "'s", "\\", "細胞"]
     assert shard.add(document(" ".join(words)), [0], first(99))
     assert write_raw(shard, tmp_path, 0).word_list() == words
-
-
-@pytest.mark.parametrize("recent", [1, 3, 100, 10_000])
-def test_known_ids_are_a_set(recent):
-    generator = random.Random(recent)
-    known, oracle = IdSet(recent), set()
-    for _ in range(500):
-        key = str(generator.randrange(400))
-        assert (key in known) == (key in oracle)
-        if generator.random() < 0.5:
-            known.add(key)
-            oracle.add(key)
-    assert all(key in known for key in oracle)

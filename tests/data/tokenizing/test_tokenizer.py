@@ -1,15 +1,12 @@
-import json
 import math
 import random
 from collections import Counter
-from itertools import chain, product
+from itertools import product
 
 import numpy as np
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import (
     Tokenizer,
     build_vocabulary,
@@ -86,11 +83,6 @@ def test_truncates_documents_at_300_and_labels_at_50_words():
     assert short.labels(["b a a", "b"])[1].tolist() == [1, 1]
 
 
-def test_of_no_text():
-    words, lengths = Tokenizer(["UNK"]).labels([])
-    assert words.shape == lengths.shape == (0,)
-
-
 def test_further_words_have_ids_behind_the_unknown_word():
     tokenizer = Tokenizer(["a", "b", "UNK"], max_label_words=7)
     more = tokenizer.extended(["c", "a", "d", "c", "UNK"])
@@ -118,15 +110,6 @@ def test_further_words_are_known_words():
 def test_vocabulary_must_end_with_the_unknown_word(vocabulary):
     with pytest.raises(InputError, match="must end with 'UNK'"):
         Tokenizer(vocabulary)
-
-
-@pytest.mark.parametrize(
-    "name", ["max_document_words", "max_label_words", "max_sentences", "max_sentence_words"]
-)
-@pytest.mark.parametrize("value", [0, -2])
-def test_lengths_must_be_positive(name, value):
-    with pytest.raises(InputError, match=f"{name} is {value}"):
-        Tokenizer(["UNK"], **{name: value})
 
 
 # ---------------------------------------------------------------- truncation
@@ -199,17 +182,6 @@ def test_pieces_are_sentences_unless_they_are_split():
     assert split.split(pieces) == [["a", "title"], ["one", "."], ["two", "."], given]
 
 
-def test_sentences_are_counted_in_documents():
-    tokenizer = Tokenizer(
-        ["cats", "dogs", ".", "UNK"], max_sentences=2, max_sentence_words=3, sentences="en"
-    )
-    text = "Cats dogs. Dogs cats dogs dogs. Cats."
-    words, sentences, documents = tokenizer.documents([text, "", "Dogs."])
-    assert words.tolist() == [0, 1, 2, 1, 0, 1, 1, 2]
-    assert sentences.tolist() == [3, 3, 2]
-    assert documents.tolist() == [2, 0, 1]
-
-
 @pytest.mark.parametrize("code", ["english", "EN", "e", "", "e1"])
 def test_wrong_code_of_a_language(code):
     with pytest.raises(InputError, match=f"sentences is '{code}'; give the ISO 639-1 code"):
@@ -269,12 +241,6 @@ def test_words_that_are_split_are_looked_up_as_they_are():
     assert Tokenizer(["a", "UNK"]).words(["A", "UNK", "5"]) == ["A", "UNK", "5"]
 
 
-def test_dropped_words_leave_room_for_known_ones():
-    tokenizer = Tokenizer(["a", "b", "UNK"], 2, 2, known_words_only=True)
-    assert tokenizer.documents(["x a x b a"])[0].tolist() == [0, 1]
-    assert tokenizer.labels(["x a x b a"])[0].tolist() == [0, 1]
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -300,29 +266,3 @@ def test_unambiguous_keeps_every_number(length):
         for i, word in enumerate(words):
             if word not in (*words[:i], "a ", "UNK", "") and "\ufffd" not in word:
                 assert names[i] == word
-
-
-# ---------------------------------------------------------------- settings
-
-
-SETTINGS = [
-    {},
-    {"max_document_words": 900, "max_label_words": 100},
-    {"max_sentences": 30, "max_sentence_words": 30, "sentences": "en"},
-    {"max_sentences": 2, "known_words_only": True},
-]
-
-
-@pytest.mark.parametrize("settings", SETTINGS)
-def test_settings_come_back_with_the_language(settings):
-    tokenizer = Tokenizer([*unambiguous(["a", "b", "a", "x y"]), "UNK"], **settings)
-    task = Task(tokenizer, LabelSet(["l"], ["a"], [1]))
-    again = Task.from_state(json.loads(json.dumps(task.state())))
-    assert again == task
-    assert again.tokenizer.settings() == tokenizer.settings()
-    assert tokenizer.settings() | settings == tokenizer.settings()
-    text = ["b a. A 5 b! c"]
-    assert again.tokenizer.split(text) == tokenizer.split(text)
-    assert list(chain(*map(again.tokenizer.word_ids, again.tokenizer.split(text)))) == list(
-        chain(*map(tokenizer.word_ids, tokenizer.split(text)))
-    )

@@ -123,9 +123,8 @@ def test_a_word_that_is_always_inside_a_longer_phrase():
     found = search(["acute abdomen, acute abdomen"], label_set())
     assert found["Abdomen"][4] == 1.0
     matcher = made(NameMention)
-    chosen = matcher.prepare_labels(TEXT, label_set(), None).select(
-        torch.tensor([0])
-    )  # without the longer
+    # without the label of the longer phrase
+    chosen = matcher.prepare_labels(TEXT, label_set(), None).select(torch.tensor([0]))
     features = matcher.features(encoded([["acute abdomen, acute abdomen"]]), chosen)[2]
     assert features[0].tolist() == pytest.approx(found["Abdomen"], rel=1e-5)
 
