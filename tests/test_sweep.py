@@ -173,7 +173,7 @@ def test_the_same_command_goes_on(first):
     before = stored(folder).trials
     args = {"test": True} | CHOICES
     printed = command(folder, *more, **args)
-    assert "going on" in printed
+    assert "continuing" in printed
     assert stored(folder).trials == before
     done = refused(folder, *more, "--model.encoder.layer.dim", 25, **args)
     assert "begun with another configuration" in done

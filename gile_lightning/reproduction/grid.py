@@ -1,4 +1,4 @@
-"""Grids of fits: each table of the paper is a YAML file that says what to run and what to show."""
+"""Grids of fits: a YAML file per table of the paper names its fits, columns and figures."""
 
 import hashlib
 import json
@@ -23,13 +23,13 @@ class Column:
 
     Attributes:
         heading: its name.
-        key: where the figure stands in a fit's ``metrics.json``; ``RUN:KEY`` in rows of several
+        key: the figure's key in a fit's ``metrics.json``; ``RUN:KEY`` in rows of several
             runs. Both may be patterns with ``*``: the figure is the mean of what they match. A
             mapping gives a key for each set of runs.
         mean: the figure is the mean of the columns before this one.
         percent: the figure is a fraction, shown x100.
         better: whether a ``higher`` or a ``lower`` figure is better.
-        relative_to: a row; the figure is by how many percent its own is exceeded.
+        relative_to: a row; the figure is the excess over that row's, in percent.
     """
 
     heading: str
@@ -46,16 +46,16 @@ class Row:
 
     Attributes:
         name: its name, as in the paper.
-        form: the form of its output layer.
+        form: the formula of its output layer.
         config: its configuration, if another than the table's.
         set: its overrides of the configuration.
         runs: its set of runs, where several fits make a row.
         paper: the paper's figures in the order of the columns, null where it has none; a mapping
             where the table has blocks.
         parameters: the number of parameters that the paper prints; a mapping with blocks.
-        seconds: about what a fit takes on the built-in corpus, on two CPU cores.
-        seeds: the most seeds that make sense: 1 where nothing is drawn.
-        x: where a figure draws the row.
+        seconds: roughly the time of a fit on the built-in corpus, on two CPU cores.
+        seeds: at most so many seeds; 1 where nothing is drawn at random.
+        x: its place on a figure's horizontal axis.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Fit:
         run: which of the row's runs it is.
         seed: its seed.
         languages: number of languages of the model.
-        arguments: all arguments but where the run is kept.
+        arguments: all arguments except the run folder.
         key: name of its folder: equal fits of several rows and tables share it.
     """
 
@@ -123,7 +123,7 @@ class Grid:
         builtin: further overrides on the built-in corpus.
         runs: sets of runs: overrides by name.
         notes: lines below the table.
-        figure: what a figure draws: the headings ``score`` and ``speed`` and the row ``baseline``.
+        figure: what the figure shows: the headings ``score`` and ``speed`` and the row ``baseline``.
         root: the repository's folder.
     """
 

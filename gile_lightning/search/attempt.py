@@ -1,4 +1,4 @@
-"""One trial of a worker: a fit that the launcher runs, and what came of it."""
+"""One trial of a worker: a fit that the launcher runs, and its result."""
 
 import json
 import math
@@ -24,7 +24,7 @@ from gile_lightning.search.space import arguments
 from gile_lightning.search.storage import host, keep_artifact
 from gile_lightning.search.trial import ORDER, RESULT
 
-BASE = "base.yaml"  # in a trial's folder: what all trials have in common
+BASE = "base.yaml"  # in a trial's folder: the configuration that all trials share
 NAME = f"{host()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"  # of this worker, as of no other one
 
 _OUTAGE = 20  # times that a storage may fail in a row, with as many pauses between them
@@ -45,8 +45,8 @@ class Attempt:
 
     Args:
         study: its study.
-        trial: the trial, which has just been taken.
-        plan: what the worker does.
+        trial: the trial, which this worker has just taken.
+        plan: of the worker.
         program: arguments of Python that run a trial.
     """
 
@@ -56,9 +56,9 @@ class Attempt:
         self.study, self.trial, self.plan, self.program = study, trial, plan, program
 
     def begin(self) -> IO[str]:
-        """Settle on the run folder and tell the study; returns the folder's lock.
+        """Choose the run folder, lock it, and report it to the study; returns the lock.
 
-        The folder is that of the trial it repeats, if nobody is there.
+        A repetition continues in the folder of the first attempt, unless another process is there.
         """
         number = self.trial.number
         first = recovery.first_number(self.study.get_trials(deepcopy=False)[number])
@@ -95,13 +95,13 @@ class Attempt:
             patiently(self._keep_log)
 
     def _watch(self) -> None:
-        """End a trial that is interrupted, or that others have taken for dead: they go on with it.
+        """End a trial that is interrupted, or that other workers took for dead and repeat.
 
         Raises:
             TrialError: it is.
         """
         if self.plan.launcher.stopped.is_set():
-            self.trial.set_user_attr(OUTCOME, "interrupted; to be gone on with")
+            self.trial.set_user_attr(OUTCOME, "interrupted; the next worker continues it")
             raise TrialError
         if time.monotonic() - self._looked < self.plan.search.heartbeat:
             return
@@ -134,7 +134,7 @@ class Attempt:
             keep_artifact(self.plan.folder, self.trial, path)
 
     def _result(self, status: int) -> list[float]:
-        """Read how it has ended: from its files, as the status of DDP runs is not safe."""
+        """Read the result from the run folder, as the status of several processes says too little."""
         found = self._ending(status)
         if found["state"] == "complete":
             metrics = json.loads((self.folder / "metrics.json").read_text(encoding="utf-8"))

@@ -19,7 +19,7 @@ _UNSTARTED = 60.0  # seconds; a trial without an outcome for so long has lost it
 
 
 def outcome(trial: FrozenTrial) -> str:
-    """Say how a trial ended, and why."""
+    """Describe how a trial ended, and why."""
     known = str(trial.user_attrs.get(OUTCOME, "its worker vanished before it began"))
     if trial.state == TrialState.FAIL and known.startswith(("complete", "pruned")):
         return "its worker vanished before the storage knew of the end"
@@ -27,13 +27,13 @@ def outcome(trial: FrozenTrial) -> str:
 
 
 def ending(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> str:
-    """Say how a trial ended, and which one goes on with it."""
+    """Describe how a trial ended, and which one continues it."""
     after = [x.number for x in trials if trial.number in _history(x)]
     if not after:
         return outcome(trial)
     cause = outcome(trial).partition(";")[0]
     cause = "its worker was killed or vanished" if cause.startswith("begun by") else cause
-    return f"{cause}; trial {after[0]} goes on with it"
+    return f"{cause}; trial {after[0]} continues it"
 
 
 def first_number(trial: FrozenTrial) -> int:
@@ -46,7 +46,7 @@ def _history(trial: FrozenTrial) -> list[int]:
 
 
 def counted(trials: Sequence[FrozenTrial]) -> int:
-    """Count trials, one for all that repeat the same."""
+    """Count trials, without repetitions."""
     return len({first_number(trial) for trial in trials})
 
 
@@ -56,7 +56,7 @@ def repeated(trials: Iterable[FrozenTrial]) -> set[int]:
 
 
 def cut_off(trials: Sequence[FrozenTrial], retries: int) -> list[FrozenTrial]:
-    """List the trials that did not fail by themselves, and that no other one repeats yet.
+    """List the trials that were cut off and that no other trial repeats yet.
 
     Args:
         trials: all trials of a study.
@@ -81,8 +81,8 @@ def cut_off(trials: Sequence[FrozenTrial], retries: int) -> list[FrozenTrial]:
 
 
 def repeat(study: optuna.Study, trial: FrozenTrial) -> None:
-    """Let some worker try a trial again, with its values and what it has reported."""
-    own = (OUTCOME, WORKER, LOG_TAIL)  # what the new one has to say of itself
+    """Queue a trial again, with its values and the scores it has reported."""
+    own = (OUTCOME, WORKER, LOG_TAIL)  # which the new one reports itself
     study.add_trial(
         optuna.create_trial(
             state=TrialState.WAITING,
@@ -96,7 +96,7 @@ def repeat(study: optuna.Study, trial: FrozenTrial) -> None:
 
 
 def recover(study: optuna.Study, folder: Path, retries: int, heartbeats: bool) -> None:
-    """Fail trials that nobody runs any more, and let those be tried again that were cut off.
+    """Fail trials that no worker runs any more, and queue those again that were cut off.
 
     Databases: those without a heartbeat, also on other machines, and those whose worker died
     before the first one. Journal files: those of workers that shared this folder, whose locks are
@@ -125,7 +125,7 @@ def recover(study: optuna.Study, folder: Path, retries: int, heartbeats: bool) -
 
 
 def left_by(worker: str, folder: Path) -> bool:
-    """Whether a worker had the lock of a run folder, and nobody holds it any more."""
+    """Whether a worker held the lock of a run folder, and no process holds it now."""
     path = folder / LOCK
     if not path.is_file() or path.read_text() != worker or (file := lock(folder)) is None:
         return False

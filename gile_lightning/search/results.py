@@ -1,4 +1,4 @@
-"""What a study leaves: its best configurations, a table of trials, plots, a page, a W&B run."""
+"""The files of a study: best configurations, a table of trials, plots, a page; and its W&B run."""
 
 import base64
 from collections import Counter
@@ -34,13 +34,13 @@ def write_results(
     configuration: Callable[[Mapping[str, Value]], str],
     logger: Mapping[str, Any] | None,
 ) -> None:
-    """Write all that a study leaves into its folder, anew each time.
+    """Write all files of a study into its folder, in place of older ones.
 
     Args:
         study: the study.
         folder: where its files are.
         objectives: names of its objectives.
-        configuration: makes the whole configuration of values, as YAML.
+        configuration: returns the whole configuration with some values, as YAML.
         logger: arguments of the study's own W&B run; None for no such run.
     """
     trials = study.get_trials(deepcopy=False)
@@ -56,7 +56,7 @@ def write_results(
     if logger is not None:
         try:
             _log(study, folder, objectives, drawn, rows, logger)
-        except Exception as error:  # whatever it is: the study is done, and the page is written
+        except Exception as error:  # of any kind: the study is done, and the page is written
             say(f"no W&B run of the study: {' '.join(str(error).split())}")
         finally:
             finish()
@@ -68,7 +68,7 @@ def row(
     objectives: Sequence[str],
     settings: Sequence[str],
 ) -> dict[str, Any]:
-    """Return what is known of a trial, in columns."""
+    """Return a trial as a row of the table."""
     continued = trial.number in recovery.repeated(trials)
     values = trial.values or [None] * len(objectives)
     known = {k: v for k, v in trial.user_attrs.items() if k not in _ATTRIBUTES}
@@ -103,7 +103,7 @@ def best_files(study: optuna.Study, folder: Path) -> dict[Path, FrozenTrial]:
 
 
 def _draw(study: optuna.Study, folder: Path, objectives: Sequence[str]) -> Drawn:
-    """Draw all plots that there are enough trials for, as PNG and HTML files."""
+    """Draw all plots as PNG and HTML files, if there are enough trials."""
     if not plots.enough(study):
         return []
     place = folder / "plots"
@@ -163,7 +163,7 @@ def _picture(folder: Path, plot: plots.Plot) -> page.Picture:
 
 
 def _failures(trials: Sequence[FrozenTrial]) -> list[tuple[str, str]]:
-    """Say of the trials that failed how, and return the ends of their logs."""
+    """Return how each failed trial ended, and the end of its log."""
     repeated = recovery.repeated(trials)
     return [
         (f"trial {x.number}: {recovery.outcome(x)}", str(x.user_attrs.get(LOG_TAIL, "no log")))

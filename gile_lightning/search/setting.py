@@ -29,14 +29,13 @@ class Setting:
         low: the least value.
         high: the greatest value.
         log: whether values are drawn from the logarithmic scale.
-        step: what values differ from ``low`` by multiples of.
-        choices: values; those that are no single ones, such as a class with its arguments, are
-            known to the study by their JSON.
-        when: choices of keys before this one for which it is varied; otherwise it keeps its place
-            in the configuration.
+        step: values are ``low`` plus a multiple of it.
+        choices: values; the study knows a class with arguments by its JSON.
+        when: choices of earlier keys under which it is varied; otherwise it has the
+            configuration's value.
 
     Raises:
-        InputError: the bounds or choices leave nothing to choose from, or do not go together.
+        InputError: bounds or choices are empty or contradict each other.
     """
 
     key: str
@@ -100,7 +99,7 @@ class Setting:
         return {key: plain(value) for key, value in self.when.items()}
 
     def suggest(self, trial: optuna.Trial) -> Value:
-        """Let a study choose a value."""
+        """Suggest a value."""
         found = self.distribution
         if isinstance(found, CategoricalDistribution):
             value: Value = trial.suggest_categorical(self.key, found.choices)

@@ -45,7 +45,7 @@ def read_space(section: Mapping[str, Any]) -> Space:
 
 
 def suggest(space: Space, trial: optuna.Trial) -> dict[str, Value]:
-    """Let a study choose a value of every setting that applies, in order."""
+    """Suggest a value for each setting that applies, in order."""
     values: dict[str, Value] = {}
     for setting in space:
         if setting.applies(values):
@@ -62,7 +62,7 @@ def in_order(space: Space, values: Mapping[str, Any]) -> dict[str, Value]:
 
 
 def values_of(space: Space, configuration: Mapping[str, Any]) -> dict[str, Value]:
-    """Return the values that a configuration has itself, as far as they are within the space.
+    """Return a configuration's own values, as far as they are within the space.
 
     >>> space = read_space({"model.output.joint_dim": {"type": "int", "low": 50, "high": 2000}})
     >>> output = {"class_path": "GILE", "init_args": {"joint_dim": 500}}

@@ -1,4 +1,4 @@
-"""Where studies are kept: a file, or a database that many machines share."""
+"""The storage of studies: a file, or a database that several machines share."""
 
 import re
 import socket
@@ -121,7 +121,7 @@ def keep_artifact(folder: Path, owner: optuna.Trial | optuna.Study, path: Path) 
 
 
 def quiet_optuna() -> None:
-    """Leave out what Optuna says of experimental parts and of trials: a sweep tells of them."""
+    """Silence Optuna's messages about experimental features and trials: a sweep reports trials."""
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
 

@@ -17,9 +17,9 @@ from gile_lightning.search.space import Space, values_of
 
 CORPUS = "corpus"  # user attribute of a study: counts of the encoded corpus
 ID = "id"  # user attribute of a study, and file in its folders: the same only in the same study
-CONFIGURATION = "configuration"  # user attribute of a study: what all its trials have in common
+CONFIGURATION = "configuration"  # user attribute of a study: what all its trials share
 
-_REMEDY = "go on with the same, or name another study (sweep.study)"
+_REMEDY = "continue with the same, or name another study (sweep.study)"
 _MACHINE = (  # keys that may differ between the machines of one study
     *("trainer.accelerator", "trainer.devices", "trainer.strategy", "trainer.num_nodes"),
     *("trainer.logger", "trainer.enable_progress_bar", "data.init_args.cache_dir"),
@@ -37,7 +37,7 @@ def join(
     configuration: str,
     corpus: Mapping[str, Any],
 ) -> optuna.Study:
-    """Make a study, whose first trial has the configuration's own values, or go on with it.
+    """Make a study, or join one. The first trial of a new one has the configuration's own values.
 
     Raises:
         InputError: the study was begun with other objectives, settings or choices.
@@ -98,10 +98,10 @@ def _check(
 
 
 def claim(study: optuna.Study, folder: Path) -> None:
-    """Take a folder for a study.
+    """Reserve a folder for a study.
 
     Raises:
-        InputError: it has trials of another study, which this one would take for its own.
+        InputError: it has trials of another study.
     """
     file = folder / f"study.{ID}"
     known = file.read_text() if file.is_file() else None
@@ -114,7 +114,7 @@ def claim(study: optuna.Study, folder: Path) -> None:
 
 
 def differences(before: str, now: str) -> list[str]:
-    """List how two configurations differ, but for keys that belong to a machine."""
+    """List how two configurations differ, except in keys that belong to a machine."""
     old, new = flat(yaml.safe_load(before)), flat(yaml.safe_load(now))
     return [
         f"{key} was {json.dumps(old.get(key))}, is {json.dumps(new.get(key))}"

@@ -26,12 +26,12 @@ _EXHAUSTED = "exhausted"  # user attribute of a study: a finite space that has b
 
 
 class Worker:
-    """Runs trials of a study until there are enough of them, in all its workers together.
+    """Runs trials of a study until all its workers together have run enough.
 
     Args:
         study: the study.
-        plan: what to do.
-        ended: called with every trial of this worker that has ended.
+        plan: the study's settings and folder.
+        ended: called with each trial of this worker when it has ended.
     """
 
     program = ("-m", "gile_lightning.search.trial")
@@ -41,12 +41,12 @@ class Worker:
     ) -> None:
         self.study, self.plan, self._ended = study, plan, ended
         self.folder = plan.folder / "trials"
-        self._lock = threading.Lock()  # of what the threads tell
+        self._lock = threading.Lock()  # for reports of the threads
         self._began = time.monotonic()
         self._waiting = False
 
     def run(self) -> None:
-        """Run trials; an interrupt ends them, and a later worker goes on with them.
+        """Run trials. An interrupt ends them, and a later worker continues them.
 
         Raises:
             InputError: the first trials have all failed.
@@ -71,7 +71,7 @@ class Worker:
             stopped.wait(_POLL)
 
     def _try(self, slot: int, turn: FileLock, held: ExitStack) -> None:
-        """Take a trial and run it; ``held`` is released when the study knows of its end."""
+        """Take a trial and run it; ``held`` is released when the study knows its end."""
 
         def objective(trial: optuna.Trial) -> list[float]:
             attempt = Attempt(self.study, trial, self.plan, self.program)
@@ -110,7 +110,7 @@ class Worker:
         return search.trials is None or recovery.counted(trials) < search.trials
 
     def _alone(self) -> bool:
-        """Whether no other worker is at a trial, which it could leave to this one."""
+        """Whether no other worker runs a trial, which this one might have to continue."""
         running = self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         others = [trial for trial in running if trial.user_attrs.get(WORKER) != NAME]
         if others and not self._waiting:
@@ -119,7 +119,7 @@ class Worker:
         return not others
 
     def _after(self, study: optuna.Study, trial: FrozenTrial) -> None:
-        """Tell of a trial, and drop checkpoints."""
+        """Report a trial, and drop checkpoints."""
         if study._stop_flag:  # samplers of finite spaces set it: there is no more
             study.set_user_attr(_EXHAUSTED, str(self.plan.space))
         with self._lock:
