@@ -325,7 +325,7 @@ def test_a_checkpoint_comes_back():
     documents = ragged(*DOCUMENTS["english"][1]).texts
     with torch.no_grad():
         scores = [
-            one.score("english", documents, one.project("english", NAMED["english"]))
+            one.score("english", documents, one.prepare_labels("english", NAMED["english"]))
             for one in (model, again)
         ]
     assert torch.equal(*scores)
