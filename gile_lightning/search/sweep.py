@@ -5,12 +5,12 @@ from typing import Any
 
 from filelock import FileLock
 
+from gile_lightning.commands.cli import announce
 from gile_lightning.commands.launcher import Launcher
 from gile_lightning.common import processes
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import instantiate
-from gile_lightning.fit import announce
 from gile_lightning.search import study as studies
 from gile_lightning.search.checking import check
 from gile_lightning.search.plan import Plan
