@@ -123,8 +123,7 @@ class Grid:
         builtin: further overrides on the built-in corpus.
         runs: sets of runs: overrides by name.
         notes: lines below the table.
-        figure: what the figure shows: the headings ``score`` and ``speed``, and the row
-            ``baseline``.
+        figure: of a figure: the headings ``score`` and ``speed``, and the row ``baseline``.
         root: the repository's folder.
     """
 

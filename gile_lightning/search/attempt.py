@@ -134,7 +134,7 @@ class Attempt:
             keep_artifact(self.plan.folder, self.trial, path)
 
     def _result(self, status: int) -> list[float]:
-        """Read the result from the run folder: the status of processes says too little."""
+        """Read the result from the run folder: with DDP the status says too little."""
         found = self._ending(status)
         if found["state"] == "complete":
             metrics = json.loads((self.folder / "metrics.json").read_text(encoding="utf-8"))

@@ -23,9 +23,9 @@ class Search:
 
     Args:
         study: its name; by default that of `--output`, or of the configuration.
-        space: the settings to vary, by dotted keys of the configuration: `{type: int, low: 50,
-            high: 2000, log: true}`, `{type: float, low: 0.0, high: 0.5, step: 0.1}` or
-            `{choices: [...]}`, each perhaps with `when: {KEY: CHOICE}`.
+        space: settings, by dotted keys of the configuration: `{type: int, low: 50, high: 2000,
+            log: true}`, `{type: float, low: 0.0, high: 0.5, step: 0.1}` or `{choices: [...]}`,
+            each perhaps with `when: {KEY: CHOICE}`.
         objectives: one or several scores to `maximize` or `minimize`: validation scores
             (val/average_precision), documents_per_second, parameters, seconds; by default what
             early stopping watches. The scores are those of the checkpoint that a fit keeps.

@@ -19,7 +19,7 @@ CONFIGURATION = "model: {dim: 1}\ntrainer: {devices: 1, max_epochs: 3}\n"
 
 @pytest.fixture
 def joined(tmp_path):
-    """Makes a study in one place, or goes on with it."""
+    """Makes a study in one place, or joins it."""
 
     def joined(space=SPACE, goals=studies.GOALS, configuration=CONFIGURATION, corpus=CORPUS):
         storage = open_storage(f"journal://{tmp_path}/study.log")
