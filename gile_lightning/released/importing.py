@@ -23,6 +23,7 @@ from gile_lightning.released.encoder import SENTENCES, WORDS, ReleasedHAN
 from gile_lightning.released.keras import read_weights
 from gile_lightning.released.model import ReleasedModel
 from gile_lightning.systems import NeuralSystem
+from gile_lightning.systems.gradient import Adam
 from gile_lightning.training.checkpoint import FORMAT, HPARAMS, STATE
 from gile_lightning.training.samplers import AllLabels
 
@@ -108,6 +109,7 @@ def _system(model: ReleasedModel) -> NeuralSystem:
         output=Linear if model.joint_dim is None else partial(GILE, joint_dim=model.joint_dim),
         norm=torch.nn.Identity,
         sampler=AllLabels(),
+        optimizer=Adam,
         sharing=model.sharing,
         language_loss="sum",
     )
