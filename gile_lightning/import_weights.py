@@ -15,7 +15,8 @@ from gile_lightning.commands.parser import command, parse
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.descriptions import TextRecipe
-from gile_lightning.data.readers.corpus import names_of, read_labels
+from gile_lightning.data.formats.label_files import read_labels
+from gile_lightning.data.readers.columns import names_of
 from gile_lightning.data.readers.dw import LANGUAGES
 from gile_lightning.data.readers.released_articles import ReleasedArticles
 from gile_lightning.data.tokenizing.label_set import LabelSet

@@ -11,7 +11,7 @@ import torch
 
 from gile_lightning import evaluate
 from gile_lightning.data import BioASQ
-from gile_lightning.network.encoders.encoder import document_words
+from gile_lightning.network.encoders.segments import document_words
 from gile_testing import children, runs
 
 EPOCHS = 2

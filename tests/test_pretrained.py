@@ -99,7 +99,7 @@ def test_several_languages():
         key = f"{language}.test.seen.average_precision"
         assert again[key] == pytest.approx(run.metrics[key], abs=1e-6)
         predictor = load(run.output, language=language)
-        vectors = predictor.system.encoded(language).gather(torch.arange(3)).vectors
+        vectors = predictor.system.encoded(language).texts_of(torch.arange(3)).vectors
         expected = oracle(predictor.task.labels.texts[:3], LENGTH)
         torch.testing.assert_close(vectors, expected, rtol=0, atol=1e-5)
 

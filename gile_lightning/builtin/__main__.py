@@ -14,7 +14,7 @@ _WRITERS: dict[str, Callable[..., None]] = {"bioasq": write_bioasq, "news": writ
 
 def main(args: list[str] | None = None) -> None:
     """Write a built-in corpus from the command line."""
-    # an option that is not given is absent: the writers know the defaults
+    # an option that is left out is absent: the writers have the defaults
     parser = argparse.ArgumentParser(
         prog="python -m gile_lightning.builtin",
         description="Write a built-in corpus in the file formats of the real one.",
@@ -36,14 +36,14 @@ def main(args: list[str] | None = None) -> None:
     news.add_argument("--languages", nargs="+", choices=LANGUAGES, help="which to write (all)")
     news.add_argument("--paper-labels", action="store_true", help="as many labels as in the paper")
     news.add_argument("--words", type=int, help="mean number of words of an article (200)")
-    given: dict[str, Any] = vars(parser.parse_args(args))
-    corpus, quiet = given.pop("corpus"), given.pop("quiet")
+    options: dict[str, Any] = vars(parser.parse_args(args))
+    corpus, quiet = options.pop("corpus"), options.pop("quiet")
     others = {"bioasq": ("languages", "paper_labels", "words"), "news": ("descriptors", "compress")}
     for option in others[corpus]:
-        if option in given:
+        if option in options:
             parser.error(f"--{option.replace('_', '-')} is not an option of --corpus {corpus}")
     try:
-        _WRITERS[corpus](**given, progress=not quiet)
+        _WRITERS[corpus](**options, progress=not quiet)
     except (InputError, ValueError, OSError) as error:
         parser.error(str(error))
 

@@ -194,7 +194,7 @@ class ArticleMaker:
             focus = int(len(self._views) * draw())
             view = self._view(focus)
         if other is view:
-            # No second concept: share out the words, so that none comes twice in a sentence.
+            # No second concept: split the words, so that none comes twice in a sentence.
             pools["w"], pools["x"] = view.words[:2], view.words[2:]
             pools["v"], pools["z"] = view.others[:2], view.others[2:]
         else:
@@ -239,6 +239,3 @@ class ArticleMaker:
             parts.append(title + sentence if headed and title != label else sentence)
             label = title
         return " ".join(parts)
-
-
-# ---------------------------------------------------------------- files

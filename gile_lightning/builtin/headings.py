@@ -121,6 +121,3 @@ def headings() -> tuple[Heading, ...]:
         Heading(name, "", (), (f"N{i:02d}",)) for i, name in enumerate(lexicon.GENERAL_HEADINGS, 1)
     ]
     return (*ranked, *general)
-
-
-# ---------------------------------------------------------------- descriptor files

@@ -1,10 +1,12 @@
 """Corpora: readers, vocabulary, encoded shards, ragged batches and data modules."""
 
+from gile_lightning.data.document import Document
 from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.multilingual import Multilingual
 from gile_lightning.data.readers.bioasq import BioASQ
-from gile_lightning.data.readers.corpus import Columns, Corpus
+from gile_lightning.data.readers.columns import Columns
+from gile_lightning.data.readers.corpus import Corpus
 from gile_lightning.data.readers.dw import DW
 
 __all__ = [
@@ -12,6 +14,7 @@ __all__ = [
     "BioASQ",
     "Columns",
     "Corpus",
+    "Document",
     "DocumentDataModule",
     "Multilingual",
     "RaggedBatch",

@@ -1,8 +1,7 @@
-"""What the commands and the model ask of every data module."""
+"""The contract of a data module: what commands and systems ask of every corpus."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,32 +12,19 @@ from torch import Tensor
 from gile_lightning.common.factories import Configured
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.tokenizing.task import Task
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """What a model is built from, and what it may learn before its first step.
-
-    Attributes:
-        languages: vocabulary and labels by the language's name.
-        vectors: returns the word vectors [V, d] that the corpus brings for a language, if any.
-        documents: yields every training document of a language once, in order, in batches.
-        cache_dir: the folder in which what is computed of texts is kept.
-    """
-
-    tasks: dict[str, Task]
-    vectors: Callable[[str], Tensor | None]
-    documents: Callable[[str], Iterator[RaggedBatch]]
-    cache_dir: Path
+from gile_lightning.data.training_data import TrainingData
 
 
 class TextDataModule(Configured, lightning.LightningDataModule, ABC):
     """Documents and labels in one language or several; batches are `{language: RaggedBatch}`.
 
+    To read a corpus of your own, derive from `DocumentDataModule` or `Corpus`, which implement all
+    of this.
+
     Attributes:
-        languages: vocabulary and labels by the language's name; known after `setup`.
-        meta: counts of what was encoded and what was left out; known after `setup`.
-        cache_dir: the folder in which what is computed of texts is kept.
+        tasks: tokenizer and label set by the name of the language; there after `setup`.
+        meta: counts of what was encoded and what was left out; there after `setup`.
+        cache_dir: the folder for what is computed from texts.
     """
 
     tasks: dict[str, Task]
@@ -56,54 +42,61 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
         return None
 
     def keep_text_vectors(self, device: torch.device | str = "cpu") -> None:
-        """Let the pretrained model encode the documents, and add its vectors to their batches.
+        """Encode the documents with the pretrained model, and add its vectors to the batches.
 
         Args:
-            device: where to compute those that are not kept yet.
+            device: computes the vectors that the cache lacks.
         """
 
     @property
     @abstractmethod
     def has_test(self) -> bool:
-        """Whether there are test documents, once the corpus is set up."""
+        """Whether there are test documents; known after `setup`."""
 
     @property
     @abstractmethod
     def names(self) -> list[str]:
-        """The languages' names, known from the start."""
+        """The names of the languages, known before `setup`."""
 
     @abstractmethod
     def encode_for_scoring(self, tasks: dict[str, Task], new_words: bool = False) -> None:
-        """Encode for scoring a trained model: its vocabularies, its labels, the test documents.
+        """Encode the test documents for a trained model, with its vocabularies and labels.
 
         Args:
-            tasks: those of the model.
-            new_words: give ids of their own to the words of labels that are new to the model.
+            tasks: the model's tasks by language.
+            new_words: words of labels that are new to the model get ids of their own.
+
+        Raises:
+            InputError: the model lacks a language of the corpus.
         """
 
     @abstractmethod
     def encode_for_training(self, tasks: dict[str, Task]) -> None:
-        """Encode for training a model further: its vocabularies, but the corpus' own labels."""
+        """Encode for a model that is trained further: its vocabularies, the corpus' labels.
+
+        Raises:
+            InputError: the model lacks a language of the corpus.
+        """
 
     @abstractmethod
     def vectors(self, name: str) -> Tensor | None:
-        """Return the word vectors [V, d] that the corpus brings for a language's vocabulary."""
+        """Return the word vectors [V, d] that the corpus brings for a language, if any."""
 
     @abstractmethod
     def training_documents(self, name: str) -> Iterator[RaggedBatch]:
         """Yield every training document of a language once, in order, in batches."""
 
     def training_data(self) -> TrainingData:
-        """Return what a model is built from, once the corpus is set up."""
+        """Return what a system is built from; for use after `setup`."""
         return TrainingData(self.tasks, self.vectors, self.training_documents, self.cache_dir)
 
     @abstractmethod
     def only(self, name: str) -> "TextDataModule":
-        """Return the data of one of the languages."""
+        """Return the data module of one language."""
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """Return a hash of all that the encoded corpus depends on: files and settings."""
+        """Return a hash of all that the encoded corpus depends on: files, settings, code."""
 
     @abstractmethod
     def summary(self) -> str:
@@ -111,4 +104,4 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
 
     @abstractmethod
     def shards(self) -> Iterator[Path]:
-        """List the folders in the cache that hold the encoded corpus."""
+        """Yield the folders in the cache that hold the encoded corpus."""

@@ -1,4 +1,4 @@
-"""The texts of a label set, and what scoring needs to know of some of its labels."""
+"""The texts of a label set as tensors, and the labels of one step or call among them."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,28 +13,29 @@ from gile_lightning.network.matchers import MatcherLabels
 
 
 class LabelBatch(NamedTuple):
-    """Labels to score documents against.
+    """The labels that one training step or one call scores documents against.
 
-    Shapes: distinct ``ids`` [K] in their label set; ``texts`` of K labels; ``residual_ids`` [K] in
-    `LabelResidual`, or `NOT_SEEN`; ``indexes`` has what each matcher needs of them.
+    Shapes: distinct ``ids`` [K] in the label set; ``texts`` of K labels; ``residual_ids`` [K] in
+    `LabelResidual`, or `NOT_SEEN`. ``matcher_labels`` has for each matcher what
+    `MatcherLabels.select` returns.
     """
 
     ids: Tensor
     texts: Texts | None  # None where nothing reads them
     residual_ids: Tensor
-    indexes: tuple[Any, ...] = ()
+    matcher_labels: tuple[Any, ...] = ()
 
 
 class EncodedLabels(nn.Module):
     """The encoded texts of a label set, on the device of the model that holds them.
 
-    Not part of the state: they are made from the label set that travels with a checkpoint.
+    They are not saved: the label set travels with a checkpoint, and is encoded again.
 
     Args:
-        texts: of K labels.
-        residual_ids: their ids in `LabelResidual` [K]; by default none has one.
-        indexes: what each matcher has worked out of them.
-        frequencies: training documents per label, of those seen in training.
+        texts: of all labels.
+        residual_ids: the labels' ids in `LabelResidual`; by default no label has one.
+        matcher_labels: the label set as each matcher has prepared it.
+        frequencies: training documents of each label seen in training.
     """
 
     words: Tensor
@@ -51,36 +52,33 @@ class EncodedLabels(nn.Module):
         self,
         texts: Texts,
         residual_ids: Tensor | None = None,
-        indexes: Sequence[MatcherLabels] = (),
+        matcher_labels: Sequence[MatcherLabels] = (),
         frequencies: Sequence[int] = (),
     ) -> None:
         super().__init__()
         counts = texts.subword_counts
-        subword_starts = None if counts is None else segment_starts(counts)
-        self.register_buffer("subwords", texts.subwords, persistent=False)
-        self.register_buffer("subword_counts", counts, persistent=False)
-        self.register_buffer("subword_starts", subword_starts, persistent=False)
-        self.register_buffer("vectors", texts.vectors, persistent=False)
-        self.register_buffer("words", texts.words, persistent=False)
-        self.register_buffer("lengths", texts.sentence_lengths, persistent=False)
-        starts = segment_starts(texts.sentence_lengths)
-        self.register_buffer("starts", starts, persistent=False)
-        # like the texts, which are numbers also where a model is tried without memory
-        seen = torch.from_numpy(np.array(frequencies, dtype=np.int64))
-        self.register_buffer("frequencies", seen, persistent=False)
         if residual_ids is None:
             residual_ids = torch.full_like(texts.sentence_lengths, NOT_SEEN)
-        self.register_buffer("residual_ids", residual_ids, persistent=False)
-        self.indexes = nn.ModuleList(indexes)
+        buffers = {
+            "subwords": texts.subwords,
+            "subword_counts": counts,
+            "subword_starts": None if counts is None else segment_starts(counts),
+            "vectors": texts.vectors,
+            "words": texts.words,
+            "lengths": texts.sentence_lengths,
+            "starts": segment_starts(texts.sentence_lengths),
+            # by NumPy, so that they are numbers also where a model is tried on the meta device
+            "frequencies": torch.from_numpy(np.array(frequencies, dtype=np.int64)),
+            "residual_ids": residual_ids,
+        }
+        for name, buffer in buffers.items():
+            self.register_buffer(name, buffer, persistent=False)
+        self.matcher_labels = nn.ModuleList(matcher_labels)
 
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def all(self) -> Texts:
-        """Return the texts of all labels."""
-        return Texts(self.words, self.lengths, torch.ones_like(self.lengths))
-
-    def gather(self, ids: Tensor) -> Texts:
+    def texts_of(self, ids: Tensor) -> Texts:
         """Return the texts of the labels ``ids`` [K]."""
         words = gather_segments(self.words, self.starts, self.lengths, ids)
         texts = Texts(words, self.lengths[ids], torch.ones_like(ids))
@@ -93,6 +91,7 @@ class EncodedLabels(nn.Module):
         return texts
 
     def select(self, ids: Tensor, texts: bool = True) -> LabelBatch:
-        """Return what is known of the distinct labels ``ids`` [K], with their texts or without."""
-        indexes = tuple(index.gather(ids) for index in self.indexes)  # type: ignore[operator]
-        return LabelBatch(ids, self.gather(ids) if texts else None, self.residual_ids[ids], indexes)
+        """Return the distinct labels ``ids`` [K], with their texts or without."""
+        prepared = tuple(labels.select(ids) for labels in self.matcher_labels)  # type: ignore[operator]
+        label_texts = self.texts_of(ids) if texts else None
+        return LabelBatch(ids, label_texts, self.residual_ids[ids], prepared)

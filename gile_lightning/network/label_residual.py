@@ -13,26 +13,26 @@ NOT_SEEN = -1  # the id of a label without a residual
 
 
 class LabelResidual(Part, nn.Module):
-    """A residual for every label seen in training, on top of what its texts tell.
+    """A learned vector, bias and matcher weights for every label seen in training.
 
-    For a document vector h, of d_h numbers with a mean square of about 1, and the scores s_c of
-    the matchers, the logit of label j gets
+    With a document vector h of d_h numbers, whose mean square is about 1, and matcher scores s_c,
+    it adds to the logit of label j
 
         r_j · h / sqrt(d_h) + b_j + Σ_c w_jc s_c
 
-    with r_j, b_j and w_j learned for each label by itself. They start at zero, but b_j at the log
-    of how often training documents have the label, relative to the mean over the labels. Other
-    labels get nothing added. Each of several tasks has residuals of its own.
+    where r_j, b_j and w_j belong to the label alone. Before training r_j and w_j are zero, and b_j
+    is the log of the label's frequency relative to the mean frequency. Unseen labels get nothing
+    added. Tasks do not share residuals.
 
-    A model with residuals soon neglects the texts of labels, by which alone other labels are
-    scored. So each training step leaves out the residuals of a random share of the labels: they are
-    scored in that step as if they had never been seen.
+    A model with residuals soon neglects the texts of labels, and scores unseen labels badly. So
+    each training step leaves out the residuals of a random share of the labels, and scores these
+    labels as if they were unseen.
 
-    This is the only part whose size depends on the label set; a model works without it.
+    Its parameters grow with the label set.
 
     Args:
         document_dim: size d_h of the document vectors.
-        frequencies: training documents of every seen label.
+        frequencies: training documents of each seen label.
         matchers: the number of matchers.
         dropout: the share of labels whose residual a training step leaves out.
     """
@@ -51,7 +51,7 @@ class LabelResidual(Part, nn.Module):
         self.document_dim = document_dim
         labels = len(frequencies)
         self.vectors = nn.Parameter(torch.zeros(labels, document_dim))
-        # without matchers there is no gradient, which several processes would wait for
+        # without matchers there is no gradient, and DDP would wait for one
         weights = torch.zeros(labels, matchers)
         self.matcher_weights = nn.Parameter(weights, requires_grad=matchers > 0)
         counts = torch.tensor(frequencies, dtype=torch.get_default_dtype()).clamp(min=1)
@@ -61,41 +61,41 @@ class LabelResidual(Part, nn.Module):
         return len(self.biases)
 
     def drop(self, ids: Tensor, generator: torch.Generator) -> Tensor:
-        """Return the ids [K] with `NOT_SEEN` in place of a random share of them."""
+        """Replace a random share of the ids [K] by `NOT_SEEN`."""
         draws = torch.rand(len(ids), generator=generator, device=ids.device)
         return ids.masked_fill(draws < self.dropout, NOT_SEEN)
 
     def forward(self, documents: Tensor, scores: Sequence[Tensor], ids: Tensor) -> Tensor:
-        """Compute what is added to the logits.
+        """Compute the residuals, which are added to the logits.
 
         Args:
             documents: vectors [B, d_h].
-            scores: of every matcher [B, K].
-            ids: of the labels [K], `NOT_SEEN` for those without a residual.
+            scores: of each matcher [B, K].
+            ids: of the labels [K], or `NOT_SEEN` for labels without a residual.
 
         Returns:
             The residuals [B, K].
         """
-        known = (ids != NOT_SEEN).nonzero().squeeze(1)
-        rows = ids[known]
+        seen = (ids != NOT_SEEN).nonzero().squeeze(1)
+        rows = ids[seen]
         products = documents @ self.vectors[rows].T / math.sqrt(self.document_dim)
-        residuals = products + self.biases[rows]  # not in bfloat16, if the products are
+        residuals = products + self.biases[rows]  # in float32, even if the products are bfloat16
         for score, weight in zip(scores, self.matcher_weights[rows].T, strict=True):
-            residuals = residuals + score[:, known] * weight
-        return residuals.new_zeros(len(documents), len(ids)).index_copy(1, known, residuals)
+            residuals = residuals + score[:, seen] * weight
+        return residuals.new_zeros(len(documents), len(ids)).index_copy(1, seen, residuals)
 
     def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:
-        """Return the stored state of another `LabelResidual` as that of this one's labels.
+        """Turn the stored state of another `LabelResidual` into a state for these labels.
 
         Args:
-            state: the parameters, perhaps with a prefix to their names.
-            ids: of this one's labels in the other [K]; those that are `NOT_SEEN` there begin
-                anew.
+            state: the parameters; their names may have a prefix.
+            ids: the ids in the other of these K labels; those that are `NOT_SEEN` there keep the
+                values that they have here.
         """
-        known = (ids != NOT_SEEN).nonzero().squeeze(1)
+        seen = (ids != NOT_SEEN).nonzero().squeeze(1)
         selected = {}
         for key, value in state.items():
             own = self.state_dict()[key.rpartition(".")[2]]
-            fits = value.shape[1:] == own.shape[1:]  # else loading it says what does not
-            selected[key] = own.index_copy(0, known, value[ids[known]].to(own)) if fits else value
+            fits = value.shape[1:] == own.shape[1:]  # else loading it raises the error
+            selected[key] = own.index_copy(0, seen, value[ids[seen]].to(own)) if fits else value
         return selected

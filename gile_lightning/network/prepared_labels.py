@@ -15,36 +15,36 @@ KEPT = 2**27  # numbers that the projections of all labels may have: 512 MB in f
 
 
 class PreparedLabels:
-    """Labels that any number of documents are scored against.
+    """The part of the scores that depends on labels alone, computed once for all documents.
 
-    The projections of the labels are made once: [K, d_j] for GILE. Where these would take more
-    than 512 MB, the label vectors [K, d] are kept instead, and projected slab by slab whenever a
-    batch of documents is scored. With d = 100 and d_j = 500 that is a fifth of the memory, and
-    costs as much as scoring 100 more documents.
+    It keeps the projections of all labels: [K, d_j] for GILE. If these take more than 512 MB, it
+    keeps the label vectors [K, d] instead, and projects them slab by slab for every batch of
+    documents. With d = 100 and d_j = 500 that is a fifth of the memory, and costs as much as
+    scoring 100 more documents.
 
-    Encoders compute in the trainer's precision. What follows them is float32 at least: rounded
+    Encoders compute in the trainer's precision. All that follows is float32 at least: rounded
     logits of many labels tie, and ties count against a model.
 
     Args:
         network: scores documents; what follows its encoders is float32 at least.
         labels: the K labels, without their texts.
-        vectors: their vectors in slabs, or ids where the output layer knows its labels by number.
+        vectors: the label vectors in slabs, or label ids if the output layer takes ids.
     """
 
     def __init__(self, network: Network, labels: LabelBatch, vectors: Iterable[Tensor]) -> None:
         self.network = network
         self.labels = labels
-        self.projected = True  # what is kept: the projections, or the label vectors
+        self.keeps_projections = True  # or the label vectors
         output, count, start = network.output, len(labels.ids), 0
         for slab in vectors:  # of no labels, there is an empty one
-            part = output.project_labels(slab) if self.projected else slab
+            rows = output.project_labels(slab) if self.keeps_projections else slab
             if not start:
-                dim, vector_dim = (x.numel() // max(1, len(x)) for x in (part, slab))
-                self.projected = dim * count <= KEPT or dim <= vector_dim
-                part = part if self.projected else slab
-                self._table = part.new_empty(count, *part.shape[1:])
-            self._table[start : start + len(part)] = part
-            start += len(part)
+                dim, vector_dim = (x.numel() // max(1, len(x)) for x in (rows, slab))
+                self.keeps_projections = dim * count <= KEPT or dim <= vector_dim
+                rows = rows if self.keeps_projections else slab
+                self._table = rows.new_empty(count, *rows.shape[1:])
+            self._table[start : start + len(rows)] = rows
+            start += len(rows)
 
     def __len__(self) -> int:
         return len(self.labels.ids)
@@ -58,13 +58,13 @@ class PreparedLabels:
         documents = self.network.with_vectors(documents)
         encoded = _widened(self.network.encode_documents(documents))
         with torch.autocast(encoded.device.type, enabled=False):
-            logits = self._logits(encoded)
-            return self.network.extend(logits, documents, encoded, self.labels)
+            logits = self._output_logits(encoded)
+            return self.network.add_to_logits(logits, documents, encoded, self.labels)
 
-    def _logits(self, documents: Tensor) -> Tensor:
+    def _output_logits(self, documents: Tensor) -> Tensor:
         """Score document vectors [B, d_h] by the output layer alone: [B, K]."""
         output = self.network.output
-        if self.projected:
+        if self.keeps_projections:
             return output.score(documents, self._table)
         start = 0
         for slab in self._slabs():
@@ -77,7 +77,7 @@ class PreparedLabels:
 
     def _slabs(self) -> Iterator[Tensor]:
         """Yield the projections of all labels, in order: everything at once, or slab by slab."""
-        if self.projected:
+        if self.keeps_projections:
             yield self._table
         else:
             yield from map(self.network.output.project_labels, torch.split(self._table, SLAB))
@@ -85,20 +85,16 @@ class PreparedLabels:
 
 @torch.no_grad()
 def prepare_labels(network: Network, labels: EncodedLabels, seen: int) -> PreparedLabels:
-    """Prepare labels for scoring, once for all batches.
-
-    These are all the labels, or only those seen in training where the output layer knows no
-    others.
-    """
+    """Prepare all labels of a set, or the ``seen`` ones if the output layer knows no others."""
     by_text = network.output.scores_unseen
     device = labels.words.device
     ids = torch.arange(len(labels) if by_text else seen, device=device)
     slabs = torch.split(ids, SLAB)
-    read = (_widened(network.encode_labels(labels.gather(some))) for some in slabs)
+    vectors = (_widened(network.encode_labels(labels.texts_of(some))) for some in slabs)
     precise = _precise(network)
     with torch.autocast(device.type, enabled=False):
         batch = labels.select(ids, texts=False)
-        return PreparedLabels(precise, batch, read if by_text else slabs)
+        return PreparedLabels(precise, batch, vectors if by_text else slabs)
 
 
 def _widened(vectors: Tensor) -> Tensor:
@@ -107,14 +103,14 @@ def _widened(vectors: Tensor) -> Tensor:
 
 
 def _precise(network: Network) -> Network:
-    """Return the network; of one in half precision a copy, in float32 from the vectors on."""
+    """Return the network, or a copy of one in half precision: float32 but for its encoders."""
     if network.word_vectors.dtype not in (torch.bfloat16, torch.float16):
         return network
-    kept = network.embedding, network.encoder, network.label_encoder
-    copied = copy.deepcopy(network, {id(part): part for part in kept})
-    for part in (copied.output, copied.matchers, copied.label_residual):
-        if part is not None:
-            part.float()
+    same = network.embedding, network.encoder, network.label_encoder
+    copied = copy.deepcopy(network, {id(module): module for module in same})
+    for module in (copied.output, copied.matchers, copied.label_residual):
+        if module is not None:
+            module.float()
     if copied.prior is not None:
         copied.prior.data = copied.prior.data.float()
     return copied

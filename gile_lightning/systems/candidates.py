@@ -6,7 +6,7 @@ from typing import Any
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.descriptions import Described, described
-from gile_lightning.data.readers.corpus import read_labels
+from gile_lightning.data.formats.label_files import read_labels
 
 LabelsLike = Mapping[str, str] | Iterable[Mapping[str, Any]] | Path | str
 

@@ -12,7 +12,7 @@ import torch
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.network.network import Network
+from gile_lightning.network import Network
 from gile_lightning.systems.label_encoding import encode_texts
 
 Fingerprints = dict[str, list[float]]  # by language, without empty ones
@@ -35,10 +35,10 @@ def fingerprints(
 def _fingerprint(
     network: Network, tokenizer: Tokenizer, cache: Path, device: torch.device
 ) -> list[float]:
-    if "vectors" not in network.reads | network.label_encoder.reads:
+    if "vectors" not in network.inputs | network.label_encoder.inputs:
         return []
-    reads = {"vectors"}
-    vectors = encode_texts(tokenizer, [_SENTENCE], reads, cache=cache, device=device).vectors
+    inputs = {"vectors"}
+    vectors = encode_texts(tokenizer, [_SENTENCE], inputs, cache=cache, device=device).vectors
     return [] if vectors is None else vectors[0].tolist()
 
 

@@ -10,18 +10,24 @@ from torch import Tensor, nn
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.shards.cache import default_cache
-from gile_lightning.data.text_data_module import TextDataModule, TrainingData
+from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.network.encoded_labels import EncodedLabels
+from gile_lightning.data.training_data import TrainingData
+from gile_lightning.network import (
+    EncodedLabels,
+    Factories,
+    LabelResidual,
+    Network,
+    PreparedLabels,
+    build_networks,
+    prepare_labels,
+)
 from gile_lightning.network.encoders import WAN, Encoder, Mean, WordEmbedding
 from gile_lightning.network.encoders.encoder import Sharing
-from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.matchers import Matcher
-from gile_lightning.network.network import Factories, Network, build_networks
 from gile_lightning.network.outputs import GILE, MatchersOnly, OutputLayer
-from gile_lightning.network.prepared_labels import PreparedLabels, prepare_labels
 from gile_lightning.systems.fingerprint import Fingerprints, check_fingerprints, fingerprints
 from gile_lightning.systems.gradient import GradientSystem
 from gile_lightning.systems.label_encoding import encode_labels
@@ -207,7 +213,7 @@ class NeuralSystem(GradientSystem):
     def setup(self, stage: str) -> None:
         """Build the networks or check that they fit; find the vectors of a pretrained model."""
         super().setup(stage)
-        if any("vectors" in self.network(name).reads for name in self.tasks):
+        if any("vectors" in self.network(name).inputs for name in self.tasks):
             data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
             data.keep_text_vectors(self.trainer.strategy.root_device)
 

@@ -10,10 +10,10 @@ from torch import Tensor
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import Configured
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.text_data_module import TrainingData
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
+from gile_lightning.data.training_data import TrainingData
 from gile_lightning.training.checkpoint import FORMAT, STATE
 
 Extra = Mapping[str, Any]

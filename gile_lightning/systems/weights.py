@@ -8,15 +8,13 @@ from torch import Tensor
 
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.text_data_module import TrainingData
 from gile_lightning.data.tokenizing.frequencies import document_frequencies
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
-from gile_lightning.network.encoded_labels import EncodedLabels
+from gile_lightning.data.training_data import TrainingData
+from gile_lightning.network import NOT_SEEN, EncodedLabels, Network
 from gile_lightning.network.encoders import Idf, WordEmbedding
-from gile_lightning.network.label_residual import NOT_SEEN
 from gile_lightning.network.matchers import Matcher
-from gile_lightning.network.network import Network
 from gile_lightning.training.checkpoint import STATE
 
 
@@ -39,7 +37,7 @@ def set_word_vectors(
     embedding.load_vectors(words)
     if embedding.start is not None:
         documents = (batch.texts for batch in data.documents(name))
-        texts = labels.gather(torch.arange(task.labels.seen))
+        texts = labels.texts_of(torch.arange(task.labels.seen))
         embedding.learn_vectors(documents, texts, data.cache_dir)
     if embedding.found is not None:
         say(

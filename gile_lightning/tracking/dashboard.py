@@ -22,6 +22,8 @@ SETTINGS = {
 }
 SPEED = "documents_per_second"
 
+_TIMEOUT = 20  # seconds
+
 
 def dashboard(project: str = "gile_lightning", entity: str | None = None) -> str:
     """Make a page of a W&B project that shows its runs side by side.
@@ -41,7 +43,7 @@ def dashboard(project: str = "gile_lightning", entity: str | None = None) -> str
     if not has_key():
         raise InputError("no W&B key: run `wandb login`, or set WANDB_API_KEY")
     try:
-        owner = entity or wandb.Api(timeout=20).default_entity
+        owner = entity or wandb.Api(timeout=_TIMEOUT).default_entity
         page = workspace(project, str(owner)).save()
     except (wandb.Error, OSError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]

@@ -18,7 +18,7 @@ from gile_lightning.data.loading.ragged import (
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.metrics.ranking import select
-from gile_lightning.network.encoders.encoder import document_words
+from gile_lightning.network.encoders.segments import document_words
 
 SHOWN = 5  # predictions of a document, at least
 

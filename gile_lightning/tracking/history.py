@@ -142,14 +142,14 @@ class History(lightning.Callback):
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on with stored rows and counts; older checkpoints lack some of them."""
+        """Go on with stored rows and counts."""
         self.rows = state_dict["rows"]
-        self.earlier = state_dict.get("elapsed", 0.0)
+        self.earlier = state_dict["elapsed"]
         self.documents = state_dict["documents"]
         self.seconds = state_dict["seconds"]
-        waiting = state_dict.get("waiting", [0.0] * 4)
-        (self.waited, self.stepped), self._before = waiting[:2], tuple(waiting[2:])
-        self._counted = tuple(state_dict.get("counted", (self.documents, self.seconds)))
+        self.waited, self.stepped, *before = state_dict["waiting"]
+        self._before = tuple(before)
+        self._counted = tuple(state_dict["counted"])
 
 
 def write_csv(path: Path, rows: list[dict[str, float]]) -> None:

@@ -3,22 +3,15 @@ import json
 import pickle
 import re
 import zlib
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-import sentencex
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
-from sklearn.multiclass import OneVsRestClassifier
 
 from gile_lightning.builtin import news, write_news
 from gile_lightning.builtin.__main__ import main
 from gile_lightning.builtin.news.articles import ArticleMaker
-from gile_lightning.builtin.news.concepts import concepts, lexicon
-from gile_lightning.builtin.news.languages import SPEECH
-from gile_lightning.builtin.news.topics import inventory, label, topics
+from gile_lightning.builtin.news.concepts import lexicon
 from gile_lightning.common.errors import InputError
 
 CODES = {
@@ -26,7 +19,6 @@ CODES = {
     "russian": "ru", "arabic": "ar", "persian": "fa",
 }  # fmt: skip
 LANGUAGES = list(CODES)
-CASED = LANGUAGES[:6]
 # labels per language: general and specific ones of Pappas & Henderson (2019)
 PAPER = {
     "general": (327, 367, 159, 95, 28, 102, 91, 71),
@@ -86,11 +78,6 @@ def vectors(folder) -> dict[str, dict[str, np.ndarray]]:
 # ---------------------------------------------------------------- files
 
 
-def test_files(folder):
-    expected = {f"{name}/{split}.jsonl" for name in LANGUAGES for split in SPLITS}
-    assert set(files(folder)) == expected | {f"word_vectors/{name}.pkl.gz" for name in LANGUAGES}
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_records(corpus, language):
     parts = corpus[language]
@@ -105,11 +92,6 @@ def test_records(corpus, language):
         for kind in KINDS:
             assert len(set(record[kind])) == len(record[kind]) >= 1
     assert 0.05 < sum(not record["teaser"] for record in records) / 600 < 0.15
-
-
-def test_splits_of_a_number_that_is_no_multiple_of_ten(tmp_path):
-    write_news(tmp_path, 109, languages=["persian"])
-    assert [len(read(tmp_path, "persian", split)) for split in SPLITS] == [89, 10, 10]
 
 
 def test_same_arguments_give_same_bytes(tmp_path):
@@ -200,146 +182,6 @@ def test_too_few_documents_for_the_labels(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_stated_minimum_is_enough(tmp_path, language):
-    with pytest.raises(InputError) as caught:
-        write_news(tmp_path, 1, languages=[language])
-    needed = int(re.search(r"at least (\d+)", str(caught.value))[1])
-    write_news(tmp_path, needed, languages=[language])
-    train = read(tmp_path, language, "train")
-    counts = tuple(len({name for r in train for name in r[kind]}) for kind in KINDS)
-    assert counts == news.DEFAULT_LABELS[language]
-
-
-@pytest.mark.parametrize("labels", [news.DEFAULT_LABELS, news.PAPER_LABELS])
-def test_names_of_labels(labels, vectors):
-    for language, numbers in labels.items():
-        names = [[label(t, language) for t in group] for group in topics(language, *numbers)]
-        flat = [words(name) for group in names for name in group]
-        assert len({" ".join(name) for name in flat}) == sum(numbers)
-        assert {len(name) for name in flat} == {1, 2, 3}
-        assert {word for name in flat for word in name} <= vectors[language].keys()
-
-
-def test_languages_share_topics():
-    """Small label sets lie mostly, not all, within a large one; specific topics below general."""
-    english = {topic.name for topic in topics("english", *news.PAPER_LABELS["english"]).specific}
-    for language in LANGUAGES[1:]:
-        own = topics(language, *news.PAPER_LABELS[language])
-        share = sum(topic.name in english for topic in own.specific) / len(own.specific)
-        assert 0.75 < share < 0.95
-        assert all(own.general[topic.parent].field == topic.field for topic in own.specific)
-    for topic in inventory().specific:
-        above = inventory().general[topic.parent]
-        assert len(set(topic.core) & set(above.core)) >= 1
-        assert set(topic.name) <= set(topic.core)
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_numbers_of_labels(corpus, language):
-    train = corpus[language]["train"]
-    assert {len(r["general"]) for r in train} == {1, 2}
-    assert {len(r["specific"]) for r in train} == {2, 3, 4}
-    for kind in KINDS:
-        ranked = [n for _, n in Counter(name for r in train for name in r[kind]).most_common()]
-        assert ranked[0] > 2.5 * ranked[len(ranked) // 2]  # few frequent ones, a long tail
-        assert ranked[0] < 0.35 * len(train)
-
-
-# ---------------------------------------------------------------- text
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_sizes(corpus, language):
-    records = [r for split in SPLITS for r in corpus[language][split]]
-    assert 190 <= np.mean([len(full_text(r).split()) for r in records]) <= 210
-    assert {len(r["title"].split()) for r in records} <= set(range(5, 11))
-    assert {len(re.findall("[.?!؟]", r["teaser"])) for r in records} == {0, 1, 2}
-
-
-def test_length_is_a_knob(tmp_path):
-    write_news(tmp_path, 300, languages=["english"], words=350)
-    train = read(tmp_path, "english", "train")
-    assert 330 <= np.mean([len(full_text(r).split()) for r in train]) <= 370
-    with pytest.raises(InputError, match="words is 0"):
-        write_news(tmp_path, 300, words=0)
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_sentences_are_found(corpus, language):
-    """Sentences end with these marks, and the marks stand nowhere else."""
-    found = written = 0
-    for record in corpus[language]["train"][:200]:
-        for text in (record["teaser"], record["text"]):
-            own = re.findall(r".+?[.?!؟](?: |$)", text)
-            assert "".join(own) == text
-            for sentence in own:
-                assert 8 <= len(sentence.split()) <= 25
-            written += len(own)
-            found += len([part for part in sentencex.segment(CODES[language], text) if part])
-    assert written > 1500
-    assert abs(found - written) <= 0.01 * written
-
-
-ALPHABETS = {
-    "latin": "a-zßäöüñáíóãõçéêúà",
-    "cyrillic": "а-яіїєґё",
-    "arabic": "ا-يأإآؤئءةى",
-    "persian": "اآبپتجچحخدرزژسشطعفقکگلمنهوی",
-}
-TYPICAL = {
-    "english": "w", "german": "äöüß", "spanish": "ñ", "portuguese": "ãçõ", "ukrainian": "іїє",
-    "russian": "ыё", "arabic": "ةيك", "persian": "پچژگکی",
-}  # fmt: skip
-FOREIGN = {
-    "english": "äöüßñãçõ", "spanish": "ãçß", "ukrainian": "ыэёъ", "russian": "іїє",
-    "arabic": "پچژگکی", "persian": "ةكي",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_letters(corpus, language):
-    script = {"ukrainian": "cyrillic", "russian": "cyrillic"}.get(language, language)
-    allowed = ALPHABETS.get(script, ALPHABETS["latin"])
-    text = " ".join(full_text(r) for r in corpus[language]["train"])
-    comma, mark = ("،", "؟") if language in ("arabic", "persian") else (",", "?")
-    assert re.fullmatch(rf"[{allowed}0-9 .!{comma}{mark}]+", text.lower())
-    assert set(TYPICAL[language]) <= set(text.lower())
-    assert not set(FOREIGN.get(language, "")) & set(text.lower())
-    assert all(sign in text for sign in (".", "!", comma, mark))
-    for record in corpus[language]["train"]:
-        assert not any(
-            re.search("^ |  | $", record[field]) for field in ("title", "teaser", "text")
-        )
-
-
-@pytest.mark.parametrize("language", CASED)
-def test_capital_letters(corpus, language):
-    for record in corpus[language]["train"][:100]:
-        starts = re.findall(r"(?:^|[.?!] )(\w)", record["text"])
-        assert all(letter.isupper() for letter in [record["title"][0], *starts])
-        assert all(name[0].isupper() for kind in KINDS for name in record[kind])
-
-
-def test_german_nouns_have_capital_letters():
-    pairs = zip(concepts(), lexicon("german").forms, strict=True)
-    for concept, forms in pairs:
-        assert all(form[0].isupper() == (concept.kind in ("noun", "name")) for form in forms)
-
-
-def test_words_of_a_language():
-    for language in LANGUAGES:
-        own = lexicon(language)
-        assert len(own.functions) == len(lexicon("english").functions)
-        assert all(1 <= len(forms) <= 3 for forms in own.forms)
-        flat = [form.lower() for forms in own.forms for form in forms] + list(own.functions)
-        assert len(set(flat)) == len(flat) > 1300
-        assert all(re.fullmatch(r"\w+", word) for word in flat if len(word) > 1)
-    first = [{forms[0].lower() for forms in lexicon(name).forms} for name in LANGUAGES]
-    assert len(set.union(*first)) > 0.99 * 8 * len(concepts())
-    assert SPEECH.keys() == CODES.keys()
-
-
 # ---------------------------------------------------------------- word vectors
 
 
@@ -353,17 +195,6 @@ def test_words_have_vectors(corpus, vectors, language):
                 assert {word for name in record[kind] for word in words(name)} <= known.keys()
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_vocabulary_is_sorted_by_falling_frequency(corpus, vectors, language):
-    counts: Counter = Counter()
-    for split in SPLITS:
-        for record in corpus[language][split]:
-            counts.update(re.findall(r"[^\W\d]+|[^\w\s]", full_text(record).lower()))
-    numbers = [counts[word] for word in vectors[language]]
-    assert numbers == sorted(numbers, reverse=True)
-    assert sum(numbers) == counts.total()
-
-
 @pytest.mark.parametrize("language", LANGUAGES[1:])
 def test_vectors_agree_across_languages(vectors, language):
     english, own = lexicon("english"), lexicon(language)
@@ -375,39 +206,10 @@ def test_vectors_agree_across_languages(vectors, language):
     assert np.mean((same > 0.65) & (same < 0.92)) > 0.95
     assert (cosines.argmax(axis=1) == np.arange(len(same))).mean() > 0.99
     assert abs((cosines.sum() - same.sum()) / (cosines.size - len(same))) < 0.05
-    near = unit([vectors["english"][word] for word in english.functions])
-    far = unit([vectors[language][word] for word in own.functions])
-    assert np.diag(near @ far.T).mean() > 0.8
-    assert (near @ far.T).mean() > 0.6  # all near one centre
-
-
-def test_forms_and_fields_are_near_and_lengths_about_one(vectors):
-    rows = vectors["german"]
-    forms = [[rows[f.lower()] for f in forms] for forms in lexicon("german").forms]
-    pairs = np.array([unit(f)[0] @ unit(f)[1] for f in forms if len(f) > 1])
-    assert 0.85 < pairs.mean() < 0.95
-    first, fields = unit([f[0] for f in forms]), np.array([c.field for c in concepts()])
-    mates = fields[:, None] == fields
-    np.fill_diagonal(mates, False)
-    assert 0.15 < (first @ first.T)[mates].mean() < 0.35
-    lengths = np.linalg.norm([*rows.values()], axis=1)
-    assert lengths.min() >= 0.8 - 1e-6
-    assert lengths.max() <= 1 + 1e-6
 
 
 def label_vectors(language: str, names: list[str], vectors) -> np.ndarray:
     return np.array([np.mean([vectors[language][w] for w in words(n)], axis=0) for n in names])
-
-
-def test_labels_agree_across_languages(vectors):
-    shared = inventory().specific[:100]
-    rows = [
-        unit(label_vectors(name, [label(t, name) for t in shared], vectors))
-        for name in ("english", "arabic")
-    ]
-    cosines = rows[0] @ rows[1].T
-    assert np.diag(cosines).mean() > 0.75
-    assert (cosines.argmax(axis=1) == np.arange(100)).mean() > 0.95
 
 
 # ---------------------------------------------------------------- what can be learnt
@@ -430,15 +232,7 @@ def data(language, kind, corpus, vectors):
     return scaled, label_vectors(language, names, vectors)
 
 
-@pytest.mark.parametrize("language", ["english", "persian"])
-def test_linear_model_is_good_but_not_perfect(corpus, vectors, language):
-    ((x, y), (x_test, y_test)), _ = data(language, "general", corpus, vectors)
-    model = OneVsRestClassifier(LogisticRegression(max_iter=500)).fit(x, y)
-    score = f1_score(y_test, model.predict_proba(x_test) > 0.3, average="micro")
-    assert 0.6 < score < 0.9
-
-
-@pytest.mark.parametrize("language", LANGUAGES[1:])
+@pytest.mark.parametrize("language", ["german", "persian"])
 def test_what_is_learnt_in_english_helps_elsewhere(corpus, vectors, language):
     """Labels are ranked by x A l, with the A that fits English best in least squares."""
     ((x, y), _), labels = data("english", "specific", corpus, vectors)

@@ -1,9 +1,5 @@
-import importlib.util
 import json
 import os
-import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,15 +8,12 @@ import numpy as np
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data import Columns, Corpus, DocumentDataModule
-from gile_lightning.data.shards.cache import default_cache
-from gile_lightning.data.shards.remote import Folder
-from gile_lightning.data.shards.writing import Document
+from gile_lightning.data import Columns, Corpus
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
-LANGUAGE = Task(Tokenizer(["common", "UNK"]), LabelSet(["x"], ["about x"], [1]))
+TASK = Task(Tokenizer(["common", "UNK"]), LabelSet(["x"], ["about x"], [1]))
 
 
 def content(data):
@@ -94,133 +87,6 @@ def test_changed_file_changes_the_fingerprint(corpus, tmp_path, name):
     assert len(set(prints)) == 3
 
 
-def test_changed_saved_dataset_changes_the_fingerprint(corpus, rows, tmp_path):
-    import datasets
-
-    datasets.Dataset.from_list(rows).save_to_disk(tmp_path / "saved")
-    data = corpus(tmp_path / "saved")
-    before = data.fingerprint()
-    assert data.fingerprint() == before
-    datasets.Dataset.from_list(rows[1:]).save_to_disk(tmp_path / "saved")
-    assert data.fingerprint() != before
-
-
-def test_known_language_changes_the_fingerprint(corpus):
-    data, other = corpus(), corpus()
-    other.encode_for_scoring({"english": LANGUAGE})
-    assert data.fingerprint() != other.fingerprint()
-
-
-READER = """
-from gile_lightning.data import Corpus
-
-class Reader(Corpus):
-    def documents(self, skipped):
-        return (document._replace(pieces=["{word}"]) for document in super().documents(skipped))
-"""
-
-
-@pytest.fixture
-def reader(write, monkeypatch):
-    """Imports the class `Reader` of a user's module, as another process would."""
-
-    def reader(word, module="reader", header="", declared=None):
-        path = write(f"{module}-{word}.py", header + READER.format(word=word))
-        spec = importlib.util.spec_from_file_location(module, path)
-        monkeypatch.setitem(sys.modules, module, importlib.util.module_from_spec(spec))
-        spec.loader.exec_module(sys.modules[module])
-        if declared is not None:
-            sys.modules[module].Reader.version = declared
-        return sys.modules[module].Reader
-
-    return reader
-
-
-def test_edited_reader_is_encoded_anew(corpus, reader):
-    def key(*args, **options):
-        return read(reader(*args, **options)).fingerprint()
-
-    def read(kind):
-        given = corpus()
-        return kind(given.path, given.labels, cache_dir=given.cache_dir, columns=given.columns)
-
-    for word in ("one", "two"):
-        data = read(reader(word))
-        data.prepare_data()
-        data.setup()
-        assert data.tasks["english"].tokenizer.vocabulary == [word, "UNK"]
-    first = key("one")
-    assert key("one", header="# code elsewhere in the file\n") == first
-    assert len({first, key("two"), key("one", "another"), key("one", declared=2)}) == 4
-    assert key("one", declared=2) == key("one", declared=2)
-    assert corpus().fingerprint() != first
-
-
-def test_reader_without_source_declares_a_version(corpus):
-    def read(declared):
-        space = {"__name__": "nowhere"}
-        exec(READER.format(word="x") + declared, space)
-        return space["Reader"](corpus().path).fingerprint()
-
-    with pytest.raises(InputError, match=r"nowhere.Reader: its source.*declare `version = 1`"):
-        read("")
-    assert read("    version = 1") == read("    version = 1") != read("    version = 2")
-
-
-def test_changed_file_is_encoded_anew(prepared, rows):
-    assert prepared().meta["counts"]["documents"]["test"] == 10
-    assert prepared(rows[:-1]).meta["counts"]["documents"]["test"] == 9
-
-
-def test_processes_that_prepare_at_once_encode_once(corpus, monkeypatch):
-    def counted(self, skipped):
-        calls.append(skipped)
-        time.sleep(0.1)  # the others come to the lock
-        return documents(self, skipped)
-
-    documents, calls = Corpus.documents, []
-    monkeypatch.setattr(Corpus, "documents", counted)
-    modules = [corpus() for _ in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(Corpus.prepare_data, modules))
-    assert len(calls) == 1
-
-
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_interrupted_encoding_leaves_no_usable_entry(corpus, prepared, monkeypatch, error):
-    def interrupted(self, skipped):
-        for number, document in enumerate(documents(self, skipped)):
-            if number == 12:
-                raise error
-            yield document
-
-    documents = Corpus.documents
-    data = corpus()
-    with monkeypatch.context() as patch:
-        patch.setattr(Corpus, "documents", interrupted)
-        patch.setattr("gile_lightning.data.shards.encoding.SHARD", 5)
-        with pytest.raises(error):
-            data.prepare_data()
-    directory = data.directory_of_shards()
-    assert not directory.exists()
-    leftover = directory.with_suffix(".partial")
-    assert list(leftover.glob("raw-*"))
-    (leftover / "train-99999.arrow").write_bytes(b"junk")
-    again = prepared()
-    assert again.directory_of_shards() == directory
-    assert not leftover.exists()
-    assert content(again) == content(prepared(cache_dir=directory.parent / "untouched"))
-
-
-def test_entry_without_its_last_file_is_encoded_anew(corpus, prepared):
-    data = corpus()
-    directory = data.directory_of_shards()
-    directory.mkdir(parents=True)
-    (directory / "test-99999.arrow").write_bytes(b"junk")
-    assert len(prepared().split("test")) == 10
-    assert not (directory / "test-99999.arrow").exists()
-
-
 def test_meta_has_counts_sources_and_what_was_left_out(prepared, rows):
     rows[3]["text"] = ""
     data = prepared(rows)
@@ -247,91 +113,6 @@ def test_second_setup_keeps_the_mapped_shards(prepared):
 def test_setup_without_preparation(corpus):
     with pytest.raises(FileNotFoundError):
         corpus().setup()
-
-
-def test_default_cache(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache() == tmp_path / "gile_lightning"
-    assert Corpus("x").cache_dir == tmp_path / "gile_lightning"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert default_cache() == tmp_path / "home/.cache/gile_lightning"
-    assert Corpus("x", cache_dir="~/mine").cache_dir == tmp_path / "home/mine"
-
-
-# ---------------------------------------------------------------- a remote cache
-
-
-@pytest.fixture(params=["label_residual", "file"])
-def remote(request, tmp_path, monkeypatch):
-    """The URL of a cache elsewhere; local files are below the test's folder, too."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "local"))
-    return f"{request.param}://{tmp_path}/remote"
-
-
-def test_remote_cache_is_copied_here_once(corpus, prepared, remote, tmp_path, monkeypatch):
-    """One node encodes; another, with an empty local cache, copies and reads nothing else."""
-    first = prepared(cache_dir=remote)
-    assert first.directory_of_shards().parent == tmp_path / "local/gile_lightning"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "node"))
-    monkeypatch.setattr(Corpus, "documents", stop)
-    calls = []
-
-    def counted(self, *args):
-        calls.append(args)
-        time.sleep(0.1)  # the others come to the lock
-        download(self, *args)
-
-    download = Folder.download
-    monkeypatch.setattr(Folder, "download", counted)
-    modules = [corpus(cache_dir=remote) for _ in range(3)]
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(Corpus.prepare_data, modules))
-    assert len(calls) == 1
-    modules[0].setup()
-    (directory,) = modules[0].shards()
-    assert directory.parent == tmp_path / "node/gile_lightning"
-    assert content(modules[0]) == content(first)
-    assert modules[0].tasks == first.tasks
-    assert modules[0].meta == first.meta
-    assert [file.suffix for file in directory.parent.iterdir() if file.is_file()] == [".lock"]
-
-
-def test_interrupted_upload_is_done_anew(corpus, prepared, remote, monkeypatch, tmp_path):
-    data = corpus(cache_dir=remote)
-    with monkeypatch.context() as patch:
-        patch.setattr(type(data.remote().files), "put_file", stop)
-        with pytest.raises(InputError, match="the raw files were read"):
-            data.prepare_data()
-    assert data.remote().manifest() is None
-    with monkeypatch.context() as patch:
-        patch.setattr(Corpus, "documents", stop)  # what was encoded is kept
-        prepared(cache_dir=remote)
-    names = {file.name for file in data.directory_of_shards().iterdir()}
-    assert data.remote().manifest().keys() == names
-
-
-def test_remote_cache_that_cannot_be_written_fails_before_encoding(corpus, remote, monkeypatch):
-    def refuse(*_, **__):
-        raise PermissionError("read-only")
-
-    data = corpus(cache_dir=remote)
-    monkeypatch.setattr(type(data.remote().files), "pipe_file", refuse)
-    monkeypatch.setattr(Corpus, "documents", stop)
-    with pytest.raises(InputError, match="PermissionError: read-only"):
-        data.prepare_data()
-
-
-def test_remote_cache_keeps_word_vectors(prepared, vectors, remote, tmp_path, monkeypatch):
-    prepared(cache_dir=remote, word_vectors=vectors)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "node"))
-    data = prepared(cache_dir=remote, word_vectors=vectors)
-    np.testing.assert_array_equal(data.vectors("english")[:-1], VECTORS)
-
-
-def test_unknown_protocol_of_a_cache():
-    with pytest.raises(InputError, match="no file system is known as 's4'"):
-        Corpus("x", cache_dir="s4://bucket")
 
 
 # ---------------------------------------------------------------- settings
@@ -365,47 +146,6 @@ def test_sizes_that_can_be_0(name):
         Corpus("x", **{name: -1})
 
 
-def test_held_out_labels(prepared):
-    plain = prepared(validation_size=3)
-    data = prepared(validation_size=3, held_out_labels=1)
-    assert data.fingerprint() != plain.fingerprint()
-    assert data.meta["counts"]["held_out_labels"] == 1
-    seen, fewer = (d.tasks["english"].labels.seen for d in (plain, data))
-    assert fewer == seen - 1
-    assert "held out of training" in data.summary()
-
-
-def test_number_of_processes(prepared):
-    with pytest.raises(InputError, match="num_proc is -2"):
-        Corpus("x", num_proc=-2)
-    one = prepared()
-    several = prepared(num_proc=2, cache_dir=one.cache_dir / "several")
-    for file in one.directory_of_shards().iterdir():
-        assert (several.directory_of_shards() / file.name).read_bytes() == file.read_bytes()
-
-
-def test_all_wrong_sizes_are_named_at_once():
-    with pytest.raises(InputError, match="batch_size is 0, min_count is -1"):
-        Corpus("x", batch_size=0, min_count=-1)
-
-
-def test_code_of_the_language_of_sentences():
-    with pytest.raises(InputError, match="sentences is 'english'; give the ISO 639-1 code"):
-        Corpus("x", sentences="english")
-
-
-def test_validation_size_beyond_the_training_documents(corpus):
-    with pytest.raises(InputError, match="validation_size = 10 would take all 10 documents"):
-        corpus(validation_size=10).prepare_data()
-
-
-def test_lengths_reach_the_documents_and_labels(prepared):
-    data = prepared(max_document_words=2, max_label_words=1)
-    assert {len(words) for words in data.split("train")["words"]} == {2}
-    text = data.tasks["english"].tokenizer
-    assert text.labels(["about x"])[1].tolist() == [1]
-
-
 def test_sentences_reach_the_documents(prepared, rows):
     for row in rows:
         row["text"] = f"Common. It is {'even' if row['id'] % 2 == 0 else 'odd'} here! And the end."
@@ -422,8 +162,8 @@ def test_sentences_reach_the_documents(prepared, rows):
 def test_language_of_the_model(corpus):
     data = corpus(language="german")
     with pytest.raises(InputError, match=r"knows english, french, not german: set --data.language"):
-        data.encode_for_scoring({"english": LANGUAGE, "french": LANGUAGE})
-    data.encode_for_scoring({"german": LANGUAGE})
+        data.encode_for_scoring({"english": TASK, "french": TASK})
+    data.encode_for_scoring({"german": TASK})
     data.prepare_data()
     data.setup()
     assert list(data.tasks) == ["german"]
@@ -458,19 +198,11 @@ def test_loaders_of_a_process(prepared):
 
 def test_setup_maps_several_shards(prepared, monkeypatch):
     one = prepared()
-    monkeypatch.setattr("gile_lightning.data.shards.encoding.SHARD", 7)
+    monkeypatch.setattr("gile_lightning.data.shards.reading.SHARD", 7)
     several = prepared(cache_dir=one.cache_dir / "several")
     assert len(list(several.directory_of_shards().glob("*.arrow"))) > 3
     assert content(several) == content(one)
     assert several.tasks == one.tasks
-
-
-def test_samples_of_an_epoch(prepared):
-    data = prepared(batch_size=4, samples_per_epoch=30)
-    assert documents_in(data.train_dataloader()) == 30
-    assert len(data.train_dataloader()) == 8
-    assert documents_in(data.val_dataloader()) == 1
-    assert documents_in(data.test_dataloader()) == 10
 
 
 # ---------------------------------------------------------------- a share of the training documents
@@ -501,13 +233,6 @@ def test_shares_are_nested(share):
         assert smaller < larger
 
 
-def test_share_is_drawn_with_the_seed_of_splits(share):
-    first = training(share(0.5))
-    assert training(share(0.5)) == first
-    assert training(share(0.5, seed=5)) == first
-    assert set(training(share(0.5, split_seed=5))) != set(first)
-
-
 def test_share_leaves_all_else(share):
     whole, part = share(1.0), share(0.1)
     assert part.directory_of_shards() == whole.directory_of_shards()
@@ -532,30 +257,6 @@ def test_share_is_what_an_epoch_visits(share):
 def test_share_beyond_everything():
     with pytest.raises(InputError, match=r"train_share is 1\.5; it is a share of 1"):
         Corpus("x", train_share=1.5)
-
-
-class Counted(DocumentDataModule):
-    """As many training documents as the paper has in one of its languages."""
-
-    def sources(self):
-        return {}
-
-    def label_texts(self, skipped):
-        return {"x": "x"}
-
-    def documents(self, skipped):
-        for i in range(29_027 + 2):
-            yield Document(
-                "", str(i), ["word"], ["x"], "train" if i > 1 else ["validation", "test"][i]
-            )
-
-
-def test_share_of_a_thousandth(tmp_path):
-    data = Counted(cache_dir=tmp_path, train_share=0.001)
-    data.prepare_data()
-    data.setup()
-    assert data.meta["counts"]["documents"]["train"] == 29_027
-    assert len(set(training(data))) == 29
 
 
 # ---------------------------------------------------------------- word vectors
@@ -605,7 +306,7 @@ def test_vectors_come_from_the_cache(corpus, prepared, vectors, monkeypatch):
     monkeypatch.setattr("gile_lightning.data.document_data_module.read_word_vectors", stop)
     again = prepared(word_vectors=vectors)
     np.testing.assert_array_equal(again.vectors("english"), expected)
-    assert again.tasks["english"].text.vocabulary == NAMES
+    assert again.tasks["english"].tokenizer.vocabulary == NAMES
 
 
 def test_no_vectors(prepared):
@@ -616,51 +317,7 @@ def test_no_vectors(prepared):
         data.vector_words()
 
 
-def test_vectors_by_file_or_folder(corpus, vectors):
-    file = vectors / "english.txt"
-    assert corpus(word_vectors=vectors).vectors_file() == file
-    assert corpus(word_vectors=file).vectors_file() == file
-    assert corpus(word_vectors=file, language="german").vectors_file() == file
-    assert corpus(word_vectors=file).fingerprint() == corpus(word_vectors=vectors).fingerprint()
-    assert corpus(word_vectors=file).fingerprint() != corpus().fingerprint()
-    with pytest.raises(InputError, match="no word vectors for 'german'"):
-        corpus(word_vectors=vectors, language="german").prepare_data()
-    with pytest.raises(InputError, match=r"none.txt: no such file"):
-        corpus(word_vectors=vectors / "none.txt").prepare_data()
-
-
-def test_changed_vectors_change_the_fingerprint(corpus, vectors):
-    data = corpus(word_vectors=vectors)
-    before = data.fingerprint()
-    with (vectors / "english.txt").open("a") as file:
-        file.write("\n")
-    assert data.fingerprint() != before
-
-
-def test_documents_and_labels_without_a_known_word_are_left_out(prepared, write, rows):
-    write("vectors/english.txt", "even 1\nold 1\nabout 1\n")
-    labels = [
-        {"name": name, "description": text}
-        for name, text in [("x", "of x"), ("y", "about y"), ("z", "OLD"), ("old", "!"), ("new", "")]
-    ]
-    data = prepared(rows, labels, word_vectors=write("vectors/x", "").parent, validation_size=1)
-    # documents: odd ones have no known word; of the others those with y or z stay
-    kept = {i for i in range(0, 20, 2) if i % 3}
-    splits = ("train", "validation", "test")
-    assert {int(id) for split in splits for id in data.split(split)["id"]} == kept
-    assert sorted(data.tasks["english"].labels.names) == ["y", "z"]
-    skipped = {reason: case["count"] for reason, case in data.meta["skipped"].items()}
-    with_label = [i for i in range(20) if i % 3]
-    assert skipped == {
-        "labels without a description": 1,
-        "labels without a known word": 2,
-        "label assignments without a description": 20 + 7,  # old or new everywhere, and x
-        "documents without a described label": 7,
-        "documents without a word": len(with_label) - len(kept),
-    }
-
-
-KNOWN = Task(
+TRAINED = Task(
     Tokenizer(["old", "common", "y", "UNK"], 5, 3, known_words_only=True),
     LabelSet(["y", "zzz"], ["about y", "old"], [4, 1]),
 )
@@ -668,13 +325,13 @@ KNOWN = Task(
 
 def test_trained_model_brings_its_own_words(prepared, corpus, vectors):
     data = corpus(word_vectors=vectors)
-    data.encode_for_scoring({"english": KNOWN})
+    data.encode_for_scoring({"english": TRAINED})
     data.prepare_data()
     data.setup()
     task = data.tasks["english"]
-    assert task.tokenizer == KNOWN.tokenizer
+    assert task.tokenizer == TRAINED.tokenizer
     # of the corpus' labels "about x", "about new" and "about z" have no word that it knows
-    assert task.labels == KNOWN.labels
+    assert task.labels == TRAINED.labels
     # documents 10, 13, 16 and 19 have the label y
     assert decoded(data, "test") == {str(i): ["common"] for i in (10, 13, 16, 19)}
     assert data.vectors("english") is None
@@ -684,36 +341,16 @@ def test_trained_model_brings_its_own_words(prepared, corpus, vectors):
 @pytest.mark.parametrize("with_vectors", [True, False])
 def test_model_that_is_trained_further_keeps_its_words(corpus, vectors, with_vectors):
     data = corpus(word_vectors=vectors if with_vectors else None, validation_size=2)
-    data.encode_for_training({"english": KNOWN})
+    data.encode_for_training({"english": TRAINED})
     assert data.fingerprint() != corpus(word_vectors=data.word_vectors).fingerprint()
     data.prepare_data()
     data.setup()
     task = data.tasks["english"]
-    assert task.tokenizer == KNOWN.tokenizer
+    assert task.tokenizer == TRAINED.tokenizer
     # the labels are the corpus' own; "about old" and "about y" have words that it knows
     assert task.labels.names == ["old", "y"]
     assert task.labels.texts == ["about old", "about y"]
     assert data.vectors("english") is None
     assert list(data.meta["counts"]["documents"]) == ["train", "validation", "test"]
     with pytest.raises(InputError, match="the model knows german, not english"):
-        data.encode_for_training({"german": KNOWN})
-
-
-def test_model_with_a_vocabulary_of_its_own_is_trained_further(corpus):
-    text = Tokenizer(["even", "w", "common", "UNK"], 2)
-    data = corpus()
-    data.encode_for_training({"english": Task(text, LabelSet(["q"], ["q"], [1]))})
-    data.prepare_data()
-    data.setup()
-    assert data.tasks["english"].tokenizer == text
-    assert set(data.tasks["english"].labels.names) == {"x", "y", "z", "old", "new"}
-    assert all(
-        words in (["common", "even"], ["common", "UNK"]) for words in decoded(data, "test").values()
-    )
-
-
-def test_only_and_names(prepared):
-    data = prepared()
-    assert data.names == ["english"]
-    assert data.only("english") is data
-    assert not data.builtin
+        data.encode_for_training({"german": TRAINED})

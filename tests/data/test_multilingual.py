@@ -3,13 +3,13 @@ from collections import Counter
 from itertools import chain, islice
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns, Corpus, Multilingual
 from gile_lightning.data.loading.loader import RaggedLoader
-from gile_lightning.data.multilingual import OneByOne, SideBySide
+from gile_lightning.data.loading.one_by_one import OneByOne
+from gile_lightning.data.loading.side_by_side import SideBySide
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -103,7 +103,7 @@ def test_languages(make):
         assert task.tokenizer.vocabulary == [name, "UNK"]
         assert task.labels.names == [name]
         assert data.meta["counts"][name]["documents"] == SIZES[name]
-        assert data.only(name) is data.parts[name]
+        assert data.only(name) is data.modules[name]
         assert data.only(name).names == [name]
         assert data.vectors(name) is None
     assert set(data.meta) == {"counts", "skipped", "sources"}
@@ -112,42 +112,12 @@ def test_languages(make):
     assert len(set(folders)) == 3
 
 
-def test_summary_is_by_language(make):
-    summary = make("german", "french").summary()
-    assert summary == (
-        "german:\n"
-        "train 9  validation 3  test 2 documents\n"
-        "1 labels seen in training, 0 unseen, 2 words in the vocabulary\n"
-        "french:\n"
-        "train 4  validation 1  test 5 documents\n"
-        "1 labels seen in training, 0 unseen, 2 words in the vocabulary"
-    )
-
-
-def test_names_are_those_of_the_mapping(folder):
-    part = Corpus(str(folder / "german.jsonl"), language="english")
-    data = Multilingual({"german": part})
-    assert data.names == part.names == ["german"]
-
-
 def test_no_language():
     with pytest.raises(InputError, match="needs a language at least"):
         Multilingual({})
 
 
-def test_word_vectors_are_each_languages_own(make, tmp_path):
-    vectors = {"german": [[1.0, 2.0]], "french": [[3.0, 4.0], [5.0, 6.0]]}
-    for name, rows in vectors.items():
-        words = [name, "other"]
-        lines = [f"{word} {a} {b}\n" for word, (a, b) in zip(words, rows, strict=False)]
-        (tmp_path / f"{name}.vec").write_text("".join(lines))
-    data = make("german", "french", word_vectors=tmp_path)
-    for name, rows in vectors.items():
-        np.testing.assert_array_equal(data.vectors(name), [*rows, [0, 0]])
-        assert data.tasks[name].tokenizer.vocabulary[0] == name
-
-
-KNOWN = {
+TRAINED = {
     name: Task(Tokenizer(["word", name, "UNK"]), LabelSet(["old"], ["old"], [3])) for name in SIZES
 }
 
@@ -157,42 +127,25 @@ def test_trained_model_is_scored(make, folder):
     scored = Multilingual(
         {
             name: Corpus(part.path, cache_dir=folder / "cache", **OPTIONS)
-            for name, part in data.parts.items()
+            for name, part in data.modules.items()
         }
     )
-    scored.encode_for_scoring(KNOWN)
+    scored.encode_for_scoring(TRAINED)
     scored.prepare_data()
     scored.setup()
     for name, task in scored.tasks.items():
-        assert task.tokenizer == KNOWN[name].tokenizer
+        assert task.tokenizer == TRAINED[name].tokenizer
         assert task.labels.names == ["old", name]
         assert scored.meta["counts"][name]["documents"] == {"test": SIZES[name]["test"]}
     steps = epoch_of(scored.test_dataloader())
     assert [len(read(steps, name)) for name in SIZES] == [11, 2, 5]
 
 
-def test_model_is_trained_further(folder):
-    names = ["german", "french"]
-    data = Multilingual(
-        {
-            name: Corpus(str(folder / f"{name}.jsonl"), cache_dir=folder / "cache", **OPTIONS)
-            for name in names
-        }
-    )
-    data.encode_for_training(KNOWN)
-    data.prepare_data()
-    data.setup()
-    for name in names:
-        assert data.tasks[name].tokenizer == KNOWN[name].tokenizer
-        assert data.tasks[name].labels.names == [name]
-        assert data.meta["counts"][name]["documents"] == SIZES[name]
-
-
-@pytest.mark.parametrize("method", ["use", "continue_from"])
+@pytest.mark.parametrize("method", ["encode_for_scoring", "encode_for_training"])
 def test_model_lacks_a_language(folder, method):
     data = Multilingual({name: Corpus(str(folder / f"{name}.jsonl")) for name in SIZES})
     with pytest.raises(InputError, match="the model knows english, german, not french"):
-        getattr(data, method)({name: KNOWN[name] for name in ("english", "german")})
+        getattr(data, method)({name: TRAINED[name] for name in ("english", "german")})
 
 
 # ---------------------------------------------------------------- training
@@ -225,12 +178,6 @@ def test_epoch_is_a_pass_over_the_longest_while_others_begin_anew(make):
     assert {name: len(found) for name, found in orders.items()} == dict.fromkeys(SIZES, 3)
 
 
-def test_longest_is_not_always_the_first(make):
-    steps = epoch_of(make("french", "german").train_dataloader())
-    assert sorted(read(steps, "german")) == list(range(9))
-    assert len(read(steps, "french")) == 9
-
-
 def test_share_of_the_training_documents_of_one_language(make):
     data = make(english={"train_share": 0.2}, french={"train_share": 0.01})
     steps = epoch_of(data.train_dataloader())
@@ -249,21 +196,6 @@ def test_samples_of_every_language(make, samples):
     for name, sizes in SIZES.items():
         assert len(read(steps, name)) == samples
         assert set(read(steps, name)) <= set(range(sizes["train"]))
-
-
-@pytest.mark.parametrize("options", [{}, {"samples_per_epoch": 30}], ids=str)
-def test_two_processes_share_an_epoch(make, options):
-    expected = make(batch_size=8, **options).train_dataloader()
-    ranks = [make(rank=rank, world_size=2, **options).train_dataloader() for rank in range(2)]
-    assert {len(loader) for loader in (expected, *ranks)} == {4}
-    for _ in range(2):
-        a, b = map(epoch_of, ranks)
-        whole = epoch_of(expected)
-        assert len(a) == len(b) == len(whole) == 4
-        for step, own, other in zip(whole, a, b, strict=True):
-            assert {name: own[name] + other[name] for name in SIZES} == step
-            assert all(own.values())
-            assert all(other.values())
 
 
 @pytest.mark.parametrize("world_size", [1, 2, 3])
@@ -291,13 +223,6 @@ def test_languages_have_orders_of_their_own(make, seed):
     assert order(again, "english-too") == order(data, "english-too")
     other = make("english", "english-too", seed=8)
     assert order(other, "english") != order(data, "english")
-
-
-def test_seeds(make):
-    assert [part.seed for part in make().parts.values()] == [1234, 1235, 1236]
-    assert [part.seed for part in make(seed=5).parts.values()] == [5, 6, 7]
-    german = make("english", "german", german={"seed": 9})
-    assert [part.seed for part in german.parts.values()] == [1234, 10]
 
 
 @pytest.mark.parametrize(
@@ -335,33 +260,6 @@ def test_restored_loader_goes_on_exactly(make, done, options, world_size):
     assert before + after == expected
 
 
-def test_epoch_is_set_without_losing_a_restored_position(make):
-    unbroken = make().train_dataloader()
-    expected = [epoch_of(unbroken) for _ in range(3)]
-    loader = make().train_dataloader()
-    loader.load_state_dict(dict.fromkeys(SIZES, position(1, 5)))
-    loader.set_epoch(1)
-    assert epoch_of(loader) == expected[1][5:]
-    loader.load_state_dict(dict.fromkeys(SIZES, position(0, 5)))
-    loader.set_epoch(2)
-    assert epoch_of(loader) == expected[2]
-
-
-def test_iteration_broken_off_starts_again(make):
-    loader = make().train_dataloader()
-    first = numbers(next(iter(loader)))
-    steps = epoch_of(loader)
-    assert steps[0] == first
-    assert len(steps) == 7
-
-
-def test_parts_keep_their_place_together(make):
-    loader = make().train_dataloader()
-    for step, _ in enumerate(loader, 1):
-        states = [part.state_dict() for part in loader.loaders.values()]
-        assert states == [position(step // 7, step % 7)] * 3
-
-
 # ---------------------------------------------------------------- evaluation
 
 
@@ -386,17 +284,6 @@ def test_evaluation_visits_every_document_once(make, split, world_size):
         assert sorted(read(found, name)) == list(range(sizes[split]))
 
 
-def test_evaluation_is_in_order(make):
-    steps = epoch_of(make("german", "english").test_dataloader())
-    assert steps == [
-        {"german": [0, 1]},
-        {"english": [0, 1]},
-        {"english": [2, 3, 4]},
-        {"english": [5, 6, 7]},
-        {"english": [8, 9, 10]},
-    ]
-
-
 def test_only_one_language(make):
     data = make(rank=1, world_size=2)
     data.test_dataloader()
@@ -409,7 +296,7 @@ def test_only_one_language(make):
 
 
 def test_side_by_side_of_unlike_loaders(make):
-    parts = make().parts
+    parts = make().modules
     loaders = {
         name: RaggedLoader(part.split("train"), name, 4, shuffle=True)
         for name, part in parts.items()

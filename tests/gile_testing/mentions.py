@@ -57,6 +57,6 @@ def made(make, documents=DOCUMENTS):
 def scores(matcher, documents=DOCUMENTS, labels=None, ids=None):
     """Score documents against some labels of a set: [B, K]."""
     labels = label_set() if labels is None else labels
-    index = matcher.index(TEXT, labels, None)
+    prepared = matcher.prepare_labels(TEXT, labels, None)
     ids = torch.arange(len(labels)) if ids is None else torch.tensor(ids, dtype=torch.long)
-    return matcher(encoded(documents), index.gather(ids))
+    return matcher(encoded(documents), prepared.select(ids))

@@ -24,6 +24,10 @@ UNSET = (
     "NETRC",
     "WANDB_ERROR_REPORTING",
 )
+# of the fit that the tests share
+SHARED = ("--wandb.project", "kittens", "--wandb.tags", '["a", "b"]', "--wandb.group", "study")
+SHARED += ("--wandb.job_type", "trial", "--wandb.name", "trial-7")
+SHARED += ("--trainer.log_every_n_steps", "1")
 
 
 class Offline(NamedTuple):

@@ -70,7 +70,7 @@ def on_processes(folder: Path, shares: list[slice], **settings) -> list[dict]:
     found = []
     with started("-c", code, folder, 1, *given, env=environment(OMP_NUM_THREADS="1")) as other:
         main(str(folder), "0", *given)
-        output, errors = other.communicate(timeout=120)
+        _, errors = other.communicate(timeout=120)
         assert other.returncode == 0, errors
     for rank in range(len(shares)):
         found.append(json.loads((folder / f"{rank}.json").read_text()))

@@ -14,8 +14,7 @@ import torch
 
 from gile_lightning import evaluate, load
 from gile_lightning.common.factories import Part
-from gile_lightning.data.document_data_module import DocumentDataModule
-from gile_lightning.data.shards.writing import Document
+from gile_lightning.data import Document, DocumentDataModule
 from gile_lightning.network.encoders import Mean, WordEmbedding
 from gile_lightning.network.matchers import LexicalMatch
 from gile_lightning.network.outputs import GILE

@@ -163,10 +163,10 @@ class Encodings(lightning.Callback):
     def __init__(self, file: str) -> None:
         encode = module.encode
 
-        def counted(*args):
+        def counted(*args, **options):
             with open(file, "a") as lines:
                 lines.write("encoded\n")
-            return encode(*args)
+            return encode(*args, **options)
 
         module.encode = counted
 

@@ -113,7 +113,7 @@ MATCHING = (  # matchers and a memory of labels
             {"class_path": "gile_lightning.network.matchers.NameMention"},
         ]
     ),
-    *("--model.label_residual", "gile_lightning.network.label_residual.LabelResidual"),
+    *("--model.label_residual", "gile_lightning.network.LabelResidual"),
 )
 LINEAR = ("--model.output", "gile_lightning.network.outputs.Linear")
 MATCH = ("--model.matchers", '[{"class_path": "gile_lightning.network.matchers.LexicalMatch"}]')

@@ -7,10 +7,10 @@ import torch
 
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.shards.cache import default_cache
-from gile_lightning.data.text_data_module import TrainingData
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.data.training_data import TrainingData
 from gile_lightning.network.encoders import HAN, WAN, Dense, WordEmbedding
 from gile_lightning.network.outputs import GILE
 from gile_lightning.systems import NeuralSystem

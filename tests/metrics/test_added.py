@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gile_lightning import evaluate, fit
-from gile_lightning.systems.system import STATE
+from gile_lightning.training.checkpoint import STATE
 from gile_testing import runs
 
 HIT = {"class_path": "gile_testing.own_metric.HitAt", "init_args": {"k": 3}}

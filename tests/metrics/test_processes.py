@@ -5,8 +5,8 @@ import pytest
 from gile_testing.own_metric import HitAt, everything, fed, many, on_processes
 
 
-@pytest.mark.parametrize("without_positive", ["skip", "released"])
-@pytest.mark.parametrize("first", [11, 40], ids=["uneven", "all on one"])
+# uneven, and all documents on one process
+@pytest.mark.parametrize(("first", "without_positive"), [(11, "skip"), (40, "released")])
 def test_two_processes_equal_one(tmp_path, first, without_positive):
     settings = {"nam16": True, "without_positive": without_positive}
     expected = everything(fed(*many(), 40, **settings, added=[HitAt(2)]))

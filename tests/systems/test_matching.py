@@ -11,9 +11,9 @@ import torch
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.metrics.table import BOTH, UNSEEN
+from gile_lightning.network import prior_log_odds
 from gile_lightning.network.label_residual import NOT_SEEN, LabelResidual
 from gile_lightning.network.matchers import LexicalMatch, NameMention
-from gile_lightning.network.network import prior_log_odds
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.predictor import Predictor
 from gile_lightning.training.samplers import AllLabels
@@ -79,7 +79,7 @@ def test_logits_are_sums():
             expected = network.output(encoded, network.encode_labels(labels.texts))
             scores = [
                 matcher(documents, index)
-                for matcher, index in zip(network.matchers, labels.indexes, strict=True)
+                for matcher, index in zip(network.matchers, labels.matcher_labels, strict=True)
             ]
             assert all(score.any() for score in scores)
             expected += sum(scores) + network.prior

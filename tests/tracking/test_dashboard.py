@@ -3,6 +3,7 @@ import sys
 import pytest
 
 from gile_lightning import dashboard
+from gile_lightning.tracking.dashboard import workspace
 from gile_testing import offline, runs
 
 pytest.importorskip("wandb_workspaces")
@@ -11,7 +12,7 @@ pytest.importorskip("wandb_workspaces")
 @pytest.fixture(scope="module")
 def panels():
     """The panels' configurations, by their kind, as they would be sent."""
-    spec = dashboard.workspace("kittens", "me")._to_model().model_dump(by_alias=True)["spec"]
+    spec = workspace("kittens", "me")._to_model().model_dump(by_alias=True)["spec"]
     found = {}
     for section in spec["section"]["panelBankConfig"]["sections"]:
         for panel in section["panels"]:
@@ -28,18 +29,21 @@ def at(config, path):
     return found
 
 
-def test_a_fit_logs_every_curve(panels):
-    run = offline.fit("--trainer.log_every_n_steps", "1").offline
+def test_a_fit_logs_every_curve_and_table(panels):
+    run = offline.fit(*offline.SHARED).offline
     logged = {key for row in run.history for key in row}
     curves = panels["Run History Line Plot"]
     assert len(curves) == 6
     for curve in curves:
         assert curve["xAxis"] == "trainer/global_step"
         assert set(curve["metrics"]) <= logged
+    tables = [x["panel2Config"]["exp"]["fromOp"]["inputs"]["key"]["val"] for x in panels["Weave"]]
+    assert len(tables) == 6
+    assert all(run.table(name)[1] for name in tables)
 
 
 def test_settings_and_results_are_those_of_a_fit(panels):
-    run = offline.fit("--trainer.log_every_n_steps", "1").offline
+    run = offline.fit(*offline.SHARED).offline
     (lines,) = panels["Parallel Coordinates Plot"]
     axes = [column["accessor"] for column in lines["columns"]]
     axes += [cloud[axis] for cloud in panels["Scatter Plot"] for axis in ("xAxis", "yAxis")]
@@ -55,15 +59,6 @@ def test_settings_and_results_are_those_of_a_fit(panels):
     }
     results = ("summary:val/average_precision", "summary:documents_per_second")
     assert pairs == {(x, y) for x in ("joint_dim", "rate") for y in results}
-
-
-def test_tables_are_those_of_a_fit(panels):
-    run = offline.fit("--trainer.log_every_n_steps", "1").offline
-    names = [
-        panel["panel2Config"]["exp"]["fromOp"]["inputs"]["key"]["val"] for panel in panels["Weave"]
-    ]
-    assert len(names) == 6
-    assert all(run.table(name)[1] for name in names)
 
 
 def test_without_a_key(monkeypatch, tmp_path):
@@ -87,6 +82,7 @@ def test_without_the_package(monkeypatch):
 def test_a_server_that_cannot_be_reached(monkeypatch):
     monkeypatch.setenv("WANDB_API_KEY", "0123456789" * 4)
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
-    done = runs.call(dashboard.main, "--entity", "me")
+    monkeypatch.setattr("gile_lightning.tracking.dashboard._TIMEOUT", 1)
+    done = runs.call(dashboard.main)
     assert done.status == 2
     assert "check --project gile_lightning, --entity and the key" in done.errors

@@ -12,7 +12,8 @@ from gile_lightning.tracking.history import History, write_csv
 def batch(*sizes):
     """A batch of languages with so many documents each."""
     return {
-        str(i): SimpleNamespace(label_counts=torch.ones(n), share=1.0) for i, n in enumerate(sizes)
+        str(i): SimpleNamespace(label_counts=torch.ones(n), loss_weight=1.0)
+        for i, n in enumerate(sizes)
     }
 
 
@@ -97,26 +98,13 @@ def test_share_of_waiting_leaves_validation_and_checkpoints_out(tmp_path, clock)
     ]
 
 
-def test_older_checkpoint_says_nothing_of_waiting(tmp_path, clock):
-    old = {"rows": [{"epoch": 0, "step": 3}], "documents": 30, "seconds": 12.0}
-    callback = History(tmp_path)
-    callback.load_state_dict(old)
-    assert math.isnan(callback.data_wait)
-    callback.on_train_epoch_start()
-    step(callback, clock, wait=1.0, work=3.0)
-    callback.on_train_epoch_end(trainer(1, 4), None)
-    assert callback.data_wait == 0.25
-    assert callback.seconds == 16
-    assert read(callback.path)[1]["train/data_wait"] == "0.25"
-
-
 def test_documents_of_all_processes(tmp_path, clock):
     callback = History(tmp_path)
     callback.on_train_epoch_start()
     callback.on_train_batch_end(trainer(processes=2), None, None, batch(16))
     assert callback.documents == 32
     uneven = batch(15)
-    uneven["0"].share = 15 / (31 / 2)  # 31 documents, 16 of them in the other process
+    uneven["0"].loss_weight = 15 / (31 / 2)  # 31 documents, 16 of them in the other process
     callback.on_train_batch_end(trainer(processes=2), None, None, uneven)
     assert callback.documents == 32 + 31
 
@@ -129,12 +117,8 @@ def test_a_row_per_epoch(tmp_path):
         {"epoch": "0", "step": "7", "train/loss": "0.5", "val/score": ""},
         {"epoch": "1", "step": "14", "train/loss": "0.25", "val/score": "0.75"},
     ]
+    History(tmp_path / "other").on_train_epoch_end(trainer(rank=1, processes=2), None)
     assert [file.name for file in tmp_path.iterdir()] == ["metrics.csv"]
-
-
-def test_only_the_first_process_writes(tmp_path):
-    History(tmp_path).on_train_epoch_end(trainer(rank=1, processes=2), None)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_resumed_run_goes_on_with_the_table(tmp_path, clock):

@@ -61,11 +61,6 @@ def test_a_page_asks_for_no_other_file_and_texts_are_escaped():
     assert "1,234,567" in text
 
 
-def test_sections_without_a_body_are_left_out():
-    headings = re.findall("<h2>(.*?)</h2>", fit(curves=[]))
-    assert headings == ["Run", "Corpus", "Parameters", "Configuration"]
-
-
 @pytest.mark.parametrize(
     ("value", "shown"),
     [

@@ -1,1 +1,1 @@
-"""."""
+"""Readers of file formats."""

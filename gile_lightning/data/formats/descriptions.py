@@ -1,4 +1,4 @@
-"""What a file says of a label, and the text that describes the label to a model."""
+"""Labels as files describe them, and their texts for a model."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -33,7 +33,7 @@ def other_names(name: str, terms: Iterable[str]) -> list[str]:
 
 
 def described(where: str, name: str, fields: Mapping[str, Any]) -> Described:
-    """Make a label of a record: ``description``, and perhaps ``synonyms`` and ``parents``.
+    """Make a label from a record: ``description``, and perhaps ``synonyms`` and ``parents``.
 
     Raises:
         InputError: synonyms or parents are not lists of strings.
@@ -56,9 +56,9 @@ def described(where: str, name: str, fields: Mapping[str, Any]) -> Described:
 
 
 def ancestors(label: Described, labels: Mapping[str, Described], levels: int) -> list[Described]:
-    """Return the labels above ``label``, up to so many levels: nearest first, each once.
+    """Return the labels above ``label``, some levels up: the nearest first, each once.
 
-    The label itself is none of them, so a circle of parents ends where it began.
+    The label itself is left out, so a circle of parents ends where it began.
 
     Raises:
         InputError: a parent is none of ``labels``.
@@ -95,10 +95,10 @@ def label_text(
     Args:
         label: the label.
         labels: all labels by name, its parents among them.
-        kind: begin with the description, the name and the description, or the name. Without a
-            description it is the name.
-        synonyms: go on with the synonyms.
-        parents: go on with the names and descriptions of the labels above, so many levels up.
+        kind: the text begins with the description, the name and the description, or the name.
+            Without a description it begins with the name.
+        synonyms: whether the synonyms follow.
+        parents: levels of labels above it whose names and descriptions follow.
     """
     begin = {
         "description": label.description or label.name,
@@ -112,7 +112,7 @@ def label_text(
 
 @dataclass(frozen=True)
 class TextRecipe:
-    """How the texts of a corpus were put together, so that texts to come are made alike.
+    """How the texts of a corpus are put together; new texts are put together alike.
 
     Attributes:
         kind: what a label's text begins with; see `label_text`.

@@ -1,4 +1,4 @@
-"""Streams of lines and JSON records, with the place of each one."""
+"""Streams of lines and JSON records, with the place of each."""
 
 import codecs
 import glob
@@ -27,8 +27,8 @@ class Record(NamedTuple):
 def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Stream ``(line number from 1, line)`` of a plain or gzipped text file.
 
-    Hugging Face `datasets` does the streaming, so the file is never whole in memory and may lie
-    on any file system that fsspec knows.
+    Hugging Face `datasets` streams the file, so it is never whole in memory, and may be on any file
+    system that fsspec knows.
 
     Raises:
         InputError: the file is missing, truncated, not gzip though named so, or wrongly encoded.
@@ -37,7 +37,7 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
     if "://" not in source:
         if not Path(path).is_file():
             raise InputError(f"{path}: no such file")
-        source = glob.escape(source)  # `datasets` takes every name for a pattern
+        source = glob.escape(source)  # `datasets` reads every name as a pattern
     try:
         codecs.lookup(encoding)
     except LookupError as error:
@@ -71,8 +71,8 @@ def read_records(
 ) -> Iterator[Record]:
     """Stream the JSON objects of files with one object per line.
 
-    A comma behind an object and the lines ``{"articles":[`` and ``]}`` around all of them (the
-    BioASQ format) are taken off. Broken lines are skipped and counted.
+    The BioASQ format has a comma after each object, and the lines ``{"articles":[`` and ``]}``
+    around all of them; these are removed. Broken lines are skipped and counted.
 
     Raises:
         InputError: more than ``max_broken`` lines are broken, or a file has nothing but those.
@@ -120,3 +120,17 @@ def _without_closing_bracket(text: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return fields if isinstance(fields, dict) else None
+
+
+def find_files(path: str) -> Sequence[Path]:
+    """Return the one file, or the files of a glob, at ``path``; none if it is neither.
+
+    Raises:
+        InputError: no file matches the glob.
+    """
+    if Path(path).exists() or not any(sign in path for sign in "*?["):
+        return [Path(path)] if Path(path).is_file() else []
+    files = [Path(file) for file in sorted(glob.glob(path, recursive=True)) if Path(file).is_file()]
+    if not files:
+        raise InputError(f"{path}: no file matches")
+    return files

@@ -69,8 +69,8 @@ def read_headings(path: Path | str) -> Iterator[Heading]:
 def with_parents(headings: Iterable[Heading]) -> Iterator[Described]:
     """Yield the headings as labels.
 
-    The parents of a heading have its tree numbers without their last part: A01.923 is the parent
-    of A01.923.047. All headings are read before the first is given.
+    The parents of a heading have its tree numbers without their last number: A01.923 is the parent
+    of A01.923.047. All headings are read before the first is yielded.
     """
     headings = list(headings)
     names = {tree: heading.name for heading in headings for tree in heading.trees}
@@ -93,7 +93,7 @@ def _read_xml(path: Path | str) -> Iterator[Heading]:
                     continue
                 count += 1
                 yield _heading(element, f"{path}: record {count:,}")
-                root.clear()  # the records read so far would fill the memory
+                root.clear()  # else the records would fill the memory
     except ParseError as error:
         line, column = error.position
         raise InputError(f"{path}:{line}:{column}: not well-formed XML ({error})") from error

@@ -1,4 +1,4 @@
-"""What a corpus leaves out, counted by reason."""
+"""Counts of what a corpus leaves out."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Skipped:
-    """Counts what is left out, by reason, and keeps the place of each reason's first case."""
+    """Counts what is left out by reason, with the place of the first case of each."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -27,7 +27,7 @@ class Skipped:
         }
 
 
-_LOSSES = ("documents without a described label", "documents without a word")
+LOST = ("documents without a described label", "documents without a word")
 
 
 def describe(meta: Mapping[str, Any]) -> str:
@@ -47,7 +47,7 @@ def describe(meta: Mapping[str, Any]) -> str:
         first = f" (first: {case['first']})" if case["first"] else ""
         lines.append(f"left out: {case['count']:,} {reason}{first}")
     kept = sum(counts["documents"].values())
-    lost = sum(meta["skipped"].get(reason, {"count": 0})["count"] for reason in _LOSSES)
+    lost = sum(meta["skipped"].get(reason, {"count": 0})["count"] for reason in LOST)
     if lost > kept:
         lines.append(f"warning: {lost:,} documents were left out, more than the {kept:,} kept")
     return "\n".join(lines)

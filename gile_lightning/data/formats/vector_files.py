@@ -1,4 +1,4 @@
-"""Files of pretrained word vectors, streamed: only the vectors of wanted words are kept."""
+"""Large files of pretrained word vectors, from which only wanted words are read."""
 
 import gzip
 import struct
@@ -41,8 +41,8 @@ def find_vectors(path: Path | str, words: Sequence[str]) -> dict[int, NDArray[np
     (GoogleNews), after that line each word, a space and its numbers as little-endian float32;
     either may be gzipped (``.gz``).
 
-    A word that the file has in another case only (GoogleNews: "DNA" for "dna") takes the first
-    such vector, which is that of the most frequent form.
+    If the file has a word in another case only (GoogleNews: "DNA" for "dna"), the first such vector
+    is used, which is that of the most frequent form.
 
     Args:
         path: the file.
@@ -83,7 +83,7 @@ def _is_binary(path: Path | str) -> bool:
 
 
 class _File:
-    """A plain or gzipped file, whose damage is told as the user's error."""
+    """A plain or gzipped file; damage is raised as an `InputError`."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = path

@@ -1,1 +1,1 @@
-"""."""
+"""Ragged batches and the loaders that make them."""

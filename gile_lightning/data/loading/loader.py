@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _Cut(NamedTuple):
-    """The documents of an epoch, or what is left of one, cut into steps of several processes."""
+    """The documents of an epoch, or the rest of one, cut into the steps of several processes."""
 
     start: int
     stop: int
@@ -42,18 +42,19 @@ class RaggedLoader:
     """Iterates over encoded documents in ragged batches, each gathered at once.
 
     An epoch visits every document exactly once over all processes. Its order is a permutation
-    drawn from (seed, epoch) if ``shuffle``, else that of the documents. The order is cut into
-    global batches whose sizes differ by one document at most, and each of these into one batch
-    per process, so every process takes the same number of steps and no document is doubled or
-    dropped. The position, in documents, is part of the state, so a restored loader goes on at the
-    next batch. With another number of processes or another batch size it goes on at the next
-    document: what is left of the epoch is cut anew.
+    drawn from (seed, epoch) if ``shuffle``, else the order of the documents. It is cut into global
+    batches, whose sizes differ by at most one document, and each of these into one batch per
+    process. So every process runs the same number of steps, and no document is doubled or dropped.
+
+    The state holds the position, in documents, so a restored loader goes on at the next batch. With
+    another number of processes or another batch size it goes on at the next document: the rest of
+    the epoch is cut anew.
 
     An epoch can have another length than one pass: ``samples`` documents drawn with replacement,
-    or ``repeat`` documents from as many passes as that takes, each in an order of its own.
+    or ``repeat`` documents from several passes, each in an order of its own.
 
     Args:
-        documents: encoded documents.
+        documents: the encoded documents.
         language: the key of the batches, `{language: RaggedBatch}`.
         batch_size: documents per batch and process; the last ones may have one less.
         shuffle: permute the documents, anew in each epoch.
@@ -93,8 +94,8 @@ class RaggedLoader:
         self.world_size = world_size
         self.text_vectors = text_vectors
         self.epoch = 0
-        self._start = (0, 0)  # documents before those that are cut, and before the first batch
-        self._next = (0, 0, 0)  # the epoch and these, after the batch last given out
+        self._start = (0, 0)  # documents before the cut, and before the first batch
+        self._next = (0, 0, 0)  # the epoch, and these two, after the last batch
 
         if shuffle and self.documents < world_size:
             raise InputError(
@@ -112,7 +113,7 @@ class RaggedLoader:
 
     @property
     def done(self) -> int:
-        """Batches before the restored position, of those that an epoch has."""
+        """Batches of the epoch before the restored position."""
         cut, step = self._position()
         return len(self) - (cut.steps - step)
 
@@ -179,8 +180,8 @@ class RaggedLoader:
     def state_dict(self) -> dict[str, Any]:
         """Return the position: the epoch, and the documents before the next batch.
 
-        ``cut`` are those before the place from which on the epoch is cut into batches: above 0 once
-        the number of processes or documents per batch has changed within it.
+        ``cut`` is the number of documents before the place where the epoch was cut anew: above 0
+        once the number of processes or the batch size has changed within the epoch.
         """
         epoch, cut, documents = self._next
         return {"epoch": epoch, "cut": cut, "documents": documents}
@@ -189,12 +190,12 @@ class RaggedLoader:
         """Go to a stored position.
 
         Raises:
-            InputError: what is left of the epoch are too few documents for the processes, or the
-                position is one of an earlier version.
+            InputError: the rest of the epoch has fewer documents than there are processes, or an
+                earlier version stored the position.
         """
         if "documents" not in state:
             raise InputError(
-                "the checkpoint is of an earlier version, whose runs cannot be gone on with; its "
+                "an earlier version wrote the checkpoint; its run cannot be resumed, but its "
                 "weights can be trained further (--start_from)"
             )
         rest = self.documents - state["documents"]

@@ -19,8 +19,8 @@ class Texts(NamedTuple):
     Shapes: ``words`` [N], ``sentence_lengths`` [S] in words, ``document_lengths`` [B] in
     sentences. N is the sum of the sentence lengths and S the sum of the document lengths.
     For a pretrained model: ``subwords`` [M] and ``subword_counts`` [B], or the ``vectors`` [B, d]
-    that it makes of them.
-    Where ``words`` are rows in a table of some words' vectors, ``ids`` [N] are their ids.
+    that it computes from them. If ``words`` are rows of a table with the vectors of some words,
+    ``ids`` [N] are their ids in the vocabulary.
     """
 
     words: Tensor
@@ -52,11 +52,11 @@ class Texts(NamedTuple):
         """
         if document_lengths is None:
             document_lengths = np.ones(len(sentence_lengths), dtype=np.int64)
-        parts = (words, sentence_lengths, document_lengths)
-        more = (subwords, subword_counts)
+        words_and_lengths = (words, sentence_lengths, document_lengths)
+        optional = (subwords, subword_counts)
         return cls(
-            *(torch.from_numpy(part) for part in parts),
-            *(None if part is None else torch.from_numpy(part) for part in more),
+            *(torch.from_numpy(array) for array in words_and_lengths),
+            *(None if array is None else torch.from_numpy(array) for array in optional),
         )
 
     def to(self, device: torch.device | str) -> "Texts":
@@ -65,22 +65,22 @@ class Texts(NamedTuple):
         return Texts(**moved)
 
     def split(self, size: int) -> "Iterator[Texts]":
-        """Yield the documents in parts of ``size``; the last may be smaller."""
+        """Yield the documents in pieces of ``size``; the last may be smaller."""
         if len(self.document_lengths) <= size:
             yield self
             return
         documents = torch.split(self.document_lengths, size)
         sentences = _split(self.sentence_lengths, documents)
-        parts: Iterator[Texts]
-        parts = map(Texts, _split(self.words, sentences), sentences, documents)
+        pieces: Iterator[Texts]
+        pieces = map(Texts, _split(self.words, sentences), sentences, documents)
         if self.subwords is not None and self.subword_counts is not None:
             counts = torch.split(self.subword_counts, size)
-            given = zip(parts, _split(self.subwords, counts), counts, strict=True)
-            parts = (p._replace(subwords=s, subword_counts=c) for p, s, c in given)
+            with_subwords = zip(pieces, _split(self.subwords, counts), counts, strict=True)
+            pieces = (p._replace(subwords=s, subword_counts=c) for p, s, c in with_subwords)
         if self.vectors is not None:
-            found = zip(parts, torch.split(self.vectors, size), strict=True)
-            parts = (part._replace(vectors=vectors) for part, vectors in found)
-        yield from parts
+            with_vectors = zip(pieces, torch.split(self.vectors, size), strict=True)
+            pieces = (piece._replace(vectors=vectors) for piece, vectors in with_vectors)
+        yield from pieces
 
 
 class RaggedBatch(NamedTuple):
@@ -88,10 +88,10 @@ class RaggedBatch(NamedTuple):
 
     Shapes: ``words`` [N], ``sentence_lengths`` [S], ``document_lengths`` [B] as in `Texts`;
     ``label_ids`` [P] holds the labels of document 0, then of document 1, ...; ``label_counts``
-    [B] says how many each has; ``rows`` [B], where known, are the documents' places in their
-    split. ``share`` is what a mean over these documents has to be multiplied with for the mean
-    over all processes to be that over all documents of the step: B over the mean of their B.
-    ``subwords``, ``subword_counts`` and ``vectors`` as in `Texts`.
+    [B] is the number of labels of each; ``rows`` [B], where known, are the documents' places in
+    their split. A loss, which is a mean over these documents, is multiplied with ``loss_weight``.
+    Then its mean over all processes is the mean over all documents of the step. It is B over the
+    mean B of the processes. ``subwords``, ``subword_counts`` and ``vectors`` as in `Texts`.
     """
 
     words: Tensor
@@ -112,7 +112,7 @@ class RaggedBatch(NamedTuple):
         return Texts(self.words, self.sentence_lengths, self.document_lengths, *more)
 
     def split(self, size: int) -> "Iterator[RaggedBatch]":
-        """Yield the documents in parts of ``size``; the last may be smaller."""
+        """Yield the documents in pieces of ``size``; the last may be smaller."""
         if len(self.label_counts) <= size:
             yield self
             return
@@ -126,8 +126,8 @@ class RaggedBatch(NamedTuple):
 
 
 def _split(values: Tensor, lengths: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Cut flat values into the parts whose segments have these lengths."""
-    return torch.split(values, [int(part.sum()) for part in lengths])
+    """Cut flat values into pieces, whose segments have these lengths."""
+    return torch.split(values, [int(piece.sum()) for piece in lengths])
 
 
 def batch_from_arrow(table: pa.Table) -> RaggedBatch:
@@ -157,20 +157,20 @@ def _list_column(table: pa.Table, name: str) -> tuple[Tensor, Tensor]:
 
 
 def segment_starts(lengths: Tensor) -> Tensor:
-    """Return the offset [S] at which every segment of the given lengths [S] begins."""
+    """Return the offset [S] at which every segment begins, from their lengths [S]."""
     return lengths.cumsum(0) - lengths
 
 
 def segment_ids(lengths: Tensor) -> Tensor:
-    """Return for every element of the flat values which segment it belongs to."""
+    """Return the segment that every element of the flat values belongs to."""
     return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
 
 
 def distinct(ids: Tensor, size: int) -> tuple[Tensor, Tensor]:
     """Return the distinct values [U] of ids [N] below ``size``, sorted, and every id's place there.
 
-    What `torch.unique` does, by marking instead of sorting: two to three times as fast for a
-    batch of words and a vocabulary of half a million.
+    It does what `torch.unique` does, by marking instead of sorting. For a batch of words and a
+    vocabulary of half a million that is two to three times as fast.
     """
     ids = ids.long()
     marks = torch.zeros(size, dtype=torch.bool, device=ids.device)
@@ -202,13 +202,13 @@ def sum_by_id(
 
 
 def join(texts: Sequence[Texts]) -> Texts:
-    """Put texts behind each other."""
-    words, sentence_lengths, document_lengths = zip(*(part[:3] for part in texts), strict=True)
+    """Concatenate texts."""
+    words, sentence_lengths, document_lengths = zip(*(own[:3] for own in texts), strict=True)
     return Texts(torch.cat(words), torch.cat(sentence_lengths), torch.cat(document_lengths))
 
 
 def gather_texts(texts: Texts, ids: Tensor) -> Texts:
-    """Return the texts ``ids`` [K] of several."""
+    """Return the texts with the numbers ``ids`` [K]."""
     words, lengths, counts = texts[:3]
     sentences = torch.arange(len(lengths), device=lengths.device)
     chosen = gather_segments(sentences, segment_starts(counts), counts, ids)
@@ -220,7 +220,7 @@ def gather_texts(texts: Texts, ids: Tensor) -> Texts:
 
 
 def gather_segments(values: Tensor, starts: Tensor, lengths: Tensor, ids: Tensor) -> Tensor:
-    """Concatenate the segments ``ids`` of flat ``values``, given all starts and lengths."""
+    """Concatenate the segments ``ids`` of flat ``values``, from the starts and lengths of all."""
     chosen = lengths[ids]
     shift = starts[ids] - segment_starts(chosen)
     return values[

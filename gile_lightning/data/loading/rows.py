@@ -1,4 +1,4 @@
-"""How a loader reads documents that lie in memory-mapped shards."""
+"""Rows of memory-mapped shards, gathered as ragged batches."""
 
 from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ class MappedRows:
     """Encoded documents of a split in memory-mapped shards, numbered from 0.
 
     Args:
-        dataset: encoded documents.
+        dataset: the encoded documents.
     """
 
     def __init__(self, dataset: "Dataset") -> None:
@@ -32,7 +32,7 @@ class MappedRows:
         return len(self.dataset)
 
     def batches(self, numbers: Iterable[NDArray[np.int64]]) -> Generator[RaggedBatch, None, None]:
-        """Gather one batch after the other, each of the documents of these numbers."""
+        """Yield a batch of the documents with each array of numbers."""
         if self.dataset._indices is not None:  # a selection: documents lie anywhere
             yield from (batch_from_arrow(self.dataset[rows]) for rows in numbers)
             return
@@ -51,7 +51,7 @@ class MappedRows:
 class _Lists:
     """A list column as flat values and offsets, shard by shard.
 
-    Gathering lists is one slice each; Arrow and `datasets` build a table of every row first, which
+    Each list is gathered by one slice. Arrow and `datasets` first build a table of every row, which
     takes several times as long.
     """
 
@@ -61,7 +61,7 @@ class _Lists:
         self.shards = [(chunk.offsets.to_numpy(), chunk.values.to_numpy()) for chunk in chunks]
 
     def take(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Return the values of some lists, one after the other, and how many each has."""
+        """Return the values of some lists, one after the other, and the length of each."""
         of_rows = np.searchsorted(self.starts, rows, side="right") - 1
         places = zip(of_rows.tolist(), (rows - self.starts[of_rows]).tolist(), strict=True)
         lists = [np.empty(0, np.int32)]

@@ -1,7 +1,7 @@
-"""Where a pretrained sentence encoder lies, and what is known of it without loading it.
+"""A pretrained sentence encoder: its folder, size and subwords, without loading the model.
 
-To import `sentence_transformers` takes ten seconds and more, so it is left to what needs the
-transformer itself. Subword ids need only the small package `tokenizers`, sizes only JSON.
+Importing `sentence_transformers` takes ten seconds and more, so only the transformer itself imports
+it. Subword ids need only the small package `tokenizers`, and sizes only JSON.
 """
 
 import functools

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained.model import find_model
 
-TOKENS = 8_192  # run through the transformer at a time, padding included
+TOKENS = 8_192  # in a batch of the transformer, padding included
 
 
 class Transformer(nn.Module):
@@ -52,13 +52,13 @@ class Transformer(nn.Module):
                 logging.enable_progress_bar()  # type: ignore[no-untyped-call]
         self.padding = self.model.tokenizer.pad_token_id or 0
         for key, parameter in self.model.named_parameters():
-            if "pooler" in key:  # BERT's, which sentence vectors are not made with
+            if "pooler" in key:  # of BERT, which sentence vectors do not need
                 parameter.requires_grad_(False)
 
     def forward(self, subwords: Tensor, counts: Tensor) -> Tensor:
         """Encode texts as vectors of length 1; zeros for a text without a subword.
 
-        Texts of like lengths are run together, so that little is padded.
+        Texts of similar lengths share a batch, so that little is padded.
 
         Args:
             subwords: ids [N], special tokens included.
@@ -85,7 +85,7 @@ class Transformer(nn.Module):
 
 
 def _batches(order: Tensor, counts: Tensor) -> Iterator[Tensor]:
-    """Cut texts in the order of their lengths into parts of `TOKENS`, without the empty ones."""
+    """Cut texts, ordered by length, into batches of `TOKENS`, without the empty ones."""
     lengths = counts[order].tolist()
     start = sum(length == 0 for length in lengths)
     for stop in range(start + 1, len(lengths) + 1):
@@ -96,7 +96,7 @@ def _batches(order: Tensor, counts: Tensor) -> Iterator[Tensor]:
 
 @functools.lru_cache(maxsize=2)
 def frozen(name: str) -> Transformer:
-    """Return a model for use without training, the same one for the same name."""
+    """Return a model that is not trained; one per name."""
     return Transformer(name).requires_grad_(False).eval()
 
 

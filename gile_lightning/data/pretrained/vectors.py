@@ -1,4 +1,4 @@
-"""The vectors that a pretrained model has made of texts, kept on disk by the texts' content."""
+"""The vectors that a pretrained model computes from texts, on disk."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -17,21 +17,21 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import transformer
 from gile_lightning.data.pretrained.model import dimension, identity
 
-GROUP = 65_536  # texts that are sorted by length together; 64 MB of subword ids
-CHUNK = 1_024  # texts per file; at most so many are encoded twice when a run is killed
+GROUP = 65_536  # texts that are sorted by length at a time; 64 MB of subword ids
+CHUNK = 1_024  # texts per file; at most these are encoded twice after a run is killed
 
 Ids = NDArray[np.int32]
 
 
 class VectorStore:
-    """Vectors by the subword ids of their texts: other corpora, splits and settings share them.
+    """Vectors by the subword ids of their texts, common to all corpora, splits and settings.
 
-    Files are added, never changed, each written whole or not at all; so encoding that was killed
-    goes on where it was. A file has 128 bits of a hash and a vector per text.
+    Files are added, never changed, and each is written whole or not at all. So encoding that was
+    killed goes on where it was. Per text a file has a 128-bit hash and a vector.
 
     Args:
         name: of the model, as `find_model` takes it.
-        max_subwords: of a text that the model is given.
+        max_subwords: of a text that the model reads.
         cache: the folder of the cache; the vectors lie below it, by the model's identity.
     """
 
@@ -42,9 +42,9 @@ class VectorStore:
         self._open()
 
     def _open(self) -> None:
-        """Sort the keys of the files that are there.
+        """Sort the keys of all files.
 
-        None stays open: a large corpus has more files than a process may have open.
+        No file stays open: a large corpus has more files than a process may have open.
         """
         self._files = sorted(self.folder.glob("[0-9]*.npy"))
         of_files = [self._read(file)["key"].copy() for file in self._files]
@@ -74,13 +74,13 @@ class VectorStore:
         device: torch.device | str = "cpu",
         mark: str | None = None,
     ) -> None:
-        """Encode the texts whose vectors are not there; one process at a time.
+        """Encode the texts that have no vectors yet; one process at a time.
 
         Args:
             texts: flat subword ids [N] and their counts [B], batch after batch.
             total: number of texts, if known, for the progress bar.
             device: where to compute.
-            mark: names these texts, so that next time they need not be looked at.
+            mark: a name for these texts, which are skipped when it comes again.
 
         Raises:
             InputError: the cache cannot be written, or there is no such model.
@@ -152,7 +152,7 @@ class VectorStore:
             counts: of the texts [B].
 
         Raises:
-            InputError: a vector is not there; `fill` has not been given the text.
+            InputError: a vector is missing, since `fill` has not seen the text.
         """
         vectors = np.zeros((len(counts), *self._dtype["vector"].shape), dtype=np.float32)
         filled = np.flatnonzero(counts)

@@ -1,1 +1,1 @@
-"""."""
+"""Data modules for the corpora that are read."""

@@ -1,18 +1,18 @@
 """BioASQ Task A: MEDLINE abstracts with MeSH headings, in the original files."""
 
-import shutil
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
-from gile_lightning import builtin as synthetic
+from gile_lightning.builtin import VERSION, write_bioasq
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.formats.descriptions import Described
 from gile_lightning.data.formats.mesh import find_descriptors, read_headings, with_parents
 from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.data.readers.corpus import Columns, Corpus
+from gile_lightning.data.readers.columns import Columns
+from gile_lightning.data.readers.corpus import Corpus
+from gile_lightning.data.shards.cache import write_once
 
 _COLUMNS = Columns(
     id="pmid", text=("title", "abstractText"), labels="meshMajor", year="year", split=None
@@ -27,9 +27,9 @@ class BioASQ(Corpus):
     for training, the others for testing.
 
     Args:
-        path: the folder; without one a corpus of invented abstracts is made, to try things out.
+        path: the folder; without one the built-in corpus of invented abstracts is written.
         descriptors: the descriptor file, if the folder has none or several.
-        builtin_documents: size of the invented corpus.
+        builtin_documents: size of the built-in corpus.
         kwargs: see `Corpus`.
     """
 
@@ -50,7 +50,7 @@ class BioASQ(Corpus):
 
     @property
     def builtin(self) -> bool:
-        """Whether this is the invented corpus."""
+        """Whether this is the built-in corpus."""
         return self.path is None
 
     @property
@@ -58,22 +58,17 @@ class BioASQ(Corpus):
         """The folder with the raw files."""
         if self.path is not None:
             return Path(self.path).expanduser()
-        return self.cache_dir / f"builtin-{synthetic.VERSION}-{self.builtin_documents}"
+        return self.cache_dir / f"builtin-{VERSION}-{self.builtin_documents}"
 
     def prepare_data(self) -> None:
-        """Write the invented corpus if it is wanted, then encode."""
-        if self.builtin and not self.directory.is_dir():
-            self.cache_dir.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.directory.with_suffix(".lock")):
-                if not self.directory.is_dir():
-                    partial = self.directory.with_suffix(".partial")
-                    shutil.rmtree(partial, ignore_errors=True)
-                    synthetic.write_bioasq(partial, self.builtin_documents, progress=True)
-                    partial.replace(self.directory)
+        """Write the built-in corpus if no path is given, then encode."""
+        if self.builtin:
+            documents = self.builtin_documents
+            write_once(self.directory, partial(write_bioasq, documents=documents, progress=True))
         super().prepare_data()
 
     def total(self) -> int | None:
-        """Return the number of invented documents."""
+        """Return the number of documents of the built-in corpus."""
         return self.builtin_documents if self.builtin else None
 
     def document_files(self) -> Sequence[Path]:
@@ -96,15 +91,16 @@ class BioASQ(Corpus):
         if self.descriptors is not None:
             return [Path(self.descriptors)]
         # a trained model brings its own labels
-        return find_descriptors(self.directory, required=self.known is None)
+        return find_descriptors(self.directory, required=self.trained_task is None)
 
     def descriptions(self, skipped: Skipped) -> Iterator[Described]:
         """Stream the headings: scope notes, entry terms and parents."""
         for path in self.label_files():
             yield from with_parents(read_headings(path))
 
-    def _identity(self) -> dict[str, Any]:
+    def files(self) -> dict[str, Any]:
+        """Return the files of documents and labels with their sizes and times."""
         if self.builtin and self.descriptors is None:
             # the same everywhere, whatever the times of its files
-            return {"builtin": synthetic.VERSION, "documents": self.builtin_documents}
-        return super()._identity()
+            return {"builtin": VERSION, "documents": self.builtin_documents}
+        return super().files()

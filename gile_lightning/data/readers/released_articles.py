@@ -1,4 +1,4 @@
-"""DW articles in the authors' format: word ids that refer to given word vectors."""
+"""DW articles in the authors' format: word ids that refer to a file of word vectors."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.document import Document
 from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.formats.descriptions import TextRecipe
 from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.data.shards.cache import stamp
-from gile_lightning.data.shards.writing import Document
+from gile_lightning.data.shards.fingerprint import stamp
 
 _SPLITS = {"train": "train", "dev": "validation", "test": "test"}
 _KEYS = ("X_ids", "Y_ids", "label_ids")
@@ -43,7 +43,7 @@ class ReleasedArticles(DocumentDataModule):
         return {split: stamp(file) for split, file in self.files().items()}
 
     def recipe(self) -> TextRecipe:
-        """Return that labels are their names; texts to come are read as other articles are."""
+        """Return that names describe labels; new texts are read like other articles."""
         return TextRecipe(by_name=True, columns=("title", "teaser", "text"), language="language")
 
     def label_texts(self, skipped: Skipped) -> Mapping[str, str]:
@@ -87,7 +87,7 @@ class ReleasedArticles(DocumentDataModule):
 
     def _words(self, where: str, ids: list[int]) -> list[str]:
         words = self.vector_words()
-        last = len(words) - 2  # behind it comes `UNKNOWN`
+        last = len(words) - 2  # then follows `UNKNOWN`
         try:
             if ids and not 0 <= min(ids) <= max(ids) <= last:
                 raise IndexError
@@ -116,8 +116,8 @@ class ReleasedArticles(DocumentDataModule):
 def _read(file: Path) -> tuple[str, dict[str, int], dict[str, Any]]:
     """Return a file's text, where X_ids starts in it, and the values of the other keys.
 
-    The documents are not decoded all at once: lists of Python numbers take ten times the room of
-    their text.
+    The documents are not decoded all at once: lists of Python numbers take ten times the memory
+    of their text.
     """
     if not file.is_file():
         raise InputError(f"{file}: no such file")
@@ -158,7 +158,7 @@ def _elements(text: str, start: int) -> Iterator[Any]:
 
 
 def _ends(text: str, start: int) -> Iterator[tuple[Any, int]]:
-    """Decode the elements of the list at ``start`` one by one, with the place where each ends."""
+    """Decode the elements of the list at ``start`` one by one, with the place after each."""
     decoder = json.JSONDecoder()
     place = _skip(text, start, "[")
     while text[_skip(text, place)] != "]":
@@ -168,7 +168,7 @@ def _ends(text: str, start: int) -> Iterator[tuple[Any, int]]:
 
 
 def _skip(text: str, place: int, sign: str = "") -> int:
-    """Return the place behind white space and behind ``sign``, if that comes there."""
+    """Return the place after white space, and after ``sign`` if that follows."""
     while text[place].isspace():
         place += 1
     return place + len(sign) if sign and text.startswith(sign, place) else place

@@ -1,1 +1,1 @@
-"""."""
+"""Encoding of a corpus into shards, and their cache."""

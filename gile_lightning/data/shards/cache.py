@@ -1,62 +1,108 @@
-"""Where encoded corpora are kept, and what tells one source of a corpus from another."""
+"""The cache of encoded corpora."""
 
-import hashlib
-import inspect
 import os
 import re
-import sys
-from functools import cache
+import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+from filelock import FileLock
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.shards.remote import is_url
+from gile_lightning.data.shards.remote_folder import RemoteFolder, check_protocol, is_url
+
+META = "meta.json"  # written last: without it the shards are not complete
 
 
-def stamp(path: Path) -> dict[str, Any]:
-    """Return the name, size and time that identify a file's content."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such file")
-    status = path.stat()
-    return {"file": str(path.resolve()), "bytes": status.st_size, "time": status.st_mtime_ns}
+class Cache:
+    """A local folder with a folder per encoded corpus; perhaps with a remote copy.
 
+    Each node copies a corpus from the remote file system into its default local cache once, and a
+    corpus that is missing there is encoded and copied there. Training and scoring read the local
+    copy.
 
-@cache  # of a process: an edit after that is not what it runs
-def code_of(kind: type) -> list[list[str]]:
-    """Return the qualified names of a class and its bases, each with what identifies its code.
+    Attributes:
+        folder: the local folder.
+        remote: the URL of the remote one; None if the cache is local.
 
-    Code of this package, torch, lightning and Python is identified by the name alone. Other classes
-    are identified by their source, or by their file where there is no source, and by a ``version``
-    if they declare one. The code that they call elsewhere is not looked at: raise ``version`` when
-    that changes.
+    Args:
+        location: a local folder, or a URL that fsspec knows; None for the default folder.
 
     Raises:
-        InputError: a class has no source, no file and no version.
+        InputError: the URL's file system is unknown, or its package is not installed.
     """
-    return [[f"{base.__module__}.{base.__qualname__}", *_code(base)] for base in kind.__mro__]
+
+    def __init__(self, location: str | Path | None) -> None:
+        self.folder = local_cache(location)
+        self.remote = str(location) if is_url(location) else None
+        if self.remote is not None:
+            check_protocol(self.remote)
+
+    def path(self, key: str) -> Path:
+        """Return the local folder of a corpus, which need not exist."""
+        return self.folder / key
+
+    def has(self, key: str) -> bool:
+        """Return whether the local cache has a corpus."""
+        return (self.path(key) / META).is_file()
+
+    def remote_folder(self, key: str) -> RemoteFolder | None:
+        """Return the remote folder of a corpus, which need not exist, if the cache is remote."""
+        if self.remote is None:
+            return None
+        end = "" if self.remote.endswith("/") else "/"
+        return RemoteFolder(f"{self.remote}{end}{key}-shards")
+
+    def fill(self, key: str, encode: Callable[[Path], None]) -> None:
+        """Copy a corpus from the remote cache, or encode it, unless the local cache has it.
+
+        Of several processes on a node one does this, while the others wait. A remote cache that
+        lacks the corpus gets it.
+
+        Args:
+            key: of the corpus.
+            encode: writes the corpus into an empty folder, and `META` last.
+        """
+        directory, remote = self.path(key), self.remote_folder(key)
+        if remote is None and self.has(key):
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(directory.with_suffix(".lock")):
+            manifest = None if remote is None else remote.manifest()
+            if not self.has(key):  # else another process has just done it
+                if remote is not None and manifest is not None:
+                    remote.download(manifest, directory)
+                else:
+                    if remote is not None:
+                        remote.start()
+                    write_whole(directory, encode)
+            if remote is not None and manifest is None and remote.manifest() is None:
+                remote.upload(directory)
 
 
-def _code(kind: type) -> list[str]:
-    package = kind.__module__.partition(".")[0]
-    if package in {"gile_lightning", "torch", "lightning"} | sys.stdlib_module_names:
-        return []
-    version = vars(kind).get("version")
-    declared = [] if version is None else [f"version {version}"]
-    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    try:
-        source = inspect.getsource(kind).encode()
-    except (OSError, TypeError):
-        if file is not None:
-            source = Path(file).read_bytes()
-        elif declared:
-            return declared
-        else:
-            raise InputError(
-                f"{kind.__module__}.{kind.__qualname__}: its source, which is part of the cache's "
-                "key, cannot be read; move the class into a file, or declare `version = 1` in it "
-                "and raise that with each change"
-            ) from None
-    return [*declared, hashlib.sha256(source).hexdigest()]
+def write_whole(directory: Path, write: Callable[[Path], None]) -> None:
+    """Write a folder that appears only once it is complete; an older one is replaced.
+
+    Args:
+        directory: the folder.
+        write: writes the files into the empty folder that it is called with.
+    """
+    partial = directory.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir()
+    write(partial)
+    shutil.rmtree(directory, ignore_errors=True)
+    partial.replace(directory)
+
+
+def write_once(directory: Path, write: Callable[[Path], None]) -> None:
+    """Write a folder unless it exists; one of several processes does, while the others wait."""
+    if directory.is_dir():
+        return
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(directory.with_suffix(".lock")):
+        if not directory.is_dir():
+            write_whole(directory, write)
 
 
 def default_cache() -> Path:

@@ -1,1 +1,1 @@
-"""."""
+"""Tokenizer, label set and task."""

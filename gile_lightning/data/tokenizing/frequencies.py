@@ -1,4 +1,4 @@
-"""How many documents have each word."""
+"""Document frequencies of words."""
 
 import math
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ def document_frequencies(batches: Iterable[Texts | RaggedBatch], words: int) -> 
 def inverse_frequencies(frequencies: Tensor, documents: int) -> Tensor:
     """Return ln((1 + n) / (1 + df)) of document frequencies df [V] among n documents.
 
-    Scikit-learn's smoothed idf without the 1 that it adds to it: punctuation marks are words here,
-    and what all documents have weighs nothing. Words that no document has weigh most.
+    This is scikit-learn's smoothed idf without the 1 that it adds: punctuation marks are words, and
+    a word of all documents weighs nothing. Words of no document weigh most.
     """
     return math.log1p(documents) - frequencies.double().log1p()

@@ -16,9 +16,10 @@ class LabelSet:
         names: unique label names.
         texts: the text that describes each label.
         frequencies: training documents per label; 0 for an unseen label.
-        documents: training documents that the frequencies were counted over; 0 if unknown.
-        synonyms: other names of each label; empty lists where none are known. Two sets are equal
-            although only one of them has any, as checkpoints may lack them.
+        documents: training documents that the frequencies were counted over; 0 if unknown. Two
+            sets that differ in this alone are equal.
+        synonyms: other names of each label; empty lists where there are none. If one of two sets
+            has none at all, they can still be equal.
         ids: the ids of the names.
         seen: how many labels occur in training; they have the ids 0 to seen - 1.
     """
@@ -26,7 +27,7 @@ class LabelSet:
     names: list[str]
     texts: list[str]
     frequencies: list[int]
-    documents: int = field(default=0, compare=False)  # checkpoints may lack it
+    documents: int = field(default=0, compare=False)
     synonyms: list[list[str]] = field(default_factory=list)
     ids: dict[str, int] = field(init=False, repr=False, compare=False)
     seen: int = field(init=False, repr=False, compare=False)
@@ -61,7 +62,7 @@ class LabelSet:
         documents: int = 0,
         synonyms: Mapping[str, Sequence[str]] | None = None,
     ) -> "LabelSet":
-        """Order the labels of the training documents and those that only others have."""
+        """Order the labels of the training documents, and those of other documents alone."""
         seen = sorted(training, key=lambda name: (-training[name], name))
         unseen = sorted(set(others) - set(training))
         names = seen + unseen
@@ -75,7 +76,7 @@ class LabelSet:
         texts: Mapping[str, str],
         synonyms: Mapping[str, Sequence[str]] | None = None,
     ) -> "LabelSet":
-        """Return this set with further unseen labels behind it."""
+        """Return this set, followed by further unseen labels."""
         new = sorted(set(others) - self.ids.keys())
         return LabelSet(
             self.names + new,

@@ -1,4 +1,4 @@
-"""What a model must know of one language: how its texts are encoded and which labels it has."""
+"""A task: how the texts of one language are encoded, and which labels it has."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class Task:
-    """A vocabulary with its text settings, a label set, and how texts are put together.
+    """A tokenizer, a label set, and how texts are put together.
 
     Attributes:
         tokenizer: encodes documents and label descriptions.
@@ -26,17 +26,17 @@ class Task:
     recipe: TextRecipe = TextRecipe()  # noqa: RUF009 (frozen)
 
     def with_labels(self, labels: LabelSet) -> "Task":
-        """Return other labels, and a tokenizer that tells their words from each other.
+        """Return the task with other labels, and a tokenizer that tells their words apart.
 
-        Words that the vocabulary lacks have ids of their own (`Tokenizer.extended`) if they
-        describe a label that this language has not: they are in its name, text or synonyms. Word
-        vectors that are given leave unknown words out, and these still do.
+        Words outside the vocabulary get ids of their own (`Tokenizer.extended`) if they stand in
+        the name, text or synonyms of a label that this task lacks. A tokenizer that drops unknown
+        words still does.
         """
         if self.tokenizer.known_words_only:
             return replace(self, labels=labels)
         own = set(_described(self.labels))
-        parts = (part for part in _described(labels) if part not in own)
-        terms = (term for name, text, synonyms in parts for term in (name, text, *synonyms))
+        new = (label for label in _described(labels) if label not in own)
+        terms = (term for name, text, synonyms in new for term in (name, text, *synonyms))
         words = (word for term in terms for word in self.tokenizer.words(term))
         return replace(self, tokenizer=self.tokenizer.extended(words), labels=labels)
 
@@ -55,14 +55,14 @@ class Task:
         """Rebuild what `state` returned."""
         others = ("vocabulary", "further", "labels", "recipe")
         settings = {k: v for k, v in state.items() if k not in others}
-        text = Tokenizer(state["vocabulary"].split("\n"), **settings)
+        tokenizer = Tokenizer(state["vocabulary"].split("\n"), **settings)
         if "further" in state:
-            text = text.extended(state["further"].split("\n"))
+            tokenizer = tokenizer.extended(state["further"].split("\n"))
         recipe = TextRecipe.from_state(state["recipe"])
-        return cls(text, LabelSet(**state["labels"]), recipe)
+        return cls(tokenizer, LabelSet(**state["labels"]), recipe)
 
     def save(self, path: Path) -> None:
-        """Write the language as JSON."""
+        """Write the task as JSON."""
         path.write_text(json.dumps(self.state(), ensure_ascii=False), encoding="utf-8")
 
     @classmethod

@@ -57,10 +57,10 @@ def build_vocabulary(counts: Counter[str], min_count: int) -> list[str]:
 
 
 def unambiguous(words: Iterable[str]) -> list[str]:
-    """Give every word of a foreign list a name of its own, so that its id can be told from it.
+    """Give every word of a foreign list a name of its own, so that names and ids correspond.
 
-    A word that comes again, has a space in it or is `UNKNOWN` can never be met in a text; its
-    number is put behind it.
+    A word that is repeated, contains a space or is `UNKNOWN` can never be found in a text; its
+    number is appended to it.
     """
     names: dict[str, None] = {}
     for i, word in enumerate(words):
@@ -84,15 +84,15 @@ class Tokenizer:
         max_sentences: sentences of a document that are kept (paper: 30 for DW); None for all.
         max_sentence_words: words of a sentence that are kept (paper: 30 for DW); None for all.
         sentences: ISO 639-1 code of the language whose rules split a text into sentences; None
-            leaves the pieces that a corpus tells apart as they are.
-        known_words_only: the vocabulary is that of given word vectors: words are looked up there
-            as they are, numbers too, and unknown ones are dropped (paper, DW) instead of becoming
-            `UNKNOWN`.
-        further: words that are none of the vocabulary but have ids, those after `UNKNOWN`'s; see
-            `extended`.
+            leaves the pieces of a corpus as they are.
+        known_words_only: the vocabulary is that of a file of word vectors. Words are looked up
+            there as they are, numbers too, and unknown ones are dropped (paper, DW) instead of
+            becoming `UNKNOWN`.
+        further: words outside the vocabulary that have ids all the same, after that of `UNKNOWN`;
+            see `extended`.
         pretrained: a pretrained model, as `find_model` takes it, for which texts are split into
             subwords too; None for none.
-        max_subwords: subwords of a text that the pretrained model is given.
+        max_subwords: subwords of a text that the pretrained model reads.
     """
 
     vocabulary: Sequence[str]
@@ -123,23 +123,21 @@ class Tokenizer:
 
     def settings(self) -> dict[str, Any]:
         """Return everything but the vocabulary and further words, as plain values."""
-        left_out = {"vocabulary", "further", "_ids"}
-        if self.pretrained is None:  # as before there was one: fingerprints stay the same
-            left_out |= {"pretrained", "max_subwords"}
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
+        others = {"vocabulary", "further", "_ids"}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in others}
 
     def extended(self, words: Iterable[str]) -> "Tokenizer":
-        """Return this encoder with ids for further words, to tell these from each other.
+        """Return this tokenizer with ids for further words, which tell these from each other.
 
-        They follow `UNKNOWN`'s, so ids that are cut off there (``ids.clamp(max=V - 1)``) are those
-        of this encoder, unless it leaves unknown words out. They are none of its settings.
+        Their ids follow that of `UNKNOWN`. So ``ids.clamp(max=V - 1)`` gives the ids of this
+        tokenizer, unless it drops unknown words. Further words are no part of its settings.
         """
-        known = {*self.vocabulary, *self.further}
-        new = tuple(word for word in dict.fromkeys(words) if word not in known)
+        present = {*self.vocabulary, *self.further}
+        new = tuple(word for word in dict.fromkeys(words) if word not in present)
         return replace(self, further=self.further + new)
 
     def words(self, text: str | list[str]) -> list[str]:
-        """Split a text into words; one that is split already stays so."""
+        """Split a text into words; a list of words is left as it is."""
         if not self.known_words_only:
             return text if isinstance(text, list) else tokenize(text)
         if isinstance(text, list):
@@ -194,8 +192,8 @@ class Tokenizer:
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]] | tuple[None, None]:
         """Encode texts for the pretrained model as flat subword ids [N] and their counts [B].
 
-        A text may be in pieces, which are joined by spaces, and these in words. Without a
-        pretrained model there are none.
+        Pieces of a text, and words of a piece, are joined by spaces. Without a pretrained model
+        there are no subwords.
         """
         if self.pretrained is None:
             return None, None
@@ -219,7 +217,7 @@ def _joined(text: str | Sequence[str | list[str]]) -> str:
 
 
 def _known_words(text: str, known: Container[str]) -> Iterator[str]:
-    """Find the known words of a text: whole between spaces, else without the marks around it.
+    """Find the known words of a text: first whole between spaces, else without marks around them.
 
     >>> list(_known_words("The U.S. (and l'Europe), 2004!", {"the", "u.s.", "l", "(", ",", "2004"}))
     ['the', 'u.s.', '(', 'l', ',', '2004']

@@ -22,42 +22,43 @@ class Concatenation(Encoder):
     def __init__(self, input_dim: int, encoders: list[Callable[[int], Encoder]]) -> None:
         super().__init__()
         if not encoders:
-            raise InputError("Concatenation needs an encoder at least (encoders)")
-        parts = [make(input_dim) for make in encoders]
-        self.parts = nn.ModuleList(parts)
-        self.reads = set().union(*(part.reads for part in parts))
-        self.output_dim = sum(part.output_dim for part in parts)
+            raise InputError("Concatenation needs at least one encoder (encoders)")
+        made = [make(input_dim) for make in encoders]
+        self.encoders = nn.ModuleList(made)
+        self.inputs = set().union(*(encoder.inputs for encoder in made))
+        self.output_dim = sum(encoder.output_dim for encoder in made)
 
     @property
     def _encoders(self) -> list[Encoder]:
-        return list(self.parts)  # type: ignore[arg-type]
+        return list(self.encoders)  # type: ignore[arg-type]
 
-    def attach(self, text: Tokenizer) -> None:
-        """Let every encoder get ready for texts."""
-        for part in self._encoders:
-            part.attach(text)
-        self.output_dim = sum(part.output_dim for part in self._encoders)
+    def set_tokenizer(self, tokenizer: Tokenizer) -> None:
+        """Pass the tokenizer on to every encoder."""
+        for encoder in self._encoders:
+            encoder.set_tokenizer(tokenizer)
+        self.output_dim = sum(encoder.output_dim for encoder in self._encoders)
 
     def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
         """Encode texts with each of the encoders: [B, output_dim]."""
-        return torch.cat([part(word_vectors, texts) for part in self._encoders], dim=1)
+        return torch.cat([encoder(word_vectors, texts) for encoder in self._encoders], dim=1)
 
-    def share_with(self, other: Encoder, parts: Sharing) -> None:
-        """Share with each of another's encoders what has parameters.
+    def share_with(self, other: Encoder, sharing: Sharing) -> None:
+        """Share with the encoders of another `Concatenation`, one by one, if they have parameters.
 
         Raises:
             InputError: the encoders do not fit, or none has parameters.
         """
-        if parts == "none":
+        if sharing == "none":
             return
         theirs = other._encoders if isinstance(other, Concatenation) else []
-        trained = [any(True for _ in part.parameters()) for part in self._encoders]
+        trained = [any(True for _ in encoder.parameters()) for encoder in self._encoders]
         if len(theirs) != len(trained):
             raise InputError(
-                f"{parts} cannot be shared: give all languages a Concatenation of the same encoders"
+                f"{sharing} cannot be shared: give all languages a Concatenation of the same "
+                "encoders"
             )
         if not any(trained):
-            self._check_sharing(other, (), parts)
-        for part, their, has in zip(self._encoders, theirs, trained, strict=True):
-            if has:
-                part.share_with(their, parts)
+            self._check_sharing(other, (), sharing)
+        for encoder, their, has_parameters in zip(self._encoders, theirs, trained, strict=True):
+            if has_parameters:
+                encoder.share_with(their, sharing)

@@ -26,21 +26,20 @@ ITERATIONS = 4  # of the power method; with 2, the 300th singular value is 7 % t
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusVectors(Configured, ABC):
-    """Vectors of words from a matrix M [V, n] of what is counted of them: the rows of U S^power.
+    """Word vectors from a matrix M [V, n] of counts: the rows of U S^power, scaled to one length.
 
-    U and S are of M's truncated singular value decomposition M ≈ U S Vᵀ (randomised: Halko,
-    Martinsson & Tropp, 2011, SIAM Review 53). All vectors get the same length: those of frequent
-    words would be many times as long as others, and how much a word counts is the encoder's
-    business. The same texts and seed give the same vectors.
+    M ≈ U S Vᵀ is the truncated singular value decomposition (randomised: Halko, Martinsson &
+    Tropp, 2011, SIAM Review 53). All vectors get the same length, because the encoder decides how
+    much a word counts; unscaled, frequent words would have vectors many times as long. The same
+    texts and seed give the same vectors.
 
     Args:
         power: of the singular values (Levy, Goldberg & Dagan, 2015, TACL: 0.5 or 0 do better
             than 1).
-        norm: length of the vectors. 1 is, at dim 100, three times that of random ones, so that an
-            optimizer like Adam, whose steps do not depend on the size of what they change, turns
-            them less.
-        documents: training documents that are used; of more, so many are drawn.
-        seed: of drawing documents and of the decomposition.
+        norm: length of the vectors. With 100 dimensions, 1 is three times the length of random
+            vectors; so Adam, whose steps do not depend on a vector's length, turns them less.
+        documents: the largest number of training documents; a random sample of more.
+        seed: of the sample of documents and of the decomposition.
     """
 
     power: float = 0.5
@@ -55,7 +54,7 @@ class CorpusVectors(Configured, ABC):
 
     @abstractmethod
     def matrix(self, texts: Texts, words: int) -> "csr_array":
-        """Count a vocabulary of V words in texts: M [V, n], float32."""
+        """Make the matrix of a vocabulary of V words from texts: M [V, n], float32."""
 
     def learn(
         self,
@@ -65,19 +64,19 @@ class CorpusVectors(Configured, ABC):
         dim: int,
         cache: Path | None = None,
     ) -> Tensor:
-        """Learn the vectors of a vocabulary, or read what was learned from the same texts before.
+        """Learn the vectors of a vocabulary, or read them from the cache.
 
         Args:
             documents: the training documents.
-            labels: the label texts, which are texts like them.
+            labels: the label texts.
             words: V, the size of the vocabulary.
             dim: size of the vectors.
-            cache: the folder of the cache; the vectors are kept below it, by a hash of the texts
-                and the settings. Of several processes one learns them, while the others wait.
+            cache: the folder of the cache, which keeps the vectors by a hash of the texts and the
+                settings. Of several processes one learns them, while the others wait.
 
         Returns:
-            The vectors [V, dim]; zeros for words of which nothing is known, and in the last
-            dimensions if M has fewer rows or columns than dim.
+            The vectors [V, dim]; zeros for words that no text has, and in the last dimensions if M
+            has fewer rows or columns than dim.
         """
         texts = join([*draw(documents, self.documents, self.seed), labels])
         if cache is None:
@@ -93,8 +92,8 @@ class CorpusVectors(Configured, ABC):
 
     def _identity(self, texts: Texts, words: int, dim: int) -> str:
         digest = hashlib.sha256(f"{type(self).__module__} {self} {words} {dim}".encode())
-        for part in texts[:3]:
-            digest.update(f" {part.dtype} {len(part)} ".encode() + part.numpy().tobytes())
+        for tensor in texts[:3]:
+            digest.update(f" {tensor.dtype} {len(tensor)} ".encode() + tensor.numpy().tobytes())
         return digest.hexdigest()[:20]
 
     def _learn(self, texts: Texts, words: int, dim: int) -> Tensor:
@@ -105,15 +104,15 @@ class CorpusVectors(Configured, ABC):
         left, values, _ = randomized_svd(matrix, size, n_iter=ITERATIONS, random_state=self.seed)
         vectors = torch.from_numpy(left * values**self.power).float()
         vectors = F.pad(vectors, (0, dim - size))
-        # what is left of an empty row is a rounding error
+        # an empty row gives a rounding error, not zeros
         empty = torch.from_numpy(np.diff(matrix.indptr) == 0)
         return self.norm * F.normalize(vectors.masked_fill(empty.unsqueeze(1), 0))
 
 
 def draw(batches: Iterable[Texts], size: int, seed: int) -> list[Texts]:
-    """Draw texts from a stream, all with the same probability; all, if there are no more.
+    """Draw ``size`` texts of a stream, all with the same probability; all texts if it has fewer.
 
-    Every text gets a random number, and those with the ``size`` smallest are kept, in order.
+    Every text gets a random number; the texts with the smallest numbers are kept, in order.
     """
     generator = np.random.default_rng(seed)
     kept: list[Texts] = []

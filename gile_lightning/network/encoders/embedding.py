@@ -15,27 +15,26 @@ from gile_lightning.network.encoders.corpus_vectors import CorpusVectors
 
 
 class WordEmbedding(Part, nn.Embedding):
-    """A vector per word of the vocabulary, shared by documents and label descriptions.
+    """A vector per word of the vocabulary, for documents and label texts.
 
-    The vectors start uniform in ±0.05 (as in the authors' code) unless a file gives them, they are
-    learned from the corpus first, or it brings them (``data.word_vectors``, which goes before).
+    The vectors start uniform in ±0.05, as in the authors' code, or come from the corpus
+    (``data.word_vectors``, which comes first), from a file, or from `CorpusVectors`.
 
     Args:
         words: the vocabulary.
         dim: size of the vectors (paper: 100 for BioASQ).
         vectors: a file of pretrained vectors of this size: GloVe, fastText (.vec) and word2vec
             text, or word2vec's binary format (.bin), plain or gzipped; see `find_vectors`. Words
-            that it lacks keep their random vectors.
-        trainable: whether training changes the vectors. Vectors that stay as they are do not
-            count as parameters.
-        sparse: whether the gradient holds only the rows of the words in a batch, for an optimizer
-            that changes only these, such as `LazyAdam`. A dense gradient of a large vocabulary
-            costs more time than all the rest of a training step.
-        start: learns the vectors from the words of training documents and label texts, before
-            training: `PPMI` or `LSA`.
+            that the file lacks keep their random vectors.
+        trainable: whether training changes the vectors. Frozen vectors do not count as parameters.
+        sparse: whether the gradient holds only the rows of the words in a batch. It needs an
+            optimizer that changes only these rows, such as `LazyAdam`. A dense gradient of a large
+            vocabulary takes more time than the rest of a training step.
+        start: learns the vectors from training documents and label texts before training: `PPMI`
+            or `LSA`.
 
     Attributes:
-        found: how many words have a vector of the file, or a learned one; None without these.
+        found: how many words have a vector of the file, or a learned one; None without both.
     """
 
     def __init__(
@@ -67,17 +66,21 @@ class WordEmbedding(Part, nn.Embedding):
         nn.init.uniform_(self.weight, -0.05, 0.05)
 
     def set_vectors(self, vectors: Tensor, whose: str = "the corpus' word vectors") -> None:
-        """Take over given vectors [V, dim], one per word of the vocabulary.
+        """Set the vectors [V, dim], one per word of the vocabulary.
+
+        Args:
+            vectors: the vectors.
+            whose: names their source in the error message.
 
         Raises:
-            InputError: their number or size is another.
+            InputError: they have another size.
         """
         self._check_size(vectors.shape[1], whose)
         with torch.no_grad():
             self.weight.copy_(vectors)
 
     def check_file(self) -> None:
-        """Look whether the file of vectors, if one was given, is there and fits.
+        """Check the file of vectors, if there is one.
 
         Raises:
             InputError: it is missing, or its vectors have another size.
@@ -88,10 +91,10 @@ class WordEmbedding(Part, nn.Embedding):
             self._check_size(vector_size(self.vectors), f"the vectors of {self.vectors}")
 
     def load_vectors(self, words: Sequence[str]) -> None:
-        """Read the file of vectors, if one was given, and count the words found.
+        """Read the file of vectors, if there is one, and count the words found.
 
         Raises:
-            InputError: the file is not as `find_vectors` reads it, or no word is found.
+            InputError: `find_vectors` cannot read the file, or finds no word in it.
         """
         if self.vectors is None:
             return
@@ -106,19 +109,19 @@ class WordEmbedding(Part, nn.Embedding):
     def learn_vectors(
         self, documents: Iterable[Texts], labels: Texts, cache: Path | None = None
     ) -> None:
-        """Learn the vectors from training documents and label texts, if that was asked for.
+        """Learn the vectors from training documents and label texts, if ``start`` is set.
 
-        Words that occur in none of them keep their random vectors. What was learned is kept below
-        the folder ``cache``, if one is given.
+        Words that occur in no text keep their random vectors. The folder ``cache``, if there is
+        one, keeps the learned vectors.
         """
         if self.start is None:
             return
         words, dim = self.weight.shape
         vectors = self.start.learn(documents, labels, words, dim, cache)
-        known = vectors.any(dim=1)
+        learned = vectors.any(dim=1)
         with torch.no_grad():
-            self.weight[known] = vectors[known]
-        self.found = int(known.sum())
+            self.weight[learned] = vectors[learned]
+        self.found = int(learned.sum())
 
     def _check_size(self, size: int, whose: str) -> None:
         if size != self.embedding_dim:

@@ -1,4 +1,4 @@
-"""The contract of document encoders."""
+"""The contract of encoders."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Set
@@ -16,7 +16,7 @@ from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 Sharing = Literal["none", "encoders", "attention", "both"]
 """What the encoders of several languages have in common (paper, section 4.2)."""
 
-_LACKING = {  # what an encoder that cannot share has not, and which one has
+_LACKING = {  # what an encoder lacks for each kind of sharing, and which encoders have it
     "encoders": "no encoders to share; HAN, HNN and WAN have",
     "attention": "no attention to share; HAN and WAN with AttentionPooling have",
     "both": "nothing to share; HAN, HNN and WAN have",
@@ -26,19 +26,21 @@ _LACKING = {  # what an encoder that cannot share has not, and which one has
 class Encoder(Part, nn.Module, ABC):
     """Turns ragged texts into one vector each.
 
-    A label description is a ragged text too, so every encoder can encode labels.
+    A label text is a ragged text too, so every encoder encodes labels as well as documents. A
+    subclass implements `forward`; what it shares between languages, it names in ``layers`` and
+    ``poolings``.
 
     Attributes:
         output_dim: size of the vectors.
         layers: names of the submodules that make states.
-        poolings: names of the submodules that pool them.
-        reads: what of the texts is encoded: words, subwords or vectors that are known already.
+        poolings: names of the submodules that pool states.
+        inputs: the fields of `Texts` that it needs: words, subwords or vectors.
     """
 
     output_dim: int
     layers: ClassVar[tuple[str, ...]] = ()
     poolings: ClassVar[tuple[str, ...]] = ()
-    reads: Set[str] = frozenset({"words"})
+    inputs: Set[str] = frozenset({"words"})
 
     @property
     def hidden_dim(self) -> int:
@@ -46,24 +48,24 @@ class Encoder(Part, nn.Module, ABC):
         last = getattr(self, self.layers[-1]) if self.layers else None
         return int(getattr(last, "hidden_dim", self.output_dim))
 
-    def attach(self, text: Tokenizer) -> None:
-        """Get ready for texts that are encoded so, once and before anything else is asked."""
+    def set_tokenizer(self, tokenizer: Tokenizer) -> None:
+        """Receive the tokenizer of the texts to come, before ``output_dim`` is read."""
 
     @abstractmethod
     def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
         """Encode texts.
 
         Args:
-            word_vectors: the vectors of all words [V, d]; ``word_vectors[texts.words]`` are those
-                of the texts [N, d].
+            word_vectors: a table of word vectors [V, d]; ``word_vectors[texts.words]`` are the
+                vectors of the texts' words [N, d].
             texts: B texts.
 
         Returns:
             A vector of each text [B, output_dim].
         """
 
-    def share_with(self, other: "Encoder", parts: Sharing) -> None:
-        """Hold the modules of another encoder: its layers, its poolings, or all there are.
+    def share_with(self, other: "Encoder", sharing: Sharing) -> None:
+        """Hold the same modules as another encoder: its layers, its poolings, or both.
 
         Raises:
             InputError: the modules of the two do not fit, or have no parameters.
@@ -73,28 +75,28 @@ class Encoder(Part, nn.Module, ABC):
             "encoders": self.layers,
             "attention": self.poolings,
             "both": (*self.layers, *self.poolings),
-        }[parts]
-        if parts != "none":
-            self._check_sharing(other, names, parts)
+        }[sharing]
+        if sharing != "none":
+            self._check_sharing(other, names, sharing)
         for name in names:
             setattr(self, name, getattr(other, name))
 
-    def _check_sharing(self, other: "Encoder", names: tuple[str, ...], part: str) -> None:
+    def _check_sharing(self, other: "Encoder", names: tuple[str, ...], sharing: str) -> None:
         kind = type(self).__name__
         if not any(True for name in names for _ in getattr(self, name).parameters()):
-            raise InputError(f"{kind} has {_LACKING[part]} (model.sharing)")
+            raise InputError(f"{kind} has {_LACKING[sharing]} (model.sharing)")
         ours, theirs = _outline(self, names), _outline(other, names)
         for what, value in ours.items():
             if theirs.get(what) != value:
                 raise InputError(
-                    f"{part} cannot be shared: {what} is {value} in one language and "
+                    f"{sharing} cannot be shared: {what} is {value} in one language and "
                     f"{theirs.get(what)} in another; give all languages the same encoder and word "
                     "vectors of one size"
                 )
 
 
 def _outline(encoder: Encoder, names: tuple[str, ...]) -> dict[str, str]:
-    """Describe submodules by what must be equal for another encoder to hold them too."""
+    """Describe submodules by what must be equal in two encoders that share them."""
     outline = {"the encoder": type(encoder).__name__}
     for name in names:
         module = getattr(encoder, name, None)
@@ -108,17 +110,17 @@ def _outline(encoder: Encoder, names: tuple[str, ...]) -> dict[str, str]:
 def pool_words(
     layer: nn.Module, pooling: nn.Module, table: Tensor, words: Tensor, lengths: Tensor
 ) -> Tensor:
-    """Make states of words with a layer, and one vector of each segment's states with a pooling.
+    """Make states of words with a layer, and pool them to one vector per segment.
 
-    A pointwise layer makes the same state of a word wherever it stands, so it is run once for
-    each distinct word: a third to a half of the words of a batch.
+    A pointwise layer makes the same state of a word wherever it occurs. So it runs once for each
+    distinct word: a third to a half of the words of a batch.
 
     Args:
         layer: see `layers`.
         pooling: see `pooling`.
         table: the word vectors [V, d].
         words: word ids [N].
-        lengths: of the segments of words [S].
+        lengths: words of each segment [S].
 
     Returns:
         The segments' vectors [S, n].
@@ -127,17 +129,10 @@ def pool_words(
     if not getattr(layer, "pointwise", False):
         pooled = pooling(layer(F.embedding(words, table), lengths), lengths)
         return pooled
-    known, ids = distinct(words, len(table))
-    states = layer(table.index_select(0, known), torch.ones_like(known))
+    rows, ids = distinct(words, len(table))
+    states = layer(table.index_select(0, rows), torch.ones_like(rows))
     if getattr(pooling, "takes_ids", False):
         pooled = pooling(states, lengths, ids)
     else:
         pooled = pooling(states.index_select(0, ids), lengths)
     return pooled
-
-
-def document_words(sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
-    """Return the number of words of every document [B]."""
-    words_before = F.pad(sentence_lengths.cumsum(0), (1, 0))
-    ends = words_before[document_lengths.cumsum(0)]
-    return ends.diff(prepend=words_before[:1])

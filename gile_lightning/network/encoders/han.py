@@ -5,16 +5,17 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.network.encoders.encoder import Encoder, document_words, pool_words
+from gile_lightning.network.encoders.encoder import Encoder, pool_words
 from gile_lightning.network.encoders.layers import Dense
 from gile_lightning.network.encoders.pooling import AttentionPooling, AveragePooling
+from gile_lightning.network.encoders.segments import document_words
 
 
 class HAN(Encoder):
-    """Hierarchical attention: a layer and a pooling over each sentence's words, two over sentences.
+    """Hierarchical attention: a layer and a pooling over words, then both again over sentences.
 
-    The paper's document encoder for the Deutsche Welle corpus (section 2.1, Eq. 1 and 2). Sentences
-    without a word change nothing; a text without a word gives zeros.
+    The paper's document encoder for the Deutsche Welle corpus (section 2.1, Eq. 1 and 2). A
+    sentence without a word changes nothing; a text without a word gives zeros.
 
     Args:
         input_dim: size of the word vectors.

@@ -5,20 +5,20 @@ from torch import Tensor, nn
 
 from gile_lightning.data.loading.ragged import Texts, segment_ids
 from gile_lightning.data.tokenizing.frequencies import inverse_frequencies
-from gile_lightning.network.encoders.encoder import Encoder, document_words
-from gile_lightning.network.encoders.pooling import segment_sum
+from gile_lightning.network.encoders.encoder import Encoder
+from gile_lightning.network.encoders.segments import document_words, segment_sum
 
 
 class Idf(nn.Module):
-    """A weight per word of the vocabulary: ln((1 + n) / (1 + df)), for df of n documents.
+    """A weight per word of the vocabulary: ln((1 + n) / (1 + df)) for a word in df of n documents.
 
-    Any part of a `Network` may hold one. It is `build` with the vocabulary and is told the document
-    frequencies (`count_words`) when training starts; checkpoints keep the weights. `UNK`, numbers
-    and punctuation marks are words like any other.
+    Any module of a `Network` may hold one. `build_networks` sets the size of the vocabulary, and
+    training begins with `count_words`; checkpoints keep the weights. UNK, numbers and punctuation
+    marks are words like all others.
 
     Args:
-        learned: multiply every weight by the exponential of a parameter of its own, which starts
-            at 0: training changes weights, and keeps them positive.
+        learned: whether each weight has a learned factor: the exponential of a parameter that
+            starts at 0, so that weights stay positive.
     """
 
     weights: Tensor
@@ -29,13 +29,13 @@ class Idf(nn.Module):
         self.logarithms = nn.Parameter(torch.empty(0)) if learned else None
 
     def build(self, words: int) -> None:
-        """Make room for the weights of a vocabulary [V]: ones."""
+        """Set the size V of the vocabulary; all weights are 1."""
         self.weights = torch.ones(words)
         if self.logarithms is not None:
             self.logarithms = nn.Parameter(torch.zeros(words))
 
     def count_words(self, frequencies: Tensor, documents: int) -> None:
-        """Take the weights from document frequencies [V] among a number of documents."""
+        """Compute the weights from document frequencies [V] among a number of documents."""
         self.weights.copy_(inverse_frequencies(frequencies, documents))
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -47,8 +47,8 @@ class Idf(nn.Module):
 class IdfMean(Encoder):
     """The mean of a text's word vectors, weighted by inverse document frequency.
 
-    With w_i the idf of the i-th word and v_i its vector, Σ w_i v_i / Σ w_i; zeros for a text
-    without a word of some weight. See `Idf`.
+    It is Σ w_i v_i / Σ w_i with w_i the weight of the i-th word (see `Idf`) and v_i its vector, or
+    zeros for a text whose words all weigh 0.
 
     Args:
         input_dim: size of the word vectors.

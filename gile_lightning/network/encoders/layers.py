@@ -1,7 +1,7 @@
 """Layers that turn word vectors, or sentence vectors, into hidden states.
 
 A layer maps flat vectors [N, input_dim] of segments of the given lengths [S] to [N, output_dim].
-One that is `pointwise` looks at every vector by itself.
+A `pointwise` layer maps every vector by itself.
 """
 
 import torch
@@ -41,9 +41,9 @@ class GRU(Part, nn.Module):
     """A gated recurrent layer over every segment by itself (paper, Eq. 1, "GRU").
 
     r = σ(x W_r + h U_r + b_r), z = σ(x W_z + h U_z + b_z), c = tanh(x W_c + b_c + r (h U_c)) and
-    the next state is z h + (1 - z) c; the state before a segment's first element is zeros. There is
-    one bias per gate, as in the paper's parameter counts. Kernels start as in the authors' code:
-    W Glorot uniform, U orthogonal, biases zero.
+    the next state is z h + (1 - z) c. The state before a segment is zeros. Each gate has one bias,
+    as in the paper's parameter counts. The weights start as in the authors' code: W Glorot uniform,
+    U orthogonal, biases zero.
 
     Args:
         input_dim: size of the input vectors.
@@ -51,7 +51,7 @@ class GRU(Part, nn.Module):
 
     Attributes:
         hidden_dim: size of the states in one direction.
-        output_dim: size of what comes out.
+        output_dim: size of the states of all directions together.
     """
 
     bidirectional = False
@@ -77,18 +77,18 @@ class GRU(Part, nn.Module):
     def forward(self, values: Tensor, lengths: Tensor) -> Tensor:
         """Map flat vectors [N, input_dim] of segments of the given lengths [S] to [N, output_dim].
 
-        The backward states of `BiGRU` are in reading order: each is that after the last element of
-        its segment up to its own.
+        The backward states of `BiGRU` are in reading order: the backward state of an element has
+        seen the elements from the last one of its segment down to it.
         """
         places, sizes = packed_places(lengths)
         if not self.runs_here(values):
             return self._library_states(values, places, sizes)
         by_direction = [places]
-        if self.bidirectional:  # an element is read when the one opposite in its segment is
+        if self.bidirectional:  # backwards, an element has the place of the opposite one
             ends = 2 * segment_starts(lengths) + lengths - 1
             by_direction.append(places[ends[segment_ids(lengths)] - torch.arange(len(places))])
         weights = [torch.stack(kind) for kind in zip(*self.gru.all_weights, strict=True)][:3]
-        values = values.to(weights[0].dtype)  # under autocast they may be shorter numbers
+        values = values.to(weights[0].dtype)  # autocast may have made them bfloat16
         states: Tensor = Recurrence.apply(  # type: ignore[no-untyped-call]
             values,
             *weights,
@@ -115,22 +115,24 @@ class GRU(Part, nn.Module):
 
 
 class BiGRU(GRU):
-    """A `GRU` in reading order and one against it, side by side (paper, Eq. 1, "biGRU").
+    """Two `GRU` side by side, one forwards and one backwards (paper, Eq. 1, "biGRU").
 
     Args:
         input_dim: size of the input vectors.
-        dim: size of the states in one direction (paper: 100); twice as much comes out.
+        dim: size of the states in one direction (paper: 100); the output has twice that size.
     """
 
     bidirectional = True
 
 
 def packed_places(lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return where the elements of flat segments of the given lengths [S] are when packed.
+    """Return the packed places of the elements of flat segments of the given lengths [S].
 
-    Packed are the first elements of all segments, longest segment first, then all second ones, and
-    so on. The places are [N]; the sizes of the steps are how many segments have a first element, a
-    second one, ...
+    The packed order has the first elements of all segments, longest segment first, then all second
+    elements, and so on.
+
+    Returns:
+        The places [N], and for each step t how many segments have a t-th element.
     """
     longer = lengths.bincount().flip(0).cumsum(0).flip(0)  # how many segments of at least a length
     step_sizes = longer[1:]

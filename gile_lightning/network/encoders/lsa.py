@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class LSA(CorpusVectors):
-    """Words of the same texts get the same vector (Deerwester et al., 1990, JASIS 41).
+    """Latent semantic analysis: words of the same texts get the same vector.
 
-    The columns of M are the texts' TF-IDF vectors, of length 1: the weight of a word that occurs
-    c times in a text, and in df of the n texts, is (1 + ln c) ln((1 + n) / (1 + df)). See
-    `CorpusVectors`; label texts are texts like documents.
+    The columns of M are the TF-IDF vectors of the texts, documents and label texts alike, scaled to
+    length 1. A word that occurs c times in a text, and in df of the n texts, weighs
+    (1 + ln c) ln((1 + n) / (1 + df)). (Deerwester et al., 1990, JASIS 41.) See `CorpusVectors`.
 
     Args:
-        sublinear_tf: have 1 + ln c, not c, as the first factor.
+        sublinear_tf: whether the first factor is 1 + ln c, not c.
         kwargs: see `CorpusVectors`.
     """
 
@@ -36,7 +36,7 @@ class LSA(CorpusVectors):
         """Return M [V, texts]."""
         from scipy.sparse import csr_array
 
-        rows, ids, counts = (part.numpy() for part in word_pairs(texts, words))
+        rows, ids, counts = (column.numpy() for column in word_pairs(texts, words))
         idf = inverse_frequencies(*document_frequencies([texts], words)).numpy()
         tf = 1 + np.log(counts) if self.sublinear_tf else counts
         weights = tf * idf[ids]

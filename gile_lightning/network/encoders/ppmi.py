@@ -18,18 +18,18 @@ CHUNK = 2**20  # words whose neighbours are counted at a time
 
 @dataclass(frozen=True, kw_only=True)
 class PPMI(CorpusVectors):
-    """Words with the same neighbours get the same vector (Levy & Goldberg, 2014, NeurIPS).
+    """Positive pointwise mutual information: words with the same neighbours get the same vector.
 
-    M_wc = max(0, ln(P(w, c) / (P(w) P_s(c))) - ln k), where the pair (w, c) counts once for every
-    time that c is at most ``window`` words before or behind w in the same sentence, and
-    P_s(c) ∝ count(c)^s is the smoothed distribution of contexts (Levy, Goldberg & Dagan, 2015,
-    TACL, section 3.1). See `CorpusVectors`.
+    M_wc = max(0, ln(P(w, c) / (P(w) P_s(c))) - ln k). The pair (w, c) counts once for every
+    occurrence of c at most ``window`` words before or after w in the same sentence.
+    P_s(c) ∝ count(c)^s is the smoothed distribution of contexts. (Levy & Goldberg, 2014, NeurIPS;
+    Levy, Goldberg & Dagan, 2015, TACL, section 3.1.) See `CorpusVectors`.
 
     Args:
-        window: words on either side of a word that are its contexts.
+        window: the largest distance of a context, in words.
         smoothing: s; 1 for none.
-        shift: k, 1 for none; that many negative samples would do the same in word2vec.
-        contexts: only so many words, the most frequent ones, are contexts.
+        shift: k, 1 for none; it corresponds to the number of negative samples in word2vec.
+        contexts: the number of words, the most frequent ones, that are contexts.
         kwargs: see `CorpusVectors`.
     """
 
@@ -45,7 +45,7 @@ class PPMI(CorpusVectors):
             raise InputError(f"shift is {self.shift:g}; 1, for none, or more")
 
     def matrix(self, texts: Texts, words: int) -> "csr_array":
-        """Return M [V, contexts], whose columns are the most frequent words."""
+        """Return M [V, contexts]; its columns are the most frequent words."""
         from scipy.sparse import csr_array
 
         ids = texts.words.numpy().astype(np.int64)
@@ -63,7 +63,7 @@ class PPMI(CorpusVectors):
         return matrix
 
     def _columns(self, ids: NDArray[np.int64], words: int) -> tuple[NDArray[np.int64], int]:
-        """Give the words that are contexts a column each, all others -1."""
+        """Return the column of each word [V], -1 if it is no context, and the number of columns."""
         frequencies = np.bincount(ids, minlength=words)
         count = min(self.contexts, words)
         frequent = np.sort(np.argsort(-frequencies, kind="stable")[:count])
@@ -79,14 +79,14 @@ def count_neighbours(
     shape: tuple[int, int],
     window: int,
 ) -> "csr_array":
-    """Count how often a word has another, or itself, near it in its sentence.
+    """Count how often each word has each context near it in its sentence.
 
     Args:
         ids: the words [N] of all texts.
-        sentences: the sentence [N] of each.
-        columns: the column [V] of each word as a context, -1 for none.
-        shape: number of words and of columns.
-        window: the greatest distance.
+        sentences: the sentence of each [N].
+        columns: the column of each word as a context [V], -1 for none.
+        shape: numbers of words and of columns.
+        window: the largest distance.
 
     Returns:
         The counts, float64.
@@ -107,13 +107,13 @@ def count_neighbours(
                 _codes(right, columns[left], shape[1]),
             ]
         pairs, counts = np.unique(np.concatenate(codes), return_counts=True)
-        places = tuple(part.astype(np.int32) for part in divmod(pairs, shape[1]))
+        places = tuple(place.astype(np.int32) for place in divmod(pairs, shape[1]))
         total += csr_array((counts.astype(np.float64), places), shape=shape)
     return total
 
 
 def _codes(rows: NDArray[np.int64], columns: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """Number the places of a matrix, without those in no column."""
+    """Number the cells of a matrix of the given width, without those in no column."""
     there = columns >= 0
     codes: NDArray[np.int64] = rows[there] * width + columns[there]
     return codes

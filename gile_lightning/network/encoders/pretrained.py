@@ -12,44 +12,44 @@ from gile_lightning.network.encoders.encoder import Encoder
 
 
 class Pretrained(Encoder):
-    """The text's vector of a `sentence-transformers` model, scaled to length 1.
+    """A `sentence-transformers` model: one vector of length 1 per text.
 
-    The model is the data's (``data.pretrained``), which split texts into its subwords. As it was
-    trained it is no part of the checkpoint, which only names it, and it runs once for each text,
-    whose vector is then kept in the cache. Fine-tuned, its weights are parameters as others are.
+    The model is the one whose subwords the data has (``data.pretrained``). Frozen, it runs once for
+    each text, the cache keeps the vectors, and checkpoints have the model's name alone. Fine-tuned,
+    its weights are parameters like all others.
 
     Args:
-        input_dim: size of the word vectors, which are not read.
-        trainable: whether training changes the model's weights.
+        input_dim: unused; words have no vectors here.
+        trainable: whether training changes the weights of the model.
     """
 
     layers: ClassVar[tuple[str, ...]] = ("transformer",)
 
     def __init__(self, input_dim: int, trainable: bool = False) -> None:
         super().__init__()
-        self.reads = {"subwords"} if trainable else {"vectors"}
+        self.inputs = {"subwords"} if trainable else {"vectors"}
         self.trainable = trainable
         self.transformer: nn.Module = nn.Identity()
         self.output_dim = 0
 
-    def attach(self, text: Tokenizer) -> None:
-        """Find the model for which texts are split into subwords.
+    def set_tokenizer(self, tokenizer: Tokenizer) -> None:
+        """Load the model whose subwords the tokenizer makes.
 
         Raises:
-            InputError: there is none, or it is not to be had here.
+            InputError: it makes none, or the model is not available here.
         """
-        if text.pretrained is None:
+        if tokenizer.pretrained is None:
             raise InputError(
                 "encoders.Pretrained and matchers.Cosine need a pretrained model: set "
                 "--data.pretrained, such as all-MiniLM-L6-v2"
             )
-        self.name = text.pretrained
+        self.name = tokenizer.pretrained
         self.output_dim = dimension(self.name)
         if self.trainable:
             self.transformer = transformer.Transformer(self.name).train()
 
     def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
-        """Encode texts by their subwords, or return the vectors that are known already."""
+        """Encode texts by their subwords, or return their vectors if they have some."""
         if texts.vectors is not None and not self.trainable:
             return texts.vectors.to(word_vectors.dtype)
         if texts.subwords is None or texts.subword_counts is None:

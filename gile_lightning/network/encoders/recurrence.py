@@ -1,8 +1,8 @@
-"""The recurrence of gated recurrent units over packed segments, made for the CPU.
+"""The recurrence of gated recurrent units over packed segments: for the CPU only.
 
-Autograd over PyTorch's own takes dozens of operations per step and direction and keeps the result
-of each. Here all directions advance in the same few operations, in place, step by step, so that
-what a step touches stays in the processor's cache.
+On other devices `GRU` runs PyTorch's own layer (cuDNN). On the CPU that takes dozens of operations
+per step and direction, and autograd keeps the result of each. Here all directions advance in the
+same few operations, in place, so that the data of a step stay in the processor's cache.
 """
 
 from typing import Any
@@ -16,17 +16,17 @@ _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 ROWS = 512
-"""How many elements one product of the inputs, or of the gradients of the weights, is over."""
+"""The largest number of elements in one product of inputs, or of gradients of weights."""
 
 
 class Recurrence(torch.autograd.Function):
-    """States of gated recurrent units in D directions over packed segments.
+    """States of gated recurrent units in D directions over packed segments, on the CPU only.
 
     With r = σ(x W_r + h U_r + b_r), z = σ(x W_z + h U_z + b_z), n = h U_c and
-    c = tanh(x W_c + b_c + r n), the state after h is z h + (1 - z) c. Gates are n, r, z and c side
-    by side: the state adds to the first three, the input to the last three.
+    c = tanh(x W_c + b_c + r n), the state after h is z h + (1 - z) c. The gates are n, r, z and c
+    side by side: the state adds to the first three, the input to the last three.
 
-    Vectors and weights are of one type. The result can be differentiated once.
+    Vectors and weights have one type. The result can be differentiated once.
     """
 
     @staticmethod
@@ -40,7 +40,7 @@ class Recurrence(torch.autograd.Function):
         sizes: list[int],
         keep: bool,
     ) -> Tensor:
-        """Return the states [N, D dim] after vectors [N, d], both in reading order.
+        """Return the states [N, D dim] after each of the vectors [N, d], both in reading order.
 
         Args:
             ctx: keeps what the backward pass needs.
@@ -48,9 +48,9 @@ class Recurrence(torch.autograd.Function):
             weights_ih: W as PyTorch stores it, [D, 3 dim, d]: rows for r, then z, then c.
             weights_hh: U, [D, 3 dim, dim].
             biases: b, [D, 3 dim].
-            places: where each vector is in the packed steps of each direction, [N, D].
-            sizes: how many segments have a first element, a second one, ...
-            keep: whether the backward pass may come, which needs all gates.
+            places: the place of each vector in the packed steps of each direction, [N, D].
+            sizes: for each step t how many segments have a t-th element.
+            keep: whether to keep all gates, which the backward pass needs.
         """
         directions, dim = weights_hh.shape[0], weights_hh.shape[2]
         rows = (places + len(places) * torch.arange(directions)).flatten()  # in packed [D, N]
@@ -126,10 +126,10 @@ def _steps(sizes: list[int], *packed: Tensor) -> list[tuple[Tensor, ...]]:
 
 
 def _runs(sizes: list[int], *packed: Tensor) -> list[tuple[Any, ...]]:
-    """Cut packed buffers [D, N, ...] into runs of steps, each after the sizes of its steps.
+    """Cut packed buffers [D, N, ...] into runs of steps. Each begins with the sizes of its steps.
 
-    A run is one step or has at most `ROWS` elements: enough for a product to be worth its call, few
-    enough for the processor's cache.
+    A run is one step or has at most `ROWS` elements: enough for an efficient product, few enough
+    for the processor's cache.
     """
     runs: list[list[int]] = []
     for size in sizes:
@@ -137,5 +137,5 @@ def _runs(sizes: list[int], *packed: Tensor) -> list[tuple[Any, ...]]:
             runs[-1].append(size)
         else:
             runs.append([size])
-    parts = _steps([sum(run) for run in runs], *packed)
-    return [(run, *part) for run, part in zip(runs, parts, strict=True)]
+    buffers = _steps([sum(run) for run in runs], *packed)
+    return [(run, *of_run) for run, of_run in zip(runs, buffers, strict=True)]

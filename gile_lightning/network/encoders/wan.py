@@ -5,21 +5,22 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.network.encoders.encoder import Encoder, document_words, pool_words
+from gile_lightning.network.encoders.encoder import Encoder, pool_words
 from gile_lightning.network.encoders.layers import Dense
 from gile_lightning.network.encoders.pooling import AttentionPooling
+from gile_lightning.network.encoders.segments import document_words
 
 
 class WAN(Encoder):
-    """A layer over the words of the whole document and one pooling of its states.
+    """A layer over all words of a document, and one pooling of the states.
 
     The paper's document encoder for BioASQ (section 4.1): `Dense` states and attention over them.
     A text without a word gives zeros.
 
     Args:
         input_dim: size of the word vectors.
-        layer: makes the layer from its input size: `Dense` (paper), `GRU` or `BiGRU`. The recurrent
-            ones run over all words of a document, across its sentences.
+        layer: makes the layer from its input size: `Dense` (paper), `GRU` or `BiGRU`. Recurrent
+            layers run over all words of a document, across its sentences.
         pooling: makes the pooling from the size of the states: `AttentionPooling` (paper) or
             `SumPooling` (the authors' released code).
     """

@@ -1,4 +1,4 @@
-"""Matchers: further scores of documents and labels, beside that of the joint space."""
+"""Matchers: scores from comparing the texts of documents and labels."""
 
 from gile_lightning.network.matchers.cosine import Cosine
 from gile_lightning.network.matchers.lexical import LexicalMatch

@@ -17,16 +17,22 @@ from gile_lightning.data.loading.ragged import (
 from gile_lightning.data.tokenizing.frequencies import count_pairs
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.network.encoders.encoder import document_words
-from gile_lightning.network.matchers.matcher import UNIT, Matcher, MatcherLabels, Read
+from gile_lightning.network.encoders.segments import document_words
+from gile_lightning.network.matchers.matcher import (
+    LOGIT_SCALE,
+    EncodeTexts,
+    Matcher,
+    MatcherLabels,
+)
 from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
 
 
 class Bags(NamedTuple):
-    """The words of K labels, each once per label.
+    """The bags of words of K labels, one after another.
 
-    Shapes: ``terms`` [N] ids of stems; ``counts`` [N], how often each comes; ``lengths`` [K], how
-    many a label has; ``stems`` [V + new words], that of every word; ``size`` is above all stems.
+    Shapes: ``terms`` [N] ids of stems, each once per label; ``counts`` [N], how often the label has
+    it; ``lengths`` [K], the size of each bag; ``stems`` [V + new words], the stem of every word.
+    ``size`` is above the id of every stem.
     """
 
     terms: Tensor
@@ -36,8 +42,8 @@ class Bags(NamedTuple):
     size: int
 
 
-class LexicalIndex(MatcherLabels):
-    """The words of a label set."""
+class LexicalLabels(MatcherLabels):
+    """The bags of words of a label set; see `Bags` for the shapes."""
 
     terms: Tensor
     counts: Tensor
@@ -52,8 +58,8 @@ class LexicalIndex(MatcherLabels):
             self.register_buffer(name, getattr(bags, name), persistent=False)
         self.register_buffer("starts", segment_starts(bags.lengths), persistent=False)
 
-    def gather(self, ids: Tensor) -> Bags:
-        """Return the words of the labels ``ids`` [K]."""
+    def select(self, ids: Tensor) -> Bags:
+        """Return the bags of the labels ``ids`` [K]."""
         terms, counts = (
             gather_segments(values, self.starts, self.lengths, ids)
             for values in (self.terms, self.counts)
@@ -62,25 +68,24 @@ class LexicalIndex(MatcherLabels):
 
 
 class LexicalMatch(Matcher):
-    """A scale times the cosine of documents and label texts as bags of weighted words.
+    """A learned scale times the cosine of document and label as bags of weighted words.
 
-    A word's weight is its idf in the training documents, log((1 + N) / (1 + n)), times a
-    factor that is learned, one per word, and starts at 1; in a text it counts 1 + log of how
-    often it comes. A model without training thus ranks labels as TF-IDF does, and training moves
-    the weights of words by the loss of the model. What describes a label are its name, once more
-    than in its text, the text, however long, and its synonyms. The unknown word counts nothing;
-    words that are new to the vocabulary (`Tokenizer.extended`) have the largest idf, and count in
-    the norm of a document only for labels that have them: what else is in a label set changes no
-    score.
+    The weight of a word is its idf in the training documents, log((1 + N) / (1 + n)), times a
+    learned factor, which is 1 before training; a word that occurs c times in a text counts
+    1 + log c. So an untrained model ranks labels as TF-IDF does. The bag of a label has the words
+    of its name, its whole text and its synonyms; a name that the text repeats counts twice. The
+    unknown word counts nothing. A word that is new to the vocabulary (`Tokenizer.extended`) has the
+    largest idf. It counts in the norm of a document only for labels that have it, so that other
+    labels of the set change no score.
 
     Args:
-        text: has the vocabulary. Words of label texts that no training document has belong there
-            (``data.label_words``).
-        stemmer: the language, as the Snowball stemmers name it, whose endings are taken off
-            words before they are compared; null compares words as they are, and is the choice for
-            a model of several languages, which all get this stemmer.
-        scale: what the cosine is multiplied with at the start; learned.
-        synonyms: whether the words of a label's synonyms are its words too.
+        tokenizer: has the vocabulary. ``data.label_words`` adds words of label texts that no
+            training document has.
+        stemmer: the language of the Snowball stemmer that reduces words to stems before they are
+            compared; null compares words as they are. A model of several languages needs null, as
+            all languages get the same stemmer.
+        scale: the scale before training.
+        synonyms: whether the words of a label's synonyms are in its bag.
     """
 
     idf: Tensor
@@ -88,7 +93,7 @@ class LexicalMatch(Matcher):
 
     def __init__(
         self,
-        text: Tokenizer,
+        tokenizer: Tokenizer,
         stemmer: str | None = None,
         scale: float = 10.0,
         synonyms: bool = True,
@@ -96,34 +101,36 @@ class LexicalMatch(Matcher):
         super().__init__()
         self.synonyms = synonyms
         self.stemmer = stemmer
-        self.unknown = len(text.vocabulary) - 1
-        stems = stem_ids(text.vocabulary, stemmer)
+        self.unknown = len(tokenizer.vocabulary) - 1
+        stems = stem_ids(tokenizer.vocabulary, stemmer)
         self.stem_count = int(stems.max()) + 1
         self.register_buffer("stems", stems, persistent=False)
-        self.scale = nn.Parameter(torch.tensor(scale / UNIT))
+        self.scale = nn.Parameter(torch.tensor(scale / LOGIT_SCALE))
         self.log_factor = nn.Parameter(torch.zeros(self.stem_count))
         self.register_buffer("idf", torch.ones(self.stem_count))
 
     def count_words(self, frequencies: Tensor, documents: int) -> None:
-        """Set the idf; a stem is in as many documents as its words together, at most in all."""
+        """Set the idf of stems; see `stem_rarity`."""
         self.idf.copy_(stem_rarity(self.stems, frequencies, documents))
 
-    def index(self, text: Tokenizer, labels: LabelSet, read: Read) -> LexicalIndex:
+    def prepare_labels(
+        self, tokenizer: Tokenizer, labels: LabelSet, encode: EncodeTexts
+    ) -> LexicalLabels:
         """Count the words of the labels' names, texts and synonyms."""
         words: list[int] = []
         rows: list[int] = []
-        for i, parts in enumerate(zip(labels.names, labels.texts, labels.synonyms, strict=True)):
-            name, description, synonyms = parts
-            for part in (name, description, *(synonyms if self.synonyms else ())):
-                ids = [word for word in text.word_ids(text.words(part)) if word != self.unknown]
+        for i, (name, synonyms) in enumerate(zip(labels.names, labels.synonyms, strict=True)):
+            for text in (name, labels.texts[i], *(synonyms if self.synonyms else ())):
+                ids = tokenizer.word_ids(tokenizer.words(text))
+                ids = [word for word in ids if word != self.unknown]
                 words += ids
                 rows += [i] * len(ids)
-        stems = stem_ids([*text.vocabulary, *text.further], self.stemmer)
+        stems = stem_ids([*tokenizer.vocabulary, *tokenizer.further], self.stemmer)
         size = int(stems.max()) + 1
         of_words = stems[torch.tensor(words, dtype=torch.long)]
         rows_of, terms, counts = count_pairs(torch.tensor(rows, dtype=torch.long), of_words, size)
         lengths = rows_of.bincount(minlength=len(labels))
-        return LexicalIndex(Bags(terms, counts, lengths, stems, size))
+        return LexicalLabels(Bags(terms, counts, lengths, stems, size))
 
     def forward(self, documents: Texts, labels: Bags) -> Tensor:
         """Score documents against the words of K labels: [B, K]."""
@@ -156,7 +163,7 @@ class LexicalMatch(Matcher):
             new = zeros.index_put((places[~old], rows[~old]), values[~old] ** 2)
             squares = multiply(new, columns[kept], torch.ones_like(tf[kept]), sizes)
             products = products / (1 + squares).sqrt()
-        return self.scale * UNIT * (products / norms.unsqueeze(1)).T
+        return self.scale * LOGIT_SCALE * (products / norms.unsqueeze(1)).T
 
 
 def _norms(values: Tensor, rows: Tensor, size: int) -> Tensor:
@@ -189,12 +196,13 @@ class _Multiply(torch.autograd.Function):
 
 
 def multiply(table: Tensor, columns: Tensor, weights: Tensor, lengths: Tensor) -> Tensor:
-    """Multiply a sparse matrix [K, U] with a dense one [U, B], for which there is a gradient.
+    """Multiply a sparse matrix [K, U] with a dense one [U, B], which gets a gradient.
 
-    Row k of the sparse matrix has ``weights`` [N] in the ``columns`` [N] of segment k, of so many
-    ``lengths`` [K]. An embedding bag forwards and, of the transposed matrix, backwards.
+    Row k of the sparse matrix has ``lengths[k]`` entries: the next of the ``weights`` [N], in the
+    next of the ``columns`` [N]. Both passes are embedding bags, the backward one of the transposed
+    matrix.
     """
-    if not len(columns):  # of which an embedding bag cannot do the backward pass
+    if not len(columns):  # an embedding bag without entries has no backward pass
         return table.sum() * 0 + table.new_zeros(len(lengths), table.shape[1])
     product: Tensor = _Multiply.apply(  # type: ignore[no-untyped-call]
         table, columns, weights, lengths

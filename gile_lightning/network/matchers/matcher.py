@@ -12,55 +12,56 @@ from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
-UNIT = 10.0
-"""What a learned scale of a matcher is 1 of: logits go up to 10 or so, and an optimizer that moves
-weights of a size near 1 should move these as fast, relative to their size."""
+LOGIT_SCALE = 10.0
+"""A matcher multiplies its learned scale with this. Logits go up to 10 or so, while weights have
+sizes near 1; so an optimizer moves both as fast, relative to their size."""
 
-Read = Callable[[list[str], AbstractSet[str]], Texts]
-"""Encodes label texts as what is read of them; see `Encoder.reads`."""
+EncodeTexts = Callable[[list[str], AbstractSet[str]], Texts]
+"""Encodes label texts with the inputs that a module needs; see `Encoder.inputs`."""
 
 
 class MatcherLabels(nn.Module, ABC):
-    """What a matcher has worked out of a label set once, before any document is scored.
+    """A label set as a matcher prepares it, once, before any document is scored.
 
-    It moves with the model from device to device, but is no part of its state: it is made anew
-    from the label set that travels with a checkpoint.
+    It moves from device to device with the model. It is not saved: the label set travels with a
+    checkpoint, and the matcher prepares it again.
     """
 
     @abstractmethod
-    def gather(self, ids: Tensor) -> Any:
-        """Return what belongs to the distinct labels ``ids`` [K], in their order."""
+    def select(self, ids: Tensor) -> Any:
+        """Return the distinct labels ``ids`` [K], in this order, for `Matcher.forward`."""
 
 
 class Matcher(Part, nn.Module, ABC):
-    """One more score of a document and a label, beside that of the joint space.
+    """Scores documents against labels by comparing their texts.
 
-    The logit of a pair is the sum of the output layer's and those of the matchers, each of which
-    learns its own scale by the same loss. What a matcher learns does not depend on the label set,
-    so labels that are not seen in training are scored as those that are.
+    A network adds the scores of its matchers to the logits of its output layer. Each matcher learns
+    its own scale from the same loss. Its parameters do not depend on the label set, so it scores
+    seen and unseen labels alike.
 
-    Made from the tokenizer, which has the vocabulary; so each of several languages has matchers
-    of its own, which share nothing.
+    A matcher is made from the tokenizer of one task. Tasks do not share matchers.
 
     Attributes:
-        reads: what of the texts is read, as for `Encoder`.
+        inputs: the fields of `Texts` that it needs, as for `Encoder`.
     """
 
-    reads: AbstractSet[str] = frozenset({"words"})
+    inputs: AbstractSet[str] = frozenset({"words"})
 
     @abstractmethod
-    def index(self, text: Tokenizer, labels: LabelSet, read: Read) -> MatcherLabels:
-        """Work out what scoring needs to know of a label set, but nothing that training changes.
+    def prepare_labels(
+        self, tokenizer: Tokenizer, labels: LabelSet, encode: EncodeTexts
+    ) -> MatcherLabels:
+        """Prepare a label set for scoring. The result must not depend on what training changes.
 
         Args:
-            text: the tokenizer.
+            tokenizer: of the task; it may know more words than at training time.
             labels: names, texts and synonyms.
-            read: encodes texts for what reads more of them than their words.
+            encode: encodes texts for matchers that need more than words.
         """
 
     @abstractmethod
     def forward(self, documents: Texts, labels: Any) -> Tensor:
-        """Score documents against what `MatcherLabels.gather` returned for K labels: [B, K]."""
+        """Score B documents against K labels, as `MatcherLabels.select` returned them: [B, K]."""
 
     def count_words(self, frequencies: Tensor, documents: int) -> None:
-        """Learn, before training, in how many of the training documents each word is [V]."""
+        """Receive, before training, the number of training documents that have each word [V]."""

@@ -14,11 +14,11 @@ from gile_lightning.data.tokenizing.frequencies import inverse_frequencies
 
 
 def stem_ids(words: Sequence[str], stemmer: str | None) -> Tensor:
-    """Number the words [V] such that those of one stem have one number, from 0 on.
+    """Number the stems of words from 0 on: [V], the same number for words of one stem.
 
     Args:
         words: the vocabulary.
-        stemmer: the language of a Snowball stemmer (Porter, 2001), such as english; null gives
+        stemmer: the language of a Snowball stemmer (Porter, 2001), such as english; None gives
             every word a number of its own.
 
     Raises:
@@ -32,10 +32,10 @@ def stem_ids(words: Sequence[str], stemmer: str | None) -> Tensor:
 @lru_cache(maxsize=8)
 def _stem_ids(words: tuple[str, ...], language: str) -> NDArray[np.int64]:
     if language not in Stemmer.algorithms():
-        known = Stemmer.algorithms()
+        names = Stemmer.algorithms()
         raise InputError(
-            f"there is no stemmer {language!r}{nearest(language, known)}; there are "
-            f"{', '.join(sorted(known))}"
+            f"there is no stemmer {language!r}{nearest(language, names)}; there are "
+            f"{', '.join(sorted(names))}"
         )
     stems = Stemmer.Stemmer(language).stemWords(list(words))
     ids: dict[str, int] = {}
@@ -43,9 +43,10 @@ def _stem_ids(words: tuple[str, ...], language: str) -> NDArray[np.int64]:
 
 
 def stem_rarity(stems: Tensor, frequencies: Tensor, documents: int) -> Tensor:
-    """Return log((1 + N) / (1 + n)) of every stem, of whose words n of N documents have one.
+    """Return log((1 + N) / (1 + n)) for every stem that n of N documents have.
 
-    Documents that have several of its words count as often, up to N in all.
+    n is the sum of the counts of its words, at most N: documents that have several words of a stem
+    count several times.
 
     Args:
         stems: the stem of each word [V].

@@ -1,4 +1,4 @@
-"""Output layers."""
+"""Output layers: they score document vectors against labels."""
 
 from gile_lightning.network.outputs.ablations import GILEOnlyInput, GILEOnlyLabel
 from gile_lightning.network.outputs.bilinear import Bilinear, JointBilinear

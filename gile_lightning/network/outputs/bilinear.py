@@ -1,4 +1,4 @@
-"""Bilinear output layers: no joint space with a unit on top."""
+"""Bilinear output layers: without the unit of GILE."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from gile_lightning.network.outputs.layer import OutputLayer
 class Bilinear(OutputLayer):
     """logit_j = e_j W h, linear in the label and in the document (paper, Eq. 5; Nam et al., 2016).
 
-    The languages of a model share W.
+    All languages of a model share W.
 
     Args:
         document_dim: size d_h of the document vectors.
@@ -29,7 +29,7 @@ class Bilinear(OutputLayer):
         self.weight = nn.Linear(label_dim, document_dim, bias=False)
 
     def project_labels(self, labels: Tensor) -> Tensor:
-        """Map label vectors [K, d] to where the documents are: [K, d_h]."""
+        """Map label vectors [K, d] into the space of the documents: [K, d_h]."""
         projected: Tensor = self.weight(labels)
         return projected
 
@@ -41,7 +41,7 @@ class Bilinear(OutputLayer):
 class JointBilinear(OutputLayer):
     """logit_j = σ(e_j W_1) · (h W_2): a joint space that is nonlinear for labels alone.
 
-    The form of Yazdani and Henderson (2015), as in the paper's Tables 2 and 5. The languages of a
+    The form of Yazdani and Henderson (2015), as in the paper's Tables 2 and 5. All languages of a
     model share W_1 and W_2.
 
     Args:

@@ -8,15 +8,15 @@ from torch import Tensor, nn
 
 from gile_lightning.common.errors import positive
 from gile_lightning.network.outputs.layer import OutputLayer
-from gile_lightning.network.outputs.skip_connection import ResidualLayer
+from gile_lightning.network.outputs.skip_connection import SkipConnection
 
 
 def matched_dim(hidden_dim: int, label_dim: int, label_count: int) -> int:
     """Return the size of a joint space with as many parameters as a linear layer (paper, Eq. 19).
 
     Args:
-        hidden_dim: size d_h of the encoder's states, in one direction: the authors' released
-            bidirectional models take 100 here too, though their document vectors have 200.
+        hidden_dim: size d_h of the encoder's states in one direction. The authors' released
+            bidirectional models use 100 here too, though their document vectors have 200.
         label_dim: size d of the label vectors.
         label_count: number of labels k, of all languages that share the space.
     """
@@ -24,13 +24,13 @@ def matched_dim(hidden_dim: int, label_dim: int, label_count: int) -> int:
 
 
 def deep_dim(dim: int, inputs: int, layers: int) -> int:
-    """Return the size d_j at which projections of many layers have the parameters of single ones.
+    """Return the size d_j at which deep projections have as many parameters as single layers.
 
-    That is where 2 (layers - 1) d_j² + inputs * d_j = inputs * dim, biases and the like apart.
+    It solves 2 (layers - 1) d_j² + inputs * d_j = inputs * dim, which leaves out biases and scales.
 
     Args:
-        dim: size of the joint space of single layers.
-        inputs: d_h + d, sizes of document and label vectors.
+        dim: size of the joint space with single layers.
+        inputs: d_h + d, the sizes of document and label vectors.
         layers: of each of the two projections.
     """
     squares = 2 * (layers - 1)
@@ -40,30 +40,28 @@ def deep_dim(dim: int, inputs: int, layers: int) -> int:
     return max(1, int((root - inputs) / (2 * squares)))
 
 
-_matched = matched_dim  # which an argument hides
+_matched = matched_dim  # an argument of the same name hides it
 
 
 class GILE(OutputLayer):
-    """Documents and labels meet in a joint space (paper, Eq. 7 to 14).
+    """The generalized input-label embedding: a joint space (paper, Eq. 7 to 14).
 
     e'_j = σ(e_j U + b_u), h' = σ(h V + b_v), logit_j = (e'_j ⊙ h') w + b. Since
     (e'_j ⊙ h') w = e'_j · (h' ⊙ w), the logits of B documents and K labels are one product of
     [B, d_j] and [d_j, K]; the joint vectors [B, K, d_j] are never made.
 
-    The languages of a model share the joint space (U, b_u, V, b_v); each has a unit (w, b) of its
-    own.
+    All languages of a model share the joint space (U, b_u, V, b_v); each has its own unit (w, b).
 
-    With more than one layer, e'_j and h' each go on through further ones with residual connections,
-    see `ResidualLayer`.
+    With more than one layer, e'_j and h' pass through further layers with skip connections; see
+    `SkipConnection`.
 
     Args:
         document_dim: size d_h of the document vectors.
         label_dim: size d of the label vectors.
         label_count: number of labels seen in training.
         matched_dim: what `matched_dim` returns for the whole model; by default for this layer.
-        joint_dim: size d_j of the joint space (paper: 500 for BioASQ), or ``matched`` for
-            ``matched_dim``, as many parameters as a linear output layer (paper: DW); it is smaller
-            with more layers.
+        joint_dim: size d_j of the joint space (paper: 500 for BioASQ). ``matched`` chooses it for
+            as many parameters as a linear output layer (paper: DW), whatever the number of layers.
         activation: makes σ.
         layers: of each projection (paper: 1).
     """
@@ -96,8 +94,8 @@ class GILE(OutputLayer):
         self.unit = nn.Linear(size, 1)
         self.activation = activation()
         further = range(layers - 1)
-        self.document_layers = nn.Sequential(*(ResidualLayer(size, activation) for _ in further))
-        self.label_layers = nn.Sequential(*(ResidualLayer(size, activation) for _ in further))
+        self.document_layers = nn.Sequential(*(SkipConnection(size, activation) for _ in further))
+        self.label_layers = nn.Sequential(*(SkipConnection(size, activation) for _ in further))
 
     def project_labels(self, labels: Tensor) -> Tensor:
         """Project label vectors [K, d] to the joint space: e' [K, d_j]."""

@@ -8,18 +8,16 @@ from gile_lightning.common.factories import Part
 
 
 class OutputLayer(Part, nn.Module, ABC):
-    """Scores labels for documents.
+    """Scores document vectors against labels.
 
-    Made from (document_dim, label_dim, label_count, matched_dim): the sizes of the document and
-    label vectors, the number of labels seen in training, and the size of a joint space that has
-    about as many parameters as linear layers over these labels, those of all languages (paper,
-    Eq. 19).
+    A subclass is made from (document_dim, label_dim, label_count, matched_dim): the sizes of the
+    document and label vectors, the number of labels seen in training, and the size of a joint space
+    with about as many parameters as linear layers over the labels of all languages (paper, Eq. 19).
 
     Attributes:
-        scores_unseen: whether labels are given as vectors [K, label_dim] of their descriptions,
-            so that any label can be scored. If not, they are given as ids [K] of labels seen in
-            training.
-        shared: the names of the modules that the languages of a model have in common.
+        scores_unseen: whether labels come as vectors [K, label_dim] of their texts, so that any
+            label can be scored. Otherwise they come as ids [K] of labels seen in training.
+        shared: the names of the modules that all languages of a model have in common.
     """
 
     scores_unseen: bool = True
@@ -36,12 +34,12 @@ class OutputLayer(Part, nn.Module, ABC):
             setattr(self, name, getattr(other, name))
 
     def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:
-        """Return a stored state as that of the labels ``ids`` alone, for layers with label ids."""
+        """Return a stored state reduced to the labels ``ids``; for layers that take label ids."""
         return state
 
     @abstractmethod
     def project_labels(self, labels: Tensor) -> Tensor:
-        """Compute what depends on the labels alone, once for any number of documents."""
+        """Compute the part of the scores that depends on labels alone, in rows: [K, ...]."""
 
     @abstractmethod
     def score(self, documents: Tensor, projected: Tensor) -> Tensor:
@@ -51,7 +49,7 @@ class OutputLayer(Part, nn.Module, ABC):
         """Score document vectors [B, d_h] against labels: logits [B, K].
 
         Raises:
-            ValueError: the vectors do not have the sizes that the layer was made for.
+            ValueError: the vectors have other sizes than those the layer was made for.
         """
         sizes = [("document", documents, self.document_dim, "encoder")]
         if self.scores_unseen:

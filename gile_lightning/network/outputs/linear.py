@@ -27,7 +27,7 @@ class Linear(OutputLayer):
         self.linear = nn.Linear(document_dim, label_count)
 
     def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:
-        """Return the weights and biases of the labels ``ids`` alone."""
+        """Return the stored weights and biases of the labels ``ids``."""
         return {key: value[ids] for key, value in state.items()}
 
     def project_labels(self, labels: Tensor) -> Tensor:

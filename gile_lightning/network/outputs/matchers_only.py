@@ -1,4 +1,4 @@
-"""No joint space."""
+"""No output layer: the matchers score alone."""
 
 from torch import Tensor
 
@@ -6,11 +6,11 @@ from gile_lightning.network.outputs.layer import OutputLayer
 
 
 class MatchersOnly(OutputLayer):
-    """Logits of zero, to which the matchers of a model add their scores.
+    """Logits of zero, to which a network adds the scores of its matchers.
 
     Args:
-        document_dim: size of the document vectors, which are not looked at.
-        label_dim: size of the label vectors, which are not looked at.
+        document_dim: unused.
+        label_dim: unused.
         label_count: unused.
         matched_dim: unused; there is no joint space.
     """
@@ -21,7 +21,7 @@ class MatchersOnly(OutputLayer):
         super().__init__(document_dim, label_dim)
 
     def project_labels(self, labels: Tensor) -> Tensor:
-        """Return nothing of the labels: [K, 0]."""
+        """Return vectors without a number: [K, 0]."""
         return labels[:, :0]
 
     def score(self, documents: Tensor, projected: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Further layers of a projection to the joint space."""
+"""The further layers of a projection to the joint space."""
 
 from collections.abc import Callable
 
@@ -8,12 +8,11 @@ from torch import Tensor, nn
 _SCALE = 0.1  # that of LayerScale for networks of up to 18 layers (Touvron et al., 2021)
 
 
-class ResidualLayer(nn.Module):
-    """x + s ⊙ σ(x W + b), which is near the identity at first.
+class SkipConnection(nn.Module):
+    """A layer that adds its input to its output: x + s ⊙ σ(x W + b).
 
-    A projection with residual connections is that of Pappas and Henderson (2019, ICML). The trained
-    scale s [dim] starts at 0.1 (LayerScale): what the layers below do is hardly changed at first,
-    and every parameter has a gradient, as it would not at 0.
+    Pappas and Henderson (2019, ICML) project with such layers. The learned scale s [dim] starts at
+    0.1 (LayerScale): an untrained layer is near the identity, and all parameters have a gradient.
 
     Args:
         dim: size of x.
@@ -27,6 +26,6 @@ class ResidualLayer(nn.Module):
         self.activation = activation()
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Return vectors [..., dim]."""
+        """Map vectors [..., dim] to [..., dim]."""
         added: Tensor = self.scale * self.activation(self.linear(vectors))
         return vectors + added

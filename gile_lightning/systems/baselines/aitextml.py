@@ -14,10 +14,10 @@ from gile_lightning.data.loading.ragged import (
     segment_ids,
     segment_starts,
 )
-from gile_lightning.data.text_data_module import TrainingData
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
-from gile_lightning.network.encoders.encoder import document_words
+from gile_lightning.data.training_data import TrainingData
+from gile_lightning.network.encoders.segments import document_words
 from gile_lightning.systems.baselines.joint_vectors import JointVectors
 from gile_lightning.systems.baselines.paragraph_vectors import ParagraphVectors, TextRows
 from gile_lightning.systems.system import System

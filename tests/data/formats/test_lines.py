@@ -4,7 +4,7 @@ import json
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.formats.lines import read_lines, read_records
+from gile_lightning.data.formats.lines import find_files, read_lines, read_records
 from gile_lightning.data.formats.skipped import Skipped
 
 ROWS = [{"id": i, "text": f"text {i * 7919}"} for i in range(2_500)]
@@ -25,11 +25,6 @@ def test_records_name_file_and_line(write):
     path = write("a.jsonl", '\n{"a": 1}\n\n{"a": 2}')
     places = [record.where for record in read_records([path], Skipped())]
     assert places == [f"{path}:2", f"{path}:4"]
-
-
-def test_several_files_in_the_given_order(write):
-    paths = [write("b.jsonl", ROWS[:3]), write("a.jsonl.gz", ROWS[3:5])]
-    assert fields(*paths) == ROWS[:5]
 
 
 @pytest.mark.parametrize(
@@ -75,13 +70,6 @@ def test_broken_lines_are_counted_up_to_a_limit(write):
         fields(path, max_broken=3)
     assert str(error.value).startswith(f"{path}:6: 4 lines are not JSON objects (first: {path}:2)")
     assert "max_broken_lines = 3" in str(error.value)
-
-
-def test_limit_holds_over_all_files(write):
-    paths = [write(name, "{broken\n{}\n") for name in ("a", "b", "c")]
-    assert len(fields(*paths, max_broken=3)) == 3
-    with pytest.raises(InputError, match=f"{paths[2]}:1: 3 lines"):
-        fields(*paths, max_broken=2)
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", '{"articles":[\n]}\n', "{broken\n"])
@@ -135,3 +123,14 @@ def test_encodings(write):
     assert fields(path, encoding="latin-1") == [{"a": "café"}]
     with pytest.raises(InputError, match="'utf-99' is no text encoding"):
         fields(path, encoding="utf-99")
+
+
+def test_find_files(write, tmp_path):
+    files = [write(name, "") for name in ("a/1.jsonl", "a/2.jsonl", "b/c/1.jsonl", "a [1].jsonl")]
+    assert find_files(str(files[0])) == [files[0]]
+    assert find_files(str(files[3])) == [files[3]]
+    assert find_files(f"{tmp_path}/a/*.jsonl") == files[:2]
+    assert find_files(f"{tmp_path}/**/1.jsonl") == [files[0], files[2]]
+    assert find_files(f"{tmp_path}/a") == find_files(f"{tmp_path}/none") == []
+    with pytest.raises(InputError, match="no file matches"):
+        find_files(f"{tmp_path}/*.json")

@@ -95,10 +95,6 @@ EXPECTED = [
 ]
 
 
-def names_and_notes(path):
-    return [(heading.name, heading.note) for heading in read_headings(path)]
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [("d.bin", ASCII), ("d.bin.gz", ASCII), ("desc.xml", XML), ("desc.xml.gz", XML)],
@@ -131,14 +127,6 @@ def test_parents_have_the_tree_numbers_without_their_last_part():
         Described("f:4", "Top", "", (), ()),
         Described("f:5", "Orphan", "", (), ()),
     ]
-
-
-def test_descriptor_without_concepts_has_no_note(write):
-    text = (
-        "<S><DescriptorRecord><DescriptorName><String>A</String></DescriptorName>"
-        "<ScopeNote>not here</ScopeNote></DescriptorRecord></S>"
-    )
-    assert names_and_notes(write("desc.xml", text)) == [("A", "")]
 
 
 @pytest.mark.parametrize("name", ["desc2016.xml", "desc.xml.gz", "d2014.bin", "d2014.bin.gz"])
@@ -204,12 +192,6 @@ def test_other_files(write, name, content, message):
     path = write(name, content)
     with pytest.raises(InputError, match=f"{path}: {message}"):
         list(read_headings(path))
-
-
-@pytest.mark.parametrize("name", ["desc.xml", "desc.xml.gz", "d.bin", "d.bin.gz"])
-def test_missing_file(tmp_path, name):
-    with pytest.raises(InputError, match=f"{name}: no such file"):
-        list(read_headings(tmp_path / name))
 
 
 def test_xml_is_streamed(write):

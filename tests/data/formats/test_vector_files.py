@@ -72,10 +72,6 @@ def test_a_binary_file_in_pieces(write, monkeypatch, chunk):
     assert found(path, words) == {i: vectors[word] for i, word in enumerate(words)}
 
 
-def test_header_whose_number_is_a_word(write):
-    assert found(write("v.txt", b"2 2\n2 5 6\nthe 1 2\n"), ["2"]) == {0: [5, 6]}
-
-
 @pytest.mark.parametrize(
     "line", ["the 1 2", "the . . 1 2", "7 1 2"], ids=["word", "spaces", "number"]
 )

@@ -92,9 +92,3 @@ def test_longer_than_the_model_reads():
     text = Tokenizer(["UNK"], pretrained=NAME, max_subwords=513)
     with pytest.raises(InputError, match="max_subwords is 513; all-MiniLM-L6-v2 reads 512"):
         text.subwords(["x"])
-
-
-def test_settings_name_the_model_only_where_there_is_one():
-    assert not {"pretrained", "max_subwords"} & Tokenizer(["UNK"]).settings().keys()
-    assert TEXT.settings()["pretrained"] == NAME
-    assert Tokenizer(["UNK"], **TEXT.settings()) == TEXT

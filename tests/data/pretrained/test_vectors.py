@@ -70,16 +70,6 @@ def test_every_text_is_encoded_once(encode, tmp_path):
     assert not list(store.folder.glob("*.partial"))
 
 
-def test_more_texts_than_are_sorted_together(encode, tmp_path, monkeypatch):
-    monkeypatch.setattr(vectors, "GROUP", 3)
-    made = encode()
-    store = VectorStore(NAME, 256, tmp_path)
-    rows = [[i % 23, i % 2] for i in range(60)]
-    store.fill(texts(*rows[i : i + 2]) for i in range(0, 60, 2))
-    assert sorted(made.seen) == sorted([i, j] for i in range(23) for j in range(2))
-    assert sums(store.find(*texts(*rows))) == [sum(row) for row in rows]
-
-
 def test_a_killed_run_goes_on(encode, tmp_path):
     killed = encode(fail_after=2)
     with pytest.raises(KeyboardInterrupt):
@@ -124,32 +114,11 @@ def test_missing_vectors(encode, tmp_path):
         VectorStore(NAME, 256, tmp_path)
 
 
-def test_other_lengths_are_kept_apart(encode, tmp_path):
-    encode()
-    VectorStore(NAME, 256, tmp_path).fill([texts([1])])
-    assert len(VectorStore(NAME, 256, tmp_path)) == 1
-    assert len(VectorStore(NAME, 128, tmp_path)) == 0
-
-
 def test_a_cache_that_cannot_be_written(encode, tmp_path):
     encode()
     (tmp_path / "vectors").write_text("a file where the folder would be")
     with pytest.raises(InputError, match=r"cannot be written .*XDG_CACHE_HOME"):
         VectorStore(NAME, 256, tmp_path).fill([texts([1])])
-
-
-def test_a_deleted_file_is_made_again_and_no_other_lost(encode, tmp_path):
-    encode()
-    rows = [[i] for i in range(1, 11)]
-    VectorStore(NAME, 256, tmp_path).fill([texts(*rows)])
-    store = VectorStore(NAME, 256, tmp_path)
-    files = sorted(store.folder.glob("*.npy"))
-    assert len(files) == 5
-    files[1].unlink()
-    made = encode()
-    store.fill([texts(*rows)])
-    assert len(made.seen) == 2
-    assert sums(VectorStore(NAME, 256, tmp_path).find(*texts(*rows))) == list(range(1, 11))
 
 
 def test_more_files_than_may_be_open(encode, tmp_path):

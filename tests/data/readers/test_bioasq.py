@@ -123,25 +123,6 @@ def test_formats_of_the_descriptors(bioasq, folder, write):
     assert bioasq().tasks == ascii_labels
 
 
-@pytest.mark.parametrize(
-    ("change", "column"),
-    [
-        ({"title": None}, "title"),
-        ({"abstractText": ""}, "abstractText"),
-        ({"year": ""}, "year"),
-        ({"meshMajor": []}, "meshMajor"),
-        ({"pmid": None}, "pmid"),
-    ],
-)
-def test_articles_that_lack_something(bioasq, folder, write, change, column):
-    new = {"year": 2010}
-    path = write("raw/allMeSH.json", articles({}, {}, new, new, change, change))
-    assert bioasq().meta["skipped"][f"documents without {column}"] == {
-        "count": 2,
-        "first": f"{path}:6",
-    }
-
-
 def test_descriptors_by_name(bioasq, folder, write):
     write("raw/d2015.bin", "*NEWRECORD\nMH = Cells\nMS = Newer note.\n")
     with pytest.raises(InputError, match=rf"{folder}: several .*--data\.descriptors"):
@@ -161,11 +142,6 @@ def test_incomplete_folders(bioasq, folder, tmp_path):
         bioasq()
 
 
-def test_split_year_beyond_the_articles(bioasq):
-    with pytest.raises(InputError, match=r"first documents are of 2003 to 2005; set --data.split"):
-        bioasq(split_year=2006)
-
-
 def test_trained_model_needs_no_descriptors(bioasq, folder):
     (folder / "d2014.bin").unlink()
     labels = LabelSet(["Female", "Cells"], ["women", "cells"], [4, 3])
@@ -175,21 +151,6 @@ def test_trained_model_needs_no_descriptors(bioasq, folder):
 
 
 # ---------------------------------------------------------------- the built-in corpus
-
-
-def test_builtin_corpus(builtin):
-    assert builtin.builtin
-    counts = builtin.meta["counts"]
-    assert sum(counts["documents"].values()) == 400
-    assert counts["documents"]["validation"] == round(0.1 * (400 - counts["documents"]["test"]))
-    assert min(counts["seen_labels"], counts["unseen_labels"]) > 50
-
-
-def test_builtin_headings_have_synonyms_and_parents(builtin):
-    labels = builtin.tasks["english"].labels
-    assert sum(map(bool, labels.synonyms)) > len(labels) / 2
-    parents = [label for label in builtin.descriptions(None) if label.parents]
-    assert len(parents) > 100
 
 
 def test_builtin_corpus_is_written_once(builtin, tmp_path):
@@ -205,11 +166,6 @@ def test_builtin_fingerprint_does_not_depend_on_the_files(builtin, tmp_path):
     options = {"min_count": 2, "cache_dir": tmp_path / "other"}
     assert BioASQ(builtin_documents=400, **options).fingerprint() == builtin.fingerprint()
     assert BioASQ(builtin_documents=401, **options).fingerprint() != builtin.fingerprint()
-
-
-def test_builtin_size_must_be_positive():
-    with pytest.raises(InputError, match="builtin_documents is 0"):
-        BioASQ(builtin_documents=0)
 
 
 # ---------------------------------------------------------------- real articles

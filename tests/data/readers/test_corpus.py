@@ -1,15 +1,11 @@
-from dataclasses import replace
-
 import datasets
 import pytest
-from jsonargparse import ArgumentParser
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns
+from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.readers import corpus as module
-from gile_lightning.data.readers.corpus import find_files, read_labels
-from gile_lightning.data.shards.writing import SPLITS, Document
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -50,30 +46,6 @@ def test_documents_of_json_lines(corpus):
     ]
 
 
-def test_text_columns_are_the_pieces_of_a_text(corpus):
-    columns = Columns(id="pmid", text=("title", "text", "end"), labels="tags", year="year")
-    row = PLAIN | {"pmid": 7, "title": "A title.", "end": "the end", "tags": ["y", "z"]}
-    data = corpus([row, row | {"year": 2010}], columns=columns)
-    first = documents_of(data)[0][0]
-    assert first[1:] == ("7", ["A title.", "a text", "the end"], ["y", "z"], "train")
-
-
-@pytest.mark.parametrize("given", ["{text: body, lead: title}", "{text: [body], lead: [title]}"])
-def test_one_name_is_a_list_of_one(given):
-    parser = ArgumentParser(exit_on_error=False)
-    parser.add_subclass_arguments(module.DocumentDataModule, "data")
-    path = f"{module.Corpus.__module__}.Corpus"
-    config = parser.parse_args([f"--data={path}", "--data.path=x", f"--data.columns={given}"])
-    columns = parser.instantiate_classes(config).data.columns
-    assert (columns.text, columns.lead) == (("body",), ("title",))
-    assert columns == Columns(text="body", lead="title")
-
-
-def test_no_text_column():
-    with pytest.raises(InputError, match=r"data\.columns\.text is empty"):
-        Columns(text=())
-
-
 def test_document_has_a_text_in_one_of_its_columns(corpus):
     title, body = {"title": "A title."}, {"text": "a text"}
     both = title | body
@@ -84,25 +56,6 @@ def test_document_has_a_text_in_one_of_its_columns(corpus):
     pieces = [["A title.", "a text"], ["A title."], ["a text"], ["A title."], ["a text"]]
     assert [document.pieces for document in documents] == pieces
     assert skipped == {"documents without title and text": {"count": 1, "first": f"{data.path}:6"}}
-
-
-def test_lead_alone_is_no_document(corpus):
-    rows = [PLAIN | {"title": "A title."}, {**PLAIN, "title": "A title.", "text": ""}]
-    documents, skipped = documents_of(corpus(rows, columns=Columns(lead="title")))
-    assert [document.pieces for document in documents] == [["A title.", "a text"]]
-    assert skipped["documents without text"]["count"] == 1
-
-
-def test_wrong_name_of_one_of_the_text_columns(corpus):
-    columns = Columns(text=("text", "abstract"), year="year")
-    data = corpus([PLAIN | {"abstracts": "more"}] * 3, columns=columns)
-    with pytest.raises(InputError) as error:
-        documents_of(data)
-    message = str(error.value)
-    assert message.startswith(
-        f"{data.path}:1: no 'abstract' in this document and in 3 of the first 3"
-    )
-    assert "did you mean 'abstracts'?" in message
 
 
 def test_encoded_documents(prepared, rows):
@@ -119,13 +72,6 @@ def test_encoded_documents(prepared, rows):
             words = [word if word in vocabulary else "UNK" for word in row["text"].split()]
             assert (text.split(), labels) == (words, row["labels"])
     assert {"common", "even", "odd"} < set(vocabulary)
-
-
-def test_doubled_ids_are_counted_and_the_first_is_kept(prepared):
-    data = prepared(variants(id=0, text="doubled"))
-    case = data.meta["skipped"]["documents with an id that came before"]
-    assert case == {"count": 1, "first": f"{data.path}:11"}
-    assert {text for split in SPLITS for _, text, _ in texts(data, split)} == {"a text"}
 
 
 @pytest.mark.parametrize(
@@ -151,47 +97,6 @@ def test_documents_that_lack_something_are_counted_by_column(prepared, values, c
     assert sum(data.meta["counts"]["documents"].values()) == 10
 
 
-def test_first_of_several_documents_that_lack_something(corpus):
-    odd = [PLAIN | {"text": ""}, PLAIN | {"labels": []}, PLAIN | {"text": None}]
-    data = corpus([*variants(), *odd])
-    _, skipped = documents_of(data)
-    assert skipped == {
-        "documents without text": {"count": 2, "first": f"{data.path}:12"},
-        "documents without labels": {"count": 1, "first": f"{data.path}:13"},
-    }
-
-
-def test_most_documents_lack_a_column(corpus):
-    rows = [PLAIN | {"abstract": "a text"}] + [
-        {"id": i, "abstractText": "a text", "labels": ["x"], "year": 2000} for i in range(5)
-    ]
-    data = corpus(rows, columns=Columns(text=("abstract",), year="year"))
-    with pytest.raises(InputError) as error:
-        documents_of(data)
-    message = str(error.value)
-    assert message.startswith(f"{data.path}:2: no 'abstract' in this document and in 5 of ")
-    assert "the first 6; the columns are id, abstractText, labels, year; did you mean" in message
-    assert "did you mean 'abstractText'? (set --data.columns)" in message
-
-
-def test_half_of_the_documents_may_lack_a_column(corpus):
-    data = corpus([PLAIN, PLAIN | {"text": ""}, PLAIN | {"year": 2010}, PLAIN | {"text": ""}])
-    assert len(documents_of(data)[0]) == 2
-
-
-def test_empty_column_is_not_its_own_nearest_name(corpus):
-    with pytest.raises(InputError) as error:
-        documents_of(corpus([PLAIN | {"text": ""}] * 3))
-    assert "the columns are id, text, labels, year (set --data.columns)" in str(error.value)
-
-
-def test_wrong_column_is_found_early(corpus, monkeypatch):
-    monkeypatch.setattr(module, "_CHECK_AFTER", 10)
-    data = corpus([PLAIN] * 30, columns=Columns(text=("txt",)))
-    with pytest.raises(InputError, match=r"in 10 of the first 10; .* did you mean 'text'"):
-        documents_of(data)
-
-
 @pytest.mark.parametrize("labels", ["x", {"x": 1}, [1, 2], ["x", None], [["x"]], 3])
 def test_labels_must_be_a_list_of_names(corpus, labels):
     data = corpus(variants(labels=labels))
@@ -199,60 +104,7 @@ def test_labels_must_be_a_list_of_names(corpus, labels):
         documents_of(data)
 
 
-def test_label_assignments_without_a_description_are_counted(prepared):
-    rows = variants(labels=["none", "x", "nil"])
-    rows[4]["labels"] = ["none", "y"]
-    data = prepared(rows)
-    assert data.meta["skipped"]["label assignments without a description"] == {
-        "count": 3,
-        "first": f"{data.path}:5",
-    }
-    assert sorted(data.tasks["english"].labels.names) == ["x", "y"]
-
-
-def test_broken_lines(corpus, write):
-    line = '{"id": %d, "text": "a", "labels": ["x"], "year": %d}\n'
-    content = line % (1, 2000) + "{broken\n" * 3 + line % (2, 2010)
-    data = corpus(write("broken.jsonl", content), max_broken_lines=3)
-    assert documents_of(data)[1] == {"broken JSON line": {"count": 3, "first": f"{data.path}:2"}}
-    with pytest.raises(InputError, match="3 lines are not JSON"):
-        documents_of(corpus(write("broken.jsonl", content), max_broken_lines=2))
-
-
-def test_encoding_of_both_files(corpus, write):
-    rows = '{"id": 1, "text": "café", "labels": ["é"], "year": 2000}\n'.encode("latin-1")
-    labels = '{"name": "é", "description": "à la"}\n'.encode("latin-1")
-    data = corpus(write("latin.jsonl", rows * 2), labels, encoding="latin-1")
-    skipped = Skipped()
-    assert next(iter(data.documents(skipped))).pieces == ["café"]
-    assert data.label_texts(skipped) == {"é": "à la"}
-
-
 # ---------------------------------------------------------------- splits
-
-
-@pytest.mark.parametrize(
-    ("year", "split"),
-    [
-        (2004, "train"),
-        (2005, "test"),
-        ("2004", "train"),
-        ("2004 Spring", "train"),
-        ("2005 Jan-Feb", "test"),
-        (" 1998-2007", "train"),
-        ("2007-03-01", "test"),
-        (2004.0, "train"),
-    ],
-)
-def test_split_by_year(corpus, year, split):
-    found, _ = documents_of(corpus(variants(year=year)))
-    assert found[-1].split == split
-
-
-def test_split_year_can_be_set(prepared):
-    data = prepared(split_year=2012, validation_size=3)
-    assert data.meta["counts"]["documents"] == {"train": 14, "validation": 3, "test": 3}
-    assert [id for id, _, _ in texts(data, "test")] == ["17", "18", "19"]
 
 
 def test_all_documents_can_train(corpus, prepared):
@@ -280,20 +132,6 @@ def test_no_document_on_one_side_of_the_split_year(corpus, split_year, message):
         data.prepare_data()
 
 
-def test_split_column_goes_before_the_year(prepared):
-    names = ["validation", "test", "train"]
-    rows = [PLAIN | {"id": i, "part": names[i % 3]} for i in range(12)]
-    data = prepared(rows, columns=Columns(split="part", year="year"))
-    for place, split in enumerate(names):
-        assert [id for id, _, _ in texts(data, split)] == [str(i) for i in range(place, 12, 3)]
-
-
-def test_validation_is_drawn_if_the_split_column_has_none(prepared):
-    rows = [PLAIN | {"id": i, "part": "test" if i < 3 else "train"} for i in range(12)]
-    data = prepared(rows, columns=Columns(split="part"), validation_size=2)
-    assert data.meta["counts"]["documents"] == {"train": 7, "validation": 2, "test": 3}
-
-
 @pytest.mark.parametrize("value", ["dev", "", None])
 def test_split_column_with_another_value(corpus, value):
     data = corpus([PLAIN | {"part": value}], columns=Columns(split="part"))
@@ -301,13 +139,6 @@ def test_split_column_with_another_value(corpus, value):
         InputError, match=rf"{data.path}:1: 'part' is .*expected one of train, validation, test"
     ):
         documents_of(data)
-
-
-def test_test_documents_are_drawn_without_split_and_year(prepared):
-    data = prepared(columns=Columns(), test_size=6, validation_size=4)
-    assert data.meta["counts"]["documents"] == {"train": 10, "validation": 4, "test": 6}
-    found = [int(id) for split in SPLITS for id, _, _ in texts(data, split)]
-    assert sorted(found) == list(range(20))
 
 
 # ---------------------------------------------------------------- sources
@@ -325,62 +156,6 @@ def test_several_files_and_saved_datasets_give_the_same(prepared, write, tmp_pat
         assert other.tasks == one.tasks
         for split in SPLITS:
             assert texts(other, split) == texts(one, split)
-
-
-def test_saved_dataset_with_splits(prepared, tmp_path):
-    parts = {
-        split: datasets.Dataset.from_list([PLAIN | {"id": f"{split}{i}"} for i in range(2)])
-        for split in SPLITS
-    }
-    datasets.DatasetDict(parts).save_to_disk(tmp_path / "saved")
-    data = prepared(tmp_path / "saved", columns=Columns(split="split"))
-    for split in SPLITS:
-        assert [id for id, _, _ in texts(data, split)] == [f"{split}0", f"{split}1"]
-
-
-def test_no_document_at_all(corpus, monkeypatch):
-    data = corpus()
-    monkeypatch.setattr(data, "records", lambda skipped: iter(()))
-    with pytest.raises(InputError, match=f"{data.path}: no document in it"):
-        documents_of(data)
-
-
-def test_place_in_a_dataset(corpus, tmp_path):
-    rows = datasets.Dataset.from_list([PLAIN, PLAIN | {"labels": None}, PLAIN])
-    rows.save_to_disk(tmp_path / "one")
-    datasets.DatasetDict(a=rows).save_to_disk(tmp_path / "several")
-    for name, place in (("one", "one:2"), ("several", "several[a]:2")):
-        _, skipped = documents_of(corpus(tmp_path / name, columns=Columns()))
-        assert skipped["documents without labels"]["first"] == f"{tmp_path}/{place}"
-
-
-def test_find_files(write, tmp_path):
-    files = [write(name, "") for name in ("a/1.jsonl", "a/2.jsonl", "b/c/1.jsonl", "a [1].jsonl")]
-    assert find_files(str(files[0])) == [files[0]]
-    assert find_files(str(files[3])) == [files[3]]
-    assert find_files(f"{tmp_path}/a/*.jsonl") == files[:2]
-    assert find_files(f"{tmp_path}/**/1.jsonl") == [files[0], files[2]]
-    assert find_files(f"{tmp_path}/a/[2-9]*") == [files[1]]
-    assert find_files(f"{tmp_path}/a") == []
-    assert find_files(f"{tmp_path}/none") == []
-    with pytest.raises(InputError, match="no file matches"):
-        find_files(f"{tmp_path}/*.json")
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        (".", "neither a saved dataset nor a .jsonl file"),
-        ("none.jsonl", "no file or folder here, nor a dataset that can be loaded"),
-        ("nobody/nothing", "no file or folder here, nor a dataset that can be loaded"),
-        ("none-*.jsonl", "no file matches"),
-    ],
-)
-def test_path_of_nothing(corpus, monkeypatch, tmp_path, path, message):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=message) as error:
-        documents_of(corpus(path))
-    assert str(error.value).startswith(f"{path}: ")
 
 
 def test_no_documents(tmp_path):
@@ -416,28 +191,6 @@ def test_label_texts(corpus, label_text, undescribed, expected):
     assert skipped.state() == (counted if undescribed == "skip" else {})
 
 
-def test_name_before_a_missing_description(corpus):
-    data = corpus(labels=[{"name": "b"}], label_text="name_description", undescribed_labels="name")
-    assert data.label_texts(Skipped())["b"].split() == ["b"]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "labels.jsonl: no JSON object in the file"),
-        ('{"name": "a"}\n', "labels.jsonl: no label has a description"),
-        ('{"nam": "a", "text": "b"}\n', "l:1: a label needs a 'name'; the keys are nam, text"),
-        ('{"name": 5, "description": "b"}\n', "labels.jsonl:1: a label needs a 'name'"),
-        ('{"name": "", "description": "b"}\n', "labels.jsonl:1: a label needs a 'name'"),
-        ('{"name": "a", "description": "b"}\n{}\n', "labels.jsonl:2: .* the keys are none"),
-        ('{"name": "a", "description": "b"}\nbroken\n', "labels.jsonl:2: 1 lines are not JSON"),
-    ],
-)  # fmt: skip
-def test_unusable_labels(corpus, content, message):
-    with pytest.raises(InputError, match=message):
-        corpus(labels=content).label_texts(Skipped())
-
-
 def test_doubled_label_names_both_places(corpus):
     labels = [{"name": name, "description": "d"} for name in "abca"]
     data = corpus(labels=labels)
@@ -445,22 +198,6 @@ def test_doubled_label_names_both_places(corpus):
         InputError, match=f"{data.labels}:4: the label 'a' is there already at {data.labels}:1"
     ):
         data.label_texts(Skipped())
-
-
-def test_missing_label_file(corpus):
-    data = corpus()
-    data.labels.unlink()
-    with pytest.raises(InputError, match=f"{data.labels}: no such file"):
-        data.prepare_data()
-
-
-def test_read_labels_alone(write):
-    first = {"name": "a", "description": " d ", "synonyms": ["x", "a", "x"], "parents": ["b"]}
-    path = write("l.jsonl", [first, {"name": "b"}])
-    assert list(read_labels(path)) == [
-        (f"{path}:1", "a", "d", ("x",), ("b",)),
-        (f"{path}:2", "b", "", (), ()),
-    ]
 
 
 LETTERS = [
@@ -487,33 +224,6 @@ def test_synonyms_and_parents_follow_the_description(corpus, options, expected):
     assert data.synonyms() == {"x": ("ex", "ics"), "y": ()}
 
 
-@pytest.mark.parametrize("label_synonyms", [False, True])
-def test_label_set_has_the_synonyms_whether_in_the_texts_or_not(prepared, label_synonyms):
-    labels = prepared(labels=LETTERS, label_synonyms=label_synonyms).tasks["english"].labels
-    assert dict(zip(labels.names, labels.synonyms, strict=True)) == {"x": ["ex", "ics"], "y": []}
-    assert labels.texts[labels.ids["x"]] == "letter x ex ics"[: None if label_synonyms else 8]
-
-
-def test_vocabulary_of_all_words_of_labels(prepared):
-    data = prepared(labels=LETTERS, label_words=True, min_count=11)
-    vocabulary = data.tasks["english"].tokenizer.vocabulary
-    assert vocabulary == ["ex", "ics", "letter", "x", "y", "UNK"]
-
-
-def test_parent_that_is_no_label(corpus):
-    labels = [*LETTERS, {"name": "old", "description": "d", "parents": ["new"]}]
-    data = corpus(labels=labels, label_parents=1)
-    with pytest.raises(InputError, match=f"{data.labels}:4: the parent 'new' of the label 'old'"):
-        data.label_texts(Skipped())
-    corpus(labels=labels).label_texts(Skipped())  # without parents it does not matter
-
-
-def test_synonyms_must_be_a_list(corpus):
-    data = corpus(labels=[*LETTERS, {"name": "old", "synonyms": "aged"}])
-    with pytest.raises(InputError, match=f"{data.labels}:4: 'synonyms' is not a list of strings"):
-        data.prepare_data()
-
-
 def test_levels_of_parents_cannot_be_negative(corpus):
     with pytest.raises(InputError, match="label_parents is -1"):
         corpus(label_parents=-1)
@@ -522,7 +232,7 @@ def test_levels_of_parents_cannot_be_negative(corpus):
 # ---------------------------------------------------------------- a trained model
 
 
-LANGUAGE = Task(
+TASK = Task(
     Tokenizer(["common", "UNK"]),
     LabelSet(["zzz", "y", "new"], ["its z", "its y", "its new"], [5, 2, 0]),
 )
@@ -530,7 +240,7 @@ LANGUAGE = Task(
 
 def test_trained_model_is_scored_with_its_own_label_texts(corpus):
     data = corpus()
-    data.encode_for_scoring({"english": LANGUAGE})
+    data.encode_for_scoring({"english": TASK})
     assert data.label_texts(Skipped())["y"] == "its y"
     data.prepare_data()
     data.setup()
@@ -541,40 +251,26 @@ def test_trained_model_is_scored_with_its_own_label_texts(corpus):
     assert texts(data, "test")[0] == ("10", "common UNK UNK", ["y", "new"])
 
 
-def test_trained_model_keeps_its_own_synonyms(corpus):
-    synonyms = {"y": ["of the file"], "z": ["zed"]}
-    rows = [{"name": n, "description": f"about {n}", "synonyms": s} for n, s in synonyms.items()]
-    known = replace(LANGUAGE.labels, synonyms=[["a"], ["of the model"], []])
-    data = corpus(labels=rows, label_synonyms=True)
-    data.encode_for_scoring({"english": Task(LANGUAGE.tokenizer, known)})
-    data.prepare_data()
-    data.setup()
-    labels = data.tasks["english"].labels
-    assert labels.names == ["zzz", "y", "new", "z"]
-    assert labels.texts == ["its z", "its y", "its new", "about z zed"]
-    assert labels.synonyms == [["a"], ["of the model"], [], ["zed"]]
-
-
 def test_trained_model_with_new_words(corpus):
     plain, data = corpus(), corpus()
-    plain.encode_for_scoring({"english": LANGUAGE})
-    data.encode_for_scoring({"english": LANGUAGE}, new_words=True)
+    plain.encode_for_scoring({"english": TASK})
+    data.encode_for_scoring({"english": TASK}, new_words=True)
     assert data.fingerprint() != plain.fingerprint()
     data.prepare_data()
     data.setup()
     text = data.tasks["english"].tokenizer
     assert text.further == ("x", "about", "z")  # of the labels x and z
-    assert text.vocabulary == LANGUAGE.tokenizer.vocabulary
+    assert text.vocabulary == TASK.tokenizer.vocabulary
 
 
 def test_trained_model_needs_no_label_file(corpus):
     data = corpus()
     data.labels = None
-    data.encode_for_scoring({"english": LANGUAGE})
+    data.encode_for_scoring({"english": TASK})
     assert data.label_texts(Skipped()) == {"zzz": "its z", "y": "its y", "new": "its new"}
     data.prepare_data()
     data.setup()
-    assert data.tasks["english"].labels == LANGUAGE.labels
+    assert data.tasks["english"].labels == TASK.labels
     assert texts(data, "test")[0][2] == ["y", "new"]
 
 
@@ -595,7 +291,7 @@ def test_shards_of_the_training_are_those_for_the_trained_model(
     """Its test documents, words and labels are what encoding them anew gives."""
     trained = corpus(**options)
     if further:  # trained on from another model's vocabulary
-        trained.encode_for_training({"english": LANGUAGE})
+        trained.encode_for_training({"english": TASK})
     trained.prepare_data()
     trained.setup()
     found = []
@@ -608,16 +304,6 @@ def test_shards_of_the_training_are_those_for_the_trained_model(
         data.setup()
         found.append((data.tasks, data.split("test").to_list()))
     assert found[0] == found[1]
-
-
-def test_trained_model_needs_test_documents_only(corpus):
-    only_new = corpus(split_year=1995)
-    only_new.encode_for_scoring({"english": LANGUAGE})
-    only_new.prepare_data()
-    only_old = corpus(split_year=2015)
-    only_old.encode_for_scoring({"english": LANGUAGE})
-    with pytest.raises(InputError, match="no document from 2015 for the test split"):
-        only_old.prepare_data()
 
 
 # ---------------------------------------------------------------- labels by name
@@ -662,12 +348,6 @@ def test_labels_by_name(named):
     assert label_sets(data) == [["x y", "b"], ["b"], ["Ä", "b"]]
 
 
-def test_label_text_is_its_name_whatever_is_set(named):
-    rows = in_splits({"labels": ["x"]}, {"labels": ["y"]})
-    data = named(rows, columns=SPLIT, min_count=1, label_text="name_description")
-    assert data.tasks["english"].labels.texts == ["x", "y"]
-
-
 def test_labels_of_held_out_documents_are_unseen(named):
     rows = in_splits({"labels": ["x"]}, {"labels": ["y"]})
     rows[-1]["labels"] = ["z", "x", " "]
@@ -678,12 +358,6 @@ def test_labels_of_held_out_documents_are_unseen(named):
     assert label_sets(data) == [["z", "x"]]
     assert data.meta["skipped"]["documents without labels"]["count"] == 1
     assert data.meta["skipped"]["label assignments without a description"]["count"] == 1
-
-
-def test_column_of_the_names_of_labels(named):
-    with pytest.raises(InputError) as error:
-        named(in_splits({}), columns=Columns(labels="tags", split="split"))
-    assert str(error.value).endswith("no document has a label in 'tags'; set --data.columns.labels")
 
 
 def test_labels_of_the_same_known_words_are_one(named, write):
@@ -715,15 +389,6 @@ def test_labels_of_the_same_known_words_are_one(named, write):
             "first": f"{data.path}:5",
         },
     }
-
-
-def test_labels_in_a_file_are_not_merged(corpus, write):
-    vectors = write("english.txt", "a 1\nx 2\n")
-    labels = [{"name": name, "description": "x"} for name in "xy"]
-    data = corpus(in_splits({"labels": ["x", "y"]}), labels, columns=SPLIT, word_vectors=vectors)
-    data.prepare_data()
-    data.setup()
-    assert label_sets(data) == [["x", "y"]]
 
 
 def test_labels_are_merged_with_those_of_a_trained_model(named, write):
@@ -768,12 +433,6 @@ def test_leads_come_first_where_there_are_some(corpus):
     assert skipped == {}
 
 
-def test_lead_is_no_text(corpus):
-    columns = Columns(lead=("title",), year="year")
-    data = corpus(variants(text="", title="a title"), columns=columns)
-    assert documents_of(data)[1]["documents without text"]["count"] == 1
-
-
 @pytest.mark.parametrize(
     ("language", "code", "expected"),
     [
@@ -796,19 +455,6 @@ def test_documents_of_a_language(corpus, language, code, expected):
     assert skipped == {
         "documents of other languages": {"count": others, "first": f"{data.path}:{first}"}
     }
-
-
-def test_labels_by_name_are_those_of_the_language(named):
-    rows = in_splits({"labels": ["x"], "lang": "en"}, {"labels": ["y"], "lang": "de"})
-    data = named(rows, columns=Columns(split="split", language="lang"), language="de", min_count=1)
-    assert data.tasks["de"].labels.names == ["y"]
-    assert data.meta["skipped"]["documents of other languages"]["count"] == 3
-
-
-def test_languages_of_one_file_are_cached_apart(corpus):
-    columns = Columns(language="lang", year="year")
-    prints = {corpus(columns=columns, language=name).fingerprint() for name in ("en", "de")}
-    assert len(prints) == 2
 
 
 @pytest.mark.parametrize("by_name", [True, False])

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data import DW, Columns
+from gile_lightning.data import DW
+from gile_lightning.data.document import SPLITS
 from gile_lightning.data.readers.dw import LANGUAGES
-from gile_lightning.data.shards.writing import SPLITS
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -146,13 +146,6 @@ def test_missing_file(make, raw, file):
     assert str(error.value) == f"{raw}/german/{file}.jsonl: no such file (or .gz of it)"
 
 
-def test_missing_files_are_named_at_once(make, raw):
-    for file in ("dev", "test"):
-        (raw / "english" / f"{file}.jsonl").unlink()
-    with pytest.raises(InputError, match=r"english/dev.jsonl, .*english/test.jsonl: no such file"):
-        make(raw).prepare_data()
-
-
 def test_trained_model_needs_the_test_file_only(make, raw):
     for file in ("train", "dev"):
         (raw / "english" / f"{file}.jsonl").unlink()
@@ -166,66 +159,11 @@ def test_trained_model_needs_the_test_file_only(make, raw):
     }
 
 
-def test_missing_folder(make, raw):
-    (raw / "german").rename(raw / "deutsch")
-    with pytest.raises(InputError) as error:
-        make(raw).prepare_data()
-    assert str(error.value) == f"{raw}/german: no such folder, and {raw} is no saved dataset"
-
-
-def test_specific_labels(prepared, raw):
-    data = prepared(raw, label_set="specific")
-    assert data.tasks["english"].labels.names == ["culture Sport"]
-    assert data.tasks["german"].labels.names == ["Kultur Sport"]
-    words, _ = data.tasks["german"].tokenizer.labels(["Kultur Sport"])
-    assert words.tolist() == [2, 3]
-
-
-def test_labels_where_there_is_one_kind(prepared, write):
-    for file in FILES:
-        rows = [{"id": f"{file}{i}", "text": "She wins", "labels": ["sport"]} for i in range(2)]
-        path = write(f"raw/english/{file}.jsonl", rows)
-    data = prepared(path.parent.parent, languages=["english"])
-    assert data.tasks["english"].labels.names == ["sport"]
-
-
-def test_columns(prepared, write):
-    for file in FILES:
-        rows = [{"n": f"{file}{i}", "body": "She wins", "tags": ["sport"]} for i in range(2)]
-        rows = [row | {"kicker": "A news"} for row in rows]
-        path = write(f"raw/english/{file}.jsonl", rows)
-    columns = Columns(id="n", text=("body",), lead=("kicker",), labels="tags", split="split")
-    data = prepared(path.parent.parent, languages=["english"], columns=columns)
-    assert documents(data, "english", "test") == {
-        f"test{i}": (["a news", "she wins"], ["sport"]) for i in range(2)
-    }
-
-
-def test_sentences_are_cut(prepared, raw):
-    data = prepared(raw, max_sentences=3, max_sentence_words=2)
-    sentences, _ = documents(data, "english", "train")["english0"]
-    assert sentences == ["a news", "first culture", "she wins"]
-    assert data.tasks["english"].tokenizer.settings() == {
-        "max_document_words": 6,
-        "max_label_words": 100,
-        "max_sentences": 3,
-        "max_sentence_words": 2,
-        "sentences": "en",
-        "known_words_only": True,
-    }
-
-
 def test_paper_sizes(make, raw):
     part = make(raw).only("german")
-    text = part.settings.text(["UNK"])
+    text = part.settings.tokenizer(["UNK"])
     assert (text.max_sentences, text.max_sentence_words, text.max_document_words) == (30, 30, 900)
     assert (part.batch_size, text.max_label_words, text.sentences) == (16, 100, "de")
-
-
-@pytest.mark.parametrize("name", ["max_sentences", "max_sentence_words", "builtin_documents"])
-def test_sizes_must_be_positive(make, raw, name):
-    with pytest.raises(InputError, match=f"must be above 0: {name} is 0"):
-        make(raw, **{name: 0})
 
 
 def test_languages_by_their_code(prepared, write, vectors):
@@ -266,13 +204,6 @@ def test_one_file(prepared, write, names, name):
         assert skipped == {"count": 10, "first": f"{path}:{other}"}
 
 
-def test_split_names_of_the_authors(prepared, write):
-    rows = in_one()
-    for row in rows[::2]:
-        row["split"] = row["split"].replace("validation", "dev")
-    expect_articles(prepared(write("one.jsonl", rows)))
-
-
 def test_files_named_after_their_split(prepared, write):
     rows = in_one()
     for file, split in FILES.items():
@@ -295,38 +226,6 @@ def test_saved_dataset(prepared, write, tmp_path, dev):
         parts[dev if split == "validation" else split] = datasets.Dataset.from_list(own)
     datasets.DatasetDict(parts).save_to_disk(tmp_path / "saved")
     expect_articles(prepared(tmp_path / "saved"))
-
-
-def test_saved_dataset_with_a_split_column(prepared, tmp_path):
-    rows = [row | {"title": row.get("title"), "teaser": row.get("teaser")} for row in in_one()]
-    datasets.Dataset.from_list(rows).save_to_disk(tmp_path / "saved")
-    expect_articles(prepared(tmp_path / "saved"))
-
-
-def test_splits_are_drawn_where_there_is_no_column(prepared, make, write):
-    rows = [{k: v for k, v in row.items() if k != "split"} for row in in_one()]
-    path = write("one.jsonl", rows)
-    with pytest.raises(InputError, match=r"set --data\.columns\.split null to draw one"):
-        make(path).prepare_data()
-    columns = Columns(lead=("title", "teaser"), language="language")
-    data = prepared(path, columns=columns, validation_size=2, test_size=3)
-    assert counts(data) == dict.fromkeys(VECTORS, SIZES)
-    found = {id for split in SPLITS for id in documents(data, "english", split)}
-    assert found == {f"english{i}" for i in range(9)}
-
-
-def test_no_language_column(make, write):
-    rows = [{k: v for k, v in row.items() if k != "language"} for row in in_one()]
-    path = write("one.jsonl", rows)
-    with pytest.raises(InputError, match=f"{path}:1: no 'language' in this document; the columns"):
-        make(path).prepare_data()
-
-
-def test_no_document_of_a_language(make, write):
-    path = write("one.jsonl", [row for row in in_one() if row["language"] != "german"])
-    with pytest.raises(InputError) as error:
-        make(path).prepare_data()
-    assert str(error.value) == f"{path}: no document of german (language) in it"
 
 
 # ---------------------------------------------------------------- the authors' format
@@ -374,12 +273,6 @@ def test_folder_of_a_label_set(prepared, write, label_set, prefix):
     expect_released(prepared(folder, languages=["english"], label_set=label_set))
 
 
-def test_language_without_a_file(make, write):
-    folder = write_released(write, "dw")
-    with pytest.raises(InputError, match=f"{folder}/train/german.json: no such file"):
-        make(folder).prepare_data()
-
-
 # ---------------------------------------------------------------- options
 
 
@@ -390,16 +283,10 @@ def test_no_word_vectors(make, raw):
         make(raw, word_vectors=None).prepare_data()
 
 
-def test_word_vectors_of_a_language_are_missing(make, raw, vectors):
-    (vectors / "german.txt").unlink()
-    with pytest.raises(InputError, match="no word vectors for 'german'"):
-        make(raw).prepare_data()
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"languages": []}, "data.languages is empty: name a language at least"),
+        ({"languages": []}, "data.languages is empty: name at least one language"),
         ({"languages": ["german", "english", "german"]}, "data.languages names german twice"),
         ({"languages": ["germann"]}, "data.languages: 'germann' is none of english, german, "
          "spanish, portuguese, ukrainian, russian, arabic, persian; did you mean 'german'?; name "
@@ -420,16 +307,6 @@ def test_wrong_options(make, raw, options, message):
         make(raw, **options)
 
 
-def test_train_share_of_one_language(prepared, raw):
-    data = prepared(raw, train_share={"german": 0.5}, batch_size=2)
-    assert [len(data.only(name).split("train")) for name in VECTORS] == [4, 2]
-    assert data.meta["counts"]["german"]["training_documents_used"] == 2
-    sizes = [
-        [len(step[name].document_lengths) for step in data.train_dataloader()] for name in VECTORS
-    ]
-    assert sizes == [[2, 2], [2, 2]]
-
-
 def test_options_reach_every_language(make, raw):
     data = make(
         raw,
@@ -445,7 +322,7 @@ def test_options_reach_every_language(make, raw):
         pretrained="a/model",
         max_subwords=13,
     )
-    for number, part in enumerate(data.parts.values()):
+    for number, part in enumerate(data.modules.values()):
         assert (part.batch_size, part.eval_batch_size, part.samples_per_epoch) == (3, 5, 7)
         settings = part.settings
         assert (settings.split_seed, settings.validation_size, settings.test_size) == (8, 9, 10)
@@ -501,21 +378,6 @@ def test_builtin_labels(builtin_news, label_set):
     lines = (data.directory / "german" / "train.jsonl").read_text().splitlines()
     numbers = Counter(name for line in lines for name in json.loads(line)[label_set])
     assert dict(zip(labels.names, labels.frequencies, strict=True)) == numbers
-
-
-def test_builtin_languages_are_the_papers(tmp_path):
-    with pytest.raises(InputError, match="'fr' is none of english, german") as error:
-        DW(languages=["fr"], cache_dir=tmp_path)
-    assert "ISO" not in str(error.value)
-
-
-def test_builtin_folders(tmp_path):
-    names = {
-        DW(cache_dir=tmp_path).directory,
-        DW(cache_dir=tmp_path, builtin_documents=120).directory,
-        DW(cache_dir=tmp_path, builtin_paper_labels=True).directory,
-    }
-    assert len(names) == 3
 
 
 # ---------------------------------------------------------------- real articles, eight languages
@@ -600,14 +462,3 @@ def test_real_articles_of_json_lines(real, shared, words_of, language):
                 assert words == text.words(row["text"])  # none is lost between sentences
                 assert {word for word in row["text"].split() if word in known} <= set(words)
     assert uncut > 500
-
-
-def test_languages_side_by_side(real):
-    data = real["released"]
-    steps = list(data.train_dataloader())
-    assert len(steps) == 44  # 701 documents, 16 at a time
-    for step in steps:
-        assert list(step) == list(LANGUAGES)
-    assert [sum(len(step[name].document_lengths) for step in steps) for name in LANGUAGES] == [
-        701
-    ] * 8

@@ -84,13 +84,6 @@ def test_documents_have_the_ids_of_the_file(prepared):
     assert data.meta["skipped"] == {}
 
 
-def test_vocabulary_and_vectors_are_those_of_the_file(prepared):
-    data = prepared()
-    text = data.tasks["english"].tokenizer
-    assert text.vocabulary == NAMES
-    np.testing.assert_array_equal(data.vectors("english"), [*VECTORS, [0, 0, 0]])
-
-
 def test_labels_are_their_words(prepared):
     task = prepared().tasks["english"]
     assert task.labels.names == task.labels.texts == ["the\ufffd5", "cat", "mat dog"]
@@ -98,11 +91,6 @@ def test_labels_are_their_words(prepared):
     words, lengths = task.tokenizer.labels(task.labels.texts)
     assert words.tolist() == [5, 1, 3, 4]
     assert lengths.tolist() == [1, 1, 2]
-
-
-def test_labels_are_cut(prepared):
-    text = prepared(max_label_words=1).tasks["english"].text
-    assert text.labels(["mat dog"])[0].tolist() == [3]
 
 
 def test_labels_of_a_file_are_its_own(prepared):
@@ -155,12 +143,6 @@ def test_keys_in_any_order(make, order, indent):
     assert [document.pieces for document in found] == [
         [[NAMES[i] for i in sentence] for sentence in sentences] for sentences in TRAIN["X_ids"]
     ]
-
-
-@pytest.mark.parametrize("empty", ['"X_ids": []', '"X_ids":[ ]', '"X_ids" : [\n]\n'])
-def test_no_documents(make, empty):
-    data = make(f'{{{empty}, "Y_ids": [], "label_ids": ["1"]}}')
-    refuse(data, "no train document is left")
 
 
 # ---------------------------------------------------------------- errors
@@ -216,11 +198,6 @@ def test_missing_key(make, key):
     refuse(make(content), f"train/english.json: no {key} in it; the keys are {list(content)}")
 
 
-def test_missing_keys(make):
-    refuse(make({"X_ids": []}), "no Y_ids and no label_ids in it; the keys are ['X_ids']")
-    refuse(make({}), "no X_ids and no Y_ids and no label_ids in it; the keys are []")
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -250,10 +227,6 @@ def test_no_json_of_the_authors(make, tmp_path, content):
 @pytest.mark.parametrize("missing", ["train", "dev", "test"])
 def test_missing_file(make, tmp_path, missing):
     refuse(make(**{missing: None}), f"{tmp_path}/dw/{missing}/english.json: no such file")
-
-
-def test_no_word_vectors(make):
-    refuse(make(word_vectors=None), "no word vectors: set --data.word_vectors")
 
 
 # ---------------------------------------------------------------- a trained model

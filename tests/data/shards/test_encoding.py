@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.data.shards import encoding, splitting
-from gile_lightning.data.shards import writing as shards
-from gile_lightning.data.shards.encoding import EncodingSettings, encode
-from gile_lightning.data.shards.writing import SPLITS, Document
+from gile_lightning.data.shards import reading, text_splitting
+from gile_lightning.data.shards.encoding import encode
+from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -45,9 +45,7 @@ def run(tmp_path):
         documents=DOCUMENTS,
         texts=TEXTS,
         settings=SETTINGS,
-        known=None,
-        text=None,
-        num_proc=1,
+        trained_task=None,
         **more,
     ):
         directory = tmp_path / str(next(runs))
@@ -59,9 +57,7 @@ def run(tmp_path):
             directory,
             settings,
             skipped,
-            known,
-            text=text,
-            num_proc=num_proc,
+            trained_task=trained_task,
             **more,
         )
         rows = {split: [] for split in SPLITS}
@@ -72,13 +68,15 @@ def run(tmp_path):
             rows[file.name.partition("-")[0]] += table.to_pylist()
         names = {file.name for file in files} | {"task.json"}
         assert {file.name for file in directory.iterdir()} == names  # no raw shard is left
-        assert counts["documents"] == {s: len(rows[s]) for s in (["test"] if known else SPLITS)}
+        assert counts["documents"] == {
+            s: len(rows[s]) for s in (["test"] if trained_task else SPLITS)
+        }
         return SimpleNamespace(
             **rows,
             rows=rows,
             counts=counts,
             skipped=skipped.state(),
-            language=Task.load(directory / "task.json"),
+            task=Task.load(directory / "task.json"),
             files=len(files),
             content={name: (directory / name).read_bytes() for name in sorted(names)},
         )
@@ -126,29 +124,6 @@ def test_vocabulary_is_of_the_training_documents(run):
     assert result.skipped["words rarer than min_count = 3"]["count"] == len(counts) - len(kept)
 
 
-def test_words_of_all_labels_if_wanted(run):
-    documents = [
-        Document("", str(i), [text], ["known"], split)
-        for i, (text, split) in enumerate(
-            [("cell cell rare", "train"), ("cell", "validation"), ("cell", "test")]
-        )
-    ]
-    texts = {"known": "a cell", "nowhere": "a rare word"}
-    settings = EncodingSettings(min_count=2, label_words=True)
-    result = run(documents, texts, settings=settings)
-    # all as if they had come twice, so in alphabetical order
-    assert result.task.tokenizer.vocabulary == [
-        "a",
-        "cell",
-        "known",
-        "nowhere",
-        "rare",
-        "word",
-        "UNK",
-    ]
-    assert result.train[0]["words"] == [1, 1, 4]
-
-
 def test_words_of_names_and_synonyms_if_wanted(tmp_path):
     documents = [Document("", split, ["cell"], ["a name"], split) for split in SPLITS]
     texts = {"a name": "cell", "other": "cell"}
@@ -161,25 +136,6 @@ def test_words_of_names_and_synonyms_if_wanted(tmp_path):
     )
     assert task.labels.names == ["a name"]
     assert task.labels.synonyms == [["alias 5", "cell"]]
-
-
-def test_word_frequent_only_in_test_or_validation_is_unknown(run):
-    documents = [
-        Document("", str(i), [text], ["label0"], split)
-        for i, (text, split) in enumerate(
-            [
-                ("cell once", "train"),
-                ("cell", "train"),
-                ("once once once cell tested tested tested", "test"),
-                ("once once validated validated validated cell", "validation"),
-            ]
-        )
-    ]
-    result = run(documents, settings=EncodingSettings(min_count=2))
-    assert result.task.tokenizer.vocabulary == ["cell", "UNK"]
-    assert result.train[0]["words"] == [0, 1]
-    assert result.test[0]["words"] == [1, 1, 1, 0, 1, 1, 1]
-    assert result.validation[0]["words"] == [1, 1, 1, 1, 1, 0]
 
 
 def test_seen_labels_by_training_frequency_unseen_ones_behind(run):
@@ -199,52 +155,29 @@ def test_seen_labels_by_training_frequency_unseen_ones_behind(run):
     assert result.skipped["described labels that no document has"]["count"] == unused
 
 
-@pytest.mark.parametrize("size", [1, 7, 20, 60, 61])
+@pytest.mark.parametrize("size", [1, 7, 60])
 def test_several_shards_give_the_same_as_one(run, monkeypatch, size):
     one = run()
-    for module in (shards, encoding):
-        monkeypatch.setattr(module, "SHARD", size)
+    monkeypatch.setattr(reading, "SHARD", size)
     several = run()
     assert several.files > one.files or size >= len(DOCUMENTS)
     assert several.rows == one.rows
-    assert several.language == one.language
+    assert several.task == one.task
     assert several.counts == one.counts
     assert several.skipped == one.skipped
-
-
-def test_sentences_share_the_room_of_a_document(run):
-    documents = [
-        Document("", "0", ["a b", " ", "c d e f", "g"], ["label0"], "train"),
-        Document("", "1", ["a"], ["label0"], "train"),
-        Document("", "2", ["a"], ["label0"], "test"),
-    ]
-    result = run(documents, settings=EncodingSettings(1, max_document_words=5, validation_size=1))
-    row = next(r for r in result.train + result.validation if r["id"] == "0")
-    assert row["sentence_lengths"] == [2, 3]
-    assert len(row["words"]) == 5
-
-
-def test_sentences_are_truncated(run):
-    pieces = ["Cats sleep here. Dogs sleep there.", ["g", "h", "i"], "left out"]
-    documents = [Document("", str(i), pieces, ["label0"], s) for i, s in enumerate(SPLITS)]
-    settings = EncodingSettings(1, sentences="en", max_sentences=3, max_sentence_words=2)
-    result = run(documents, settings=settings)
-    row, vocabulary = result.test[0], result.task.tokenizer.vocabulary
-    assert [vocabulary[i] for i in row["words"]] == ["cats", "sleep", "dogs", "sleep", "g", "h"]
-    assert row["sentence_lengths"] == [2, 2, 2]
 
 
 # ---------------------------------------------------------------- a given vocabulary
 
 
-GIVEN = Tokenizer(["wc", "unused", "wa", "about", "label1", "UNK"], 12, 50, known_words_only=True)
+FIXED = Tokenizer(["wc", "unused", "wa", "about", "label1", "UNK"], 12, 50, known_words_only=True)
 
 
 @pytest.mark.parametrize("size", [7, 1_000])
 def test_given_vocabulary_is_kept(run, monkeypatch, size):
-    monkeypatch.setattr(encoding, "SHARD", size)
-    result = run(text=GIVEN)
-    assert result.task.tokenizer == GIVEN
+    monkeypatch.setattr(reading, "SHARD", size)
+    result = run(tokenizer=FIXED)
+    assert result.task.tokenizer == FIXED
     assert result.counts["words"] == 6
     word_ids = {"wc": 0, "wa": 2}
     found = [row for split in SPLITS for row in result.rows[split]]
@@ -264,22 +197,11 @@ def test_given_vocabulary_is_kept(run, monkeypatch, size):
 
 def test_labels_without_a_known_word_are_left_out(run):
     texts = {"label0": "unknown", "label1": "label1", "label2": "UNK", "label3": "(about)"}
-    result = run(texts=texts, text=GIVEN)
+    result = run(texts=texts, tokenizer=FIXED)
     assert set(result.task.labels.names) == {"label1", "label3"}
     assert result.skipped["labels without a known word"]["count"] == 2
     unused = sum(name not in ("label1", "label3") for d in DOCUMENTS for name in d.labels)
     assert result.skipped["label assignments without a description"]["count"] == unused
-
-
-def test_given_vocabulary_that_does_not_drop_words(run):
-    text = Tokenizer(["wc", "unused", "wa", "UNK"], 12)
-    result = run(text=text)
-    assert result.task.tokenizer == text
-    for row, document in zip(result.test, documents_of(result.test), strict=True):
-        expected = [{"wc": 0, "wa": 2}.get(word, 3) for word in document.pieces[0].split()[:12]]
-        assert row["words"] == expected
-    assert set(result.task.labels.names) <= set(TEXTS)
-    assert "labels without a known word" not in result.skipped
 
 
 # ---------------------------------------------------------------- what is left out
@@ -334,11 +256,11 @@ def test_nothing_to_encode(run, documents, settings, message):
 # ---------------------------------------------------------------- several processes
 
 
-@pytest.mark.parametrize("num_proc", [2, 3, 0])
-@pytest.mark.parametrize(("shard", "chunk"), [(7, 3), (20, 7), (1_000, 256)])
+@pytest.mark.parametrize("num_proc", [2, 3])
+@pytest.mark.parametrize(("shard", "chunk"), [(7, 3), (1_000, 256)])
 def test_several_processes_write_the_same_files(run, monkeypatch, num_proc, shard, chunk):
-    monkeypatch.setattr(encoding, "SHARD", shard)
-    monkeypatch.setattr(splitting, "CHUNK", chunk)
+    monkeypatch.setattr(reading, "SHARD", shard)
+    monkeypatch.setattr(text_splitting, "CHUNK", chunk)
     documents = list(DOCUMENTS)
     documents[5] = documents[5]._replace(id="id2")  # came before
     documents[9] = documents[9]._replace(pieces=["", " "])  # so that the next one is the first
@@ -349,18 +271,6 @@ def test_several_processes_write_the_same_files(run, monkeypatch, num_proc, shar
     assert several.counts == one.counts
     assert several.skipped == one.skipped
     assert {"documents with an id that came before", "documents without a word"} < set(one.skipped)
-
-
-def test_several_processes_with_a_given_vocabulary(run, monkeypatch):
-    monkeypatch.setattr(splitting, "CHUNK", 4)
-    one, several = (run(text=GIVEN, num_proc=n) for n in (1, 2))
-    assert several.content == one.content
-    assert several.skipped == one.skipped
-
-
-def test_no_document_for_several_processes(run):
-    with pytest.raises(InputError, match="no document has a described label"):
-        run([], num_proc=2)
 
 
 # ---------------------------------------------------------------- splits
@@ -402,13 +312,6 @@ def test_test_documents_are_drawn_where_nothing_says_which(run, size, expected):
         run(make_documents(splits=("",)), settings=replace(SETTINGS, test_size=60))
 
 
-def test_given_splits_are_kept(run):
-    documents = make_documents(splits=("train", "validation", "test", "train"))
-    result = run(documents)
-    for split in SPLITS:
-        assert ids(result.rows[split]) == [d.id for d in documents if d.split == split]
-
-
 # ---------------------------------------------------------------- labels that are held out
 
 
@@ -430,10 +333,10 @@ LABELLED = [
 POOL = ["label5", "label6", "label7"]  # of training and validation documents
 
 
-@pytest.mark.parametrize("size", [2, 1_000])
+@pytest.mark.parametrize("size", [2])
 @pytest.mark.parametrize("held_out", [1, 2, 0.4, 0.01])  # 0.4 * 3 labels is 1.2, and 0.03 is 1 too
 def test_held_out_labels(run, monkeypatch, size, held_out):
-    monkeypatch.setattr(encoding, "SHARD", size)
+    monkeypatch.setattr(reading, "SHARD", size)
     drawn_ones = set()
     for seed in range(12):
         settings = EncodingSettings(1, held_out_labels=held_out, split_seed=seed)
@@ -491,20 +394,15 @@ def test_no_label_to_hold_out(run):
 def test_a_trained_model_is_scored_on_labels_that_were_held_out(run):
     settings = EncodingSettings(1, held_out_labels=2)
     trained = run(LABELLED, settings=settings)
-    scored = run(LABELLED, settings=settings, known=trained.language)
+    scored = run(LABELLED, settings=settings, trained_task=trained.task)
     assert scored.test == trained.test
-    assert scored.language == trained.language
-
-
-def test_settings_that_are_not_used_are_no_part_of_the_cache_key():
-    assert "held_out_labels" not in EncodingSettings().state()
-    assert EncodingSettings(held_out_labels=0.1).state()["held_out_labels"] == 0.1
+    assert scored.task == trained.task
 
 
 # ---------------------------------------------------------------- a trained model
 
 
-KNOWN = Task(
+TRAINED = Task(
     Tokenizer(["wb", "wa", "other", "UNK"], max_document_words=12, max_label_words=5),
     LabelSet(["label3", "zzz", "label0"], ["text of 3", "text of zzz", "text of 0"], [9, 4, 0], 11),
 )
@@ -512,14 +410,14 @@ KNOWN = Task(
 
 @pytest.mark.parametrize("size", [7, 1_000])
 def test_known_vocabulary_and_label_ids_are_kept(run, monkeypatch, size):
-    monkeypatch.setattr(encoding, "SHARD", size)
-    result = run(known=KNOWN)
+    monkeypatch.setattr(reading, "SHARD", size)
+    result = run(trained_task=TRAINED)
     tested = [d for d in DOCUMENTS if d.split == "test"]
     assert ids(result.test) == [d.id for d in tested]
     assert result.train == result.validation == []
     new = sorted({name for d in tested for name in described(d)} - {"label3", "zzz", "label0"})
     assert new
-    assert result.task.tokenizer == KNOWN.tokenizer
+    assert result.task.tokenizer == TRAINED.tokenizer
     labels = result.task.labels
     assert labels.names == ["label3", "zzz", "label0", *new]
     assert labels.texts == ["text of 3", "text of zzz", "text of 0", *(TEXTS[n] for n in new)]
@@ -539,26 +437,9 @@ def test_known_draws_the_test_documents_of_training(run, size):
     documents = make_documents(splits=("",))
     settings = replace(SETTINGS, test_size=size)
     trained = run(documents, settings=settings)
-    scored = run(documents, settings=settings, known=trained.language)
+    scored = run(documents, settings=settings, trained_task=trained.task)
     assert ids(scored.test) == ids(trained.test)
     assert len(ids(scored.test)) == 15
-
-
-def test_known_can_test_every_document(run):
-    settings = replace(SETTINGS, test_size=60)
-    result = run(make_documents(splits=("",)), settings=settings, known=KNOWN)
-    assert sorted(ids(result.test)) == sorted(d.id for d in DOCUMENTS)
-
-
-def test_known_keeps_the_length_of_documents(run):
-    settings = replace(SETTINGS, max_document_words=2)
-    short, full = (run(settings=s, known=KNOWN) for s in (settings, SETTINGS))
-    assert [row["words"] for row in short.test] == [row["words"] for row in full.test]
-
-
-def test_known_needs_a_test_document(run):
-    with pytest.raises(InputError, match="no test document is left"):
-        run([d for d in DOCUMENTS if d.split == "train"], known=KNOWN)
 
 
 @pytest.mark.parametrize("num_proc", [1, 2])
@@ -569,12 +450,12 @@ def test_known_with_new_words(run, num_proc):
         Document("", "1", ["named flump"], ["label2"], "test"),
     ]
     texts = {"label0": "odd", "label1": "a zorb", "label2": "named", "label4": "flump"}
-    without = run(documents, texts, known=KNOWN, num_proc=num_proc)
+    without = run(documents, texts, trained_task=TRAINED, num_proc=num_proc)
     assert [row["words"] for row in without.test] == [[3, 1, 2, 3, 3, 3, 3], [3, 3]]
-    assert without.task.tokenizer == KNOWN.tokenizer
-    result = run(documents, texts, known=KNOWN, num_proc=num_proc, new_words=True)
+    assert without.task.tokenizer == TRAINED.tokenizer
+    result = run(documents, texts, trained_task=TRAINED, num_proc=num_proc, new_words=True)
     assert [row["words"] for row in result.test] == [[6, 1, 2, 3, 6, 3, 3], [7, 3]]
     assert result.task.tokenizer.further == ("labelNUM", "a", "zorb", "named")
-    assert result.task.tokenizer.vocabulary == KNOWN.tokenizer.vocabulary
+    assert result.task.tokenizer.vocabulary == TRAINED.tokenizer.vocabulary
     assert result.task.labels == without.task.labels
     assert result.counts == without.counts

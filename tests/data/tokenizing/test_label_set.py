@@ -34,13 +34,6 @@ def test_state_rebuilds_an_equal_set():
     assert LabelSet(**labels.state()) == labels
 
 
-def test_state_from_before_documents_were_counted():
-    labels = LabelSet.from_counts(Counter(a=1), ["b"], TEXTS)
-    state = labels.state()
-    assert state.pop("documents") == 0
-    assert LabelSet(**state) == labels
-
-
 SYNONYMS = {"a": ["alpha", "first"], "d": ("delta",), "x": ["none of these"]}
 
 

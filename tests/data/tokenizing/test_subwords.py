@@ -7,10 +7,9 @@ import torch
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts
-from gile_lightning.data.multilingual import Multilingual
-from gile_lightning.data.shards import writing as shards
+from gile_lightning.data.shards import shard as shards
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_testing.minilm import DIM, NAME, oracle
+from gile_testing.minilm import NAME, oracle
 
 LENGTH = 9
 DOCUMENTS = [
@@ -65,13 +64,6 @@ def test_documents_have_their_subwords(data, num_proc, together, monkeypatch):
         assert found == [row.tolist() for row in rows]
 
 
-def test_a_share_of_the_documents(data):
-    module = data(train_share=0.5)
-    rows = [row.tolist() for row in expected(module, "train")]
-    (batch,) = RaggedLoader(module.split("train"), "english", 50)
-    assert rows_of(batch["english"]) == rows
-
-
 def test_batches_have_the_vectors_of_their_documents(data, monkeypatch):
     module = data(max_subwords=256, batch_size=3)
     assert next(iter(module.train_dataloader()))["english"].vectors is None
@@ -86,28 +78,6 @@ def test_batches_have_the_vectors_of_their_documents(data, monkeypatch):
     monkeypatch.setattr("gile_lightning.data.pretrained.transformer.encode", None)  # all are there
     again.keep_text_vectors()
     assert sum(len(batch["english"].vectors) for batch in again.val_dataloader()) == 3
-
-
-def test_several_languages(data, tmp_path):
-    module = Multilingual({"english": data(language="english"), "german": data(language="german")})
-    assert module.pretrained == NAME
-    module.setup()
-    module.keep_text_vectors()
-    batch = next(iter(module.train_dataloader()))
-    assert {name: part.vectors.shape[1] for name, part in batch.items()} == {
-        "english": DIM,
-        "german": DIM,
-    }
-
-
-def test_fingerprints(corpus):
-    def fingerprint(**options):
-        return corpus(**options).fingerprint()
-
-    plain, with_model = fingerprint(), fingerprint(pretrained=NAME)
-    assert plain == fingerprint(max_subwords=7) != with_model
-    assert with_model != fingerprint(pretrained=NAME, max_subwords=7)
-    assert {"pretrained", "max_subwords"}.isdisjoint(corpus().settings.state())
 
 
 def test_a_trained_model_says_which(corpus, data):

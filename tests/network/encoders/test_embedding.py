@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import torch
@@ -35,25 +36,6 @@ def test_starts_uniform_within_bounds():
     assert (in_tenths - 2_000).abs().max() < 200
 
 
-@pytest.mark.parametrize("trainable", [True, False])
-def test_trainable(trainable):
-    assert WordEmbedding(WORDS, 2, trainable=trainable).weight.requires_grad is trainable
-
-
-@pytest.mark.parametrize("dim", [0, -3])
-def test_dim_must_be_positive(dim):
-    with pytest.raises(InputError, match=f"above 0: dim is {dim}"):
-        WordEmbedding(WORDS, dim)
-
-
-def test_without_a_file_nothing_is_loaded():
-    embedding = WordEmbedding(WORDS, 2)
-    before = embedding.weight.detach().clone()
-    embedding.load_vectors(WORDS)
-    assert embedding.found is None
-    assert torch.equal(embedding.weight, before)
-
-
 # the header's first number is a word of this vocabulary
 @pytest.mark.parametrize("header", [[], ["3 2"]], ids=["GloVe", "word2vec"])
 def test_load_vectors(load, header):
@@ -83,12 +65,6 @@ def test_no_known_word(load, lines):
         load(*lines)
 
 
-def test_missing_file(tmp_path):
-    embedding = WordEmbedding(WORDS, 2, vectors=tmp_path / "none.txt")
-    with pytest.raises(InputError, match=r"none\.txt: no such file"):
-        embedding.load_vectors(WORDS)
-
-
 @dataclass(frozen=True)
 class Given:
     """Learns what it is given."""
@@ -113,6 +89,24 @@ def test_learned_vectors_of_the_words_that_have_one():
     assert embedding.found == 2
 
 
-def test_a_file_or_learned(tmp_path):
-    with pytest.raises(InputError, match=r"vectors\.txt.*embedding\.start to null"):
-        WordEmbedding(WORDS, 2, vectors=tmp_path / "vectors.txt", start=PPMI())
+def test_trainable():
+    for trainable in (True, False):
+        embedding = WordEmbedding(WORDS, 2, trainable=trainable)
+        assert embedding.weight.requires_grad is trainable
+        before = embedding.weight.detach().clone()
+        embedding.load_vectors(WORDS)  # of no file
+        assert embedding.found is None
+        assert torch.equal(embedding.weight, before)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dim": 0}, "above 0: dim is 0"),
+        ({"vectors": Path("none.txt")}, r"none\.txt: no such file"),
+        ({"vectors": Path("a.txt"), "start": PPMI()}, r"a\.txt.*embedding\.start to null"),
+    ],
+)
+def test_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        WordEmbedding(WORDS, **{"dim": 2} | options).load_vectors(WORDS)

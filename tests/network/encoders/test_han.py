@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.network.encoders import GRU, HAN, HNN, WAN, BiGRU, Dense, Mean, SumPooling
+from gile_lightning.network.encoders import GRU, HAN, HNN, WAN, BiGRU, Dense, Mean
 
 INPUT_DIM, DIM = 4, 5
 DOCUMENTS = [[3, 1, 2], [4], [], [0, 2, 0, 6], [0], [1, 1]]  # words per sentence
@@ -81,29 +81,6 @@ def test_recurrent_layers_stay_within_their_segment(layer):
     torch.testing.assert_close(actual, torch.stack(expected), rtol=1e-12, atol=1e-14)
 
 
-def count(*modules):
-    return sum(p.numel() for module in modules for p in module.parameters())
-
-
-@pytest.mark.parametrize(
-    ("make", "encoders", "attentions"),
-    [
-        (HAN, 14_200, 20_402),
-        (partial(HAN, layer=GRU), 102_600, 20_402),
-        (partial(HAN, layer=BiGRU), 265_200, 80_802),
-        (HNN, 14_200, 0),
-    ],
-    ids=["HAN-Dense", "HAN-GRU", "HAN-biGRU", "HNN-Dense"],
-)
-def test_sizes_of_the_paper(make, encoders, attentions):
-    """For word vectors of 40 numbers; in all 34,602, 123,002, 346,002 and 14,200."""
-    with torch.device("meta"):
-        encoder = make(40)
-    assert count(encoder.word_layer, encoder.sentence_layer) == encoders
-    assert count(encoder.word_pooling, encoder.sentence_pooling) == attentions
-    assert count(encoder) == encoders + attentions
-
-
 @pytest.mark.parametrize(
     ("make", "hidden", "output"),
     [
@@ -117,12 +94,3 @@ def test_sizes_of_the_paper(make, encoders, attentions):
 def test_hidden_dim_is_that_of_one_direction(make, hidden, output):
     encoder = make(40)
     assert (encoder.hidden_dim, encoder.output_dim) == (hidden, output)
-
-
-def test_any_pooling():
-    encoder = HAN(INPUT_DIM, layer=partial(Dense, dim=DIM), pooling=SumPooling)
-    words = torch.rand(3, INPUT_DIM)
-    sentence = encoder.word_layer(words, torch.tensor([3])).sum(dim=0)
-    expected = encoder.sentence_layer(sentence[None], torch.tensor([1]))
-    texts = Texts(torch.arange(3), torch.tensor([3]), torch.tensor([1]))
-    torch.testing.assert_close(encoder(words, texts), expected)

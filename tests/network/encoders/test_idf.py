@@ -6,21 +6,14 @@ import torch
 from sklearn.feature_extraction.text import TfidfTransformer
 from torch import nn
 
-from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.network.encoded_labels import EncodedLabels
+from gile_lightning.network import EncodedLabels, Network
 from gile_lightning.network.encoders import Idf, IdfMean, Mean, WordEmbedding
-from gile_lightning.network.network import Network
 from gile_lightning.network.outputs import GILE
+from gile_testing.ragged import texts
 
 # words of documents; everyone has the word 4
 DOCUMENTS = [[0, 1, 0, 4, 0], [4], [4, 2, 2, 1], [3, 4]]
 WORDS, DIM = 6, 3
-
-
-def texts(documents):
-    lengths = torch.tensor([len(document) for document in documents])
-    words = torch.tensor([word for document in documents for word in document], dtype=torch.int32)
-    return Texts(words, lengths, torch.ones_like(lengths))
 
 
 def counts(documents):
@@ -53,28 +46,19 @@ def test_weighted_mean(table, sublinear_tf, learned):
     assert found[[1, 4, 6]].eq(0).all()  # nothing but what all documents have
 
 
-def test_learned_weights(table):
+def test_learned_weights_are_stored(table):
     encoder = fitted(learned=True)
     with torch.no_grad():
         encoder.idf.logarithms.copy_(torch.arange(WORDS) / 10)
-    ids = torch.tensor([0, 3])
-    weights = np.log(5 / np.array([2, 2])) * np.exp([0, 0.3])  # each in one of four documents
-    np.testing.assert_allclose(encoder.idf(ids).detach(), weights, rtol=1e-6)
-    expected = weights / weights.sum() @ table[ids].numpy()
-    found = encoder(table, texts([[0, 3]]))[0]
-    np.testing.assert_allclose(found.detach(), expected, rtol=1e-6)
-
-
-def test_weights_are_stored():
-    weights = fitted(learned=True).state_dict()
-    assert {name: len(values) for name, values in weights.items()} == {
-        "idf.weights": WORDS,
-        "idf.logarithms": WORDS,
-    }
     other = IdfMean(DIM, learned=True)
     other.idf.build(WORDS)
-    other.load_state_dict(weights)
-    assert torch.equal(other.idf.weights, weights["idf.weights"].float())
+    other.load_state_dict(encoder.state_dict())
+    ids = torch.tensor([0, 3])
+    weights = np.log(5 / np.array([2, 2])) * np.exp([0, 0.3])  # each in one of four documents
+    np.testing.assert_allclose(other.idf(ids).detach(), weights, rtol=1e-6)
+    expected = weights / weights.sum() @ table[ids].numpy()
+    found = other.double()(table, texts([[0, 3]]))[0]
+    np.testing.assert_allclose(found.detach(), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("labels", [Mean, partial(IdfMean, learned=True)])

@@ -1,12 +1,11 @@
 import numpy as np
 import pytest
-import torch
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
-from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.encoders import LSA
+from gile_testing.ragged import texts
 
 TEXTS, WORDS = 60, 25
 
@@ -14,17 +13,14 @@ TEXTS, WORDS = 60, 25
 @pytest.fixture
 def documents():
     random = np.random.default_rng(0)
-    return [random.zipf(1.5, random.integers(0, 12)).clip(1, WORDS - 1) - 1 for _ in range(TEXTS)]
-
-
-def texts(documents):
-    lengths = torch.tensor([len(document) for document in documents])
-    words = torch.from_numpy(np.concatenate(documents).astype(np.int32))
-    return Texts(words, lengths, torch.ones_like(lengths))
+    sizes = (random.integers(0, 12) for _ in range(TEXTS))
+    return [(random.zipf(1.5, size).clip(1, WORDS - 1) - 1).tolist() for size in sizes]
 
 
 def weights(documents, sublinear_tf):
-    counts = np.array([np.bincount(document, minlength=WORDS) for document in documents])
+    counts = np.array(
+        [np.bincount(np.array(document, int), minlength=WORDS) for document in documents]
+    )
     oracle = TfidfTransformer(sublinear_tf=sublinear_tf).fit(counts)
     oracle.idf_ = oracle.idf_ - 1  # which scikit-learn adds
     return oracle.transform(counts)

@@ -28,11 +28,11 @@ def texts(documents=SENTENCES):
 
 def made(make=Pretrained):
     encoder = make(5)
-    encoder.attach(TEXT)
+    encoder.set_tokenizer(TEXT)
     return encoder
 
 
-def test_frozen():
+def test_frozen(monkeypatch):
     encoder = made()
     assert encoder.output_dim == encoder.hidden_dim == DIM
     assert not list(encoder.parameters())
@@ -40,27 +40,25 @@ def test_frozen():
     vectors = encoder(TABLE, texts())
     torch.testing.assert_close(vectors, oracle(SENTENCES), rtol=0, atol=1e-5)
     assert not vectors.requires_grad
-
-
-def test_frozen_returns_known_vectors(monkeypatch):
+    both = made(partial(Concatenation, encoders=[Mean, Pretrained]))
+    assert both.output_dim == 5 + DIM
+    assert both.inputs == {"words", "vectors"}
+    table = torch.rand(3, 5)
+    expected = torch.cat([Mean(5)(table, texts()), vectors], dim=1)
+    torch.testing.assert_close(both(table, texts()), expected, rtol=0, atol=1e-5)
     monkeypatch.setattr(transformer, "encode", lambda *_: pytest.fail("encoded again"))
-    known = torch.rand(len(SENTENCES), DIM)
-    assert made()(TABLE, texts()._replace(vectors=known)) is known
+    assert encoder(TABLE, texts()._replace(vectors=vectors)) is vectors
 
 
 def test_fine_tuned_starts_as_frozen():
-    encoder = made(TUNED).eval()
+    encoder = made(TUNED)
+    first, second = (encoder(TABLE, texts(SENTENCES[:2])) for _ in range(2))
+    assert not torch.allclose(first, second)  # by its dropout
+    encoder.eval()
     torch.testing.assert_close(encoder(TABLE, texts()), oracle(SENTENCES), rtol=0, atol=1e-5)
     assert sum(p.numel() for p in encoder.parameters()) == 22_713_216  # the model card's 22.7M
     known = torch.rand(len(SENTENCES), DIM)  # of the model before its fine-tuning
     assert encoder(TABLE, texts()._replace(vectors=known)) is not known
-
-
-def test_fine_tuned_has_dropout_in_training():
-    encoder = made(TUNED)
-    assert encoder.training
-    first, second = (encoder(TABLE, texts(SENTENCES[:2])) for _ in range(2))
-    assert not torch.allclose(first, second)
 
 
 def test_every_trained_weight_gets_a_gradient():
@@ -79,8 +77,8 @@ def model(**parts):
     return built
 
 
-def test_a_scorer_keeps_the_pretrained_weights():
-    """The initialization of a model's other layers leaves them alone."""
+def test_a_network_keeps_the_pretrained_weights():
+    """The initialization of other layers leaves them alone."""
     built = model(encoder=TUNED, label_encoder=Pretrained)
     own = dict(built.network("en").encoder.transformer.named_parameters())
     for key, weight in transformer.frozen(NAME).named_parameters():
@@ -105,11 +103,11 @@ def test_a_training_step_moves_the_transformer():
 
 def test_label_texts_have_the_vectors_of_their_ids():
     built = model(encoder=Pretrained, label_encoder=Pretrained)
-    taken = built.encoded("en").gather(torch.tensor([2, 0]))
-    torch.testing.assert_close(taken.vectors, oracle(["mice", "insulin"]), rtol=0, atol=1e-5)
-    assert taken.subwords is None  # which nothing reads
+    chosen = built.encoded("en").texts_of(torch.tensor([2, 0]))
+    torch.testing.assert_close(chosen.vectors, oracle(["mice", "insulin"]), rtol=0, atol=1e-5)
+    assert chosen.subwords is None  # which nothing reads
     tuned = model(encoder=Pretrained, label_encoder=TUNED).encoded("en")
-    tuned = tuned.gather(torch.tensor([2, 0]))
+    tuned = tuned.texts_of(torch.tensor([2, 0]))
     subwords, counts = TEXT.subwords(["mice", "insulin"])
     assert tuned.subwords.tolist() == subwords.tolist()
     assert tuned.subword_counts.tolist() == counts.tolist()
@@ -142,17 +140,6 @@ def test_sharing():
     made().share_with(made(), "none")
 
 
-def test_concatenation():
-    encoder = made(partial(Concatenation, encoders=[Mean, Pretrained]))
-    assert encoder.output_dim == 5 + DIM
-    assert encoder.reads == {"words", "vectors"}
-    table = torch.rand(3, 5)
-    batch = texts()
-    expected = [Mean(5)(table, batch), oracle(SENTENCES)]
-    vectors = encoder(table, batch)
-    torch.testing.assert_close(vectors, torch.cat(expected, dim=1), rtol=0, atol=1e-5)
-
-
 def test_a_list_of_encoders_travels_with_a_checkpoint():
     both = partial(Concatenation, encoders=[Mean, TUNED])
     parts = NeuralSystem(encoder=both).hparams
@@ -165,6 +152,6 @@ def test_a_list_of_encoders_travels_with_a_checkpoint():
     ]
     again = instantiate(NeuralSystem, parts)
     assert again.hparams["encoder"] == parts["encoder"]
-    first, second = again.make.encoder(7).parts
+    first, second = again.make.encoder(7).encoders
     assert isinstance(first, Mean)
     assert second.trainable

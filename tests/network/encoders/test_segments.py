@@ -1,10 +1,9 @@
-"""Ragged index arithmetic beside Python lists."""
+"""Segments beside Python lists and PyTorch, one by one."""
 
 import pytest
 import torch
 
-from gile_lightning.data.loading.ragged import gather_segments, segment_ids, segment_starts
-from gile_lightning.network.encoders.encoder import document_words
+from gile_lightning.network.encoders.segments import document_words, segment_softmax, segment_sum
 
 DOCUMENTS = {  # words per sentence per document
     "one sentence each": [[3], [1], [2]],
@@ -26,18 +25,72 @@ def test_document_words(documents):
     assert document_words(sentences, counts).tolist() == expected
 
 
-@pytest.mark.parametrize(
-    "ids", [[0, 1, 2, 3, 4], [2, 2, 0], [1], [1, 1], [4, 3, 2, 1, 0, 4], []], ids=str
-)
-def test_take_segments(ids):
-    segments = [[10, 11, 12], [], [13], [14, 15], []]
-    values = torch.tensor([value for segment in segments for value in segment])
-    lengths = torch.tensor([len(segment) for segment in segments])
-    taken = gather_segments(values, segment_starts(lengths), lengths, torch.tensor(ids).long())
-    assert taken.tolist() == [value for i in ids for value in segments[i]]
+LENGTHS = {
+    "several": [3, 1, 4],
+    "empty segments": [0, 2, 0, 0, 3, 0],
+    "one segment": [5],
+    "only empty": [0, 0],
+    "none": [],
+}
+every_length = pytest.mark.parametrize("sizes", LENGTHS.values(), ids=LENGTHS.keys())
 
 
-def test_starts_and_ids():
-    lengths = torch.tensor([2, 0, 3, 0])
-    assert segment_starts(lengths).tolist() == [0, 2, 2, 5]
-    assert segment_ids(lengths).tolist() == [0, 0, 2, 2, 2]
+def random(*shape):
+    return torch.randn(shape, dtype=torch.double, generator=torch.Generator().manual_seed(5))
+
+
+def lengths_of(sizes):
+    return torch.tensor(sizes, dtype=torch.long)
+
+
+@every_length
+@pytest.mark.parametrize("scale", [1.0, 1e4, 0.0], ids=["usual", "huge", "equal"])
+def test_softmax_equals_torch_segment_by_segment(sizes, scale):
+    scores = random(sum(sizes)) * scale
+    expected = [torch.softmax(segment, dim=0) for segment in scores.split(sizes)]
+    actual = segment_softmax(scores, lengths_of(sizes))
+    torch.testing.assert_close(actual, torch.cat([scores[:0], *expected]), rtol=1e-12, atol=0)
+
+
+def test_softmax_of_huge_float32_scores_is_finite():
+    scores = torch.tensor([1e4, -1e4, 1e4, -1e4, -1e4])
+    weights = segment_softmax(scores, torch.tensor([3, 2]))
+    assert weights.tolist() == [0.5, 0.0, 0.5, 0.5, 0.5]
+
+
+@every_length
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sum_equals_a_loop(sizes, weighted):
+    values = random(sum(sizes), 3)
+    weights = random(sum(sizes)) if weighted else None
+    factors = torch.ones(sum(sizes)).double() if weights is None else weights
+    expected = [
+        sum((v * w for v, w in zip(*pair, strict=True)), torch.zeros(3).double())
+        for pair in zip(values.split(sizes), factors.split(sizes), strict=True)
+    ]
+    actual = segment_sum(values, lengths_of(sizes), weights)
+    expected = torch.stack(expected) if expected else torch.zeros(0, 3).double()
+    torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-14)
+
+
+@every_length
+def test_distinct_vectors_and_ids_give_the_sums_of_their_places(sizes):
+    table, lengths = random(4, 3).requires_grad_(), lengths_of(sizes)
+    ids = torch.randint(4, (sum(sizes),), generator=torch.Generator().manual_seed(1))
+    weights = random(sum(sizes)).requires_grad_()
+    for factors in (None, weights):
+        expected = segment_sum(table[ids], lengths, factors)
+        actual = segment_sum(table, lengths, factors, ids)
+        torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-14)
+    assert torch.autograd.gradcheck(lambda t: segment_sum(t, lengths, None, ids), table)
+    both = (table, weights)
+    assert torch.autograd.gradcheck(lambda t, w: segment_sum(t, lengths, w, ids), both)
+
+
+@every_length
+def test_gradients_are_those_of_finite_differences(sizes):
+    lengths = lengths_of(sizes)
+    values = random(sum(sizes), 3).requires_grad_()
+    scores = random(sum(sizes)).requires_grad_()
+    assert torch.autograd.gradcheck(lambda v, w: segment_sum(v, lengths, w), (values, scores))
+    assert torch.autograd.gradcheck(lambda s: segment_softmax(s, lengths), scores)

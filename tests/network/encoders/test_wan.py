@@ -50,28 +50,3 @@ def test_equals_one_document_at_a_time(pooling, oracle):
         rtol=1e-10,
         atol=1e-12,
     )
-
-
-def test_by_hand():
-    """One dimension: states relu(2x - 1), scores relu(h) u, u = ln 3 / 4."""
-    wan = WAN(1, layer=partial(Dense, dim=1)).double()
-    values = {
-        "layer.linear.weight": [[2.0]],
-        "layer.linear.bias": [-1.0],
-        "pooling.hidden.weight": [[1.0]],
-        "pooling.hidden.bias": [0.0],
-        "pooling.score.weight": [[torch.tensor(3.0).double().log() / 4]],
-        "pooling.score.bias": [0.7],
-    }
-    wan.load_state_dict({key: torch.tensor(value).double() for key, value in values.items()})
-    words = torch.tensor([[0.0], [2.5]], dtype=torch.double)  # states 0 and 4, weights 1:3
-    assert wan(words, torch.tensor([2]), torch.tensor([1])).item() == pytest.approx(3.0)
-
-
-def test_sizes_of_the_paper():
-    """Dense 100 to 100 has 10,100 parameters, the attention 10,201."""
-    for pooling in (AttentionPooling, SumPooling):
-        wan = WAN(100, pooling=pooling)
-        assert wan.output_dim == 100
-        assert sum(p.numel() for p in wan.layer.parameters()) == 10_100
-        assert sum(p.numel() for p in wan.pooling.parameters()) == 10_201

@@ -1,25 +1,27 @@
-"""What every matcher promises. A new matcher is one more entry of CHANNELS."""
+"""What every matcher promises that compares words. A new one is one more entry of MATCHERS."""
 
 from functools import partial
 
 import pytest
 import torch
 
+from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.network.matchers import LexicalMatch, NameMention
 from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
-CHANNELS = {
+MATCHERS = {
     "LexicalMatch": LexicalMatch,
     "LexicalMatch, stems": partial(LexicalMatch, stemmer="english"),
     "NameMention": NameMention,
     "NameMention, stems": partial(NameMention, stemmer="english"),
 }
+ALL = torch.arange(len(LABELS))
 
 
-@pytest.fixture(params=CHANNELS)
+@pytest.fixture(params=MATCHERS)
 def matcher(request):
-    """One with learned numbers that are not those of the start."""
-    matcher = made(CHANNELS[request.param]).double()
+    """A matcher with other numbers than before training."""
+    matcher = made(MATCHERS[request.param]).double()
     torch.manual_seed(3)
     with torch.no_grad():
         for parameter in matcher.parameters():
@@ -44,19 +46,23 @@ def test_some_labels_are_columns_of_all(matcher, ids):
 
 
 def test_a_batch_is_its_documents(matcher):
-    singly = [scores(matcher, [document]) for document in DOCUMENTS]
-    same(scores(matcher), torch.cat(singly))
+    same(scores(matcher), torch.cat([scores(matcher, [document]) for document in DOCUMENTS]))
 
 
 def test_the_order_of_the_label_set_changes_nothing(matcher):
     order = [4, 6, 0, 2, 1, 5, 3]
-    names = list(LABELS)
-    shuffled = label_set([names[i] for i in order])
+    shuffled = label_set([list(LABELS)[i] for i in order])
     same(scores(matcher, labels=shuffled), scores(matcher)[:, order])
 
 
+def test_preparing_another_label_set_changes_nothing(matcher):
+    before = scores(matcher)
+    scores(matcher, labels=label_set(("Liver",)))
+    assert torch.equal(scores(matcher), before)
+
+
 @pytest.mark.parametrize("documents", [[], [[]], [["Xylophone"]]], ids=str)
-def test_nothing_to_match(matcher, documents):
+def test_documents_without_a_word_of_the_labels(matcher, documents):
     found = scores(matcher, documents)
     assert found.shape == (len(documents), len(LABELS))
     assert not found.any()
@@ -69,10 +75,18 @@ def test_labels_without_a_word_of_the_documents(matcher, names):
     assert not found.any()
 
 
+@pytest.mark.parametrize("kind", [LexicalMatch, NameMention])
+def test_synonyms_can_be_left_out(kind):
+    without = LabelSet(list(LABELS), [text for text, _ in LABELS.values()], [1] * len(LABELS))
+    left_out = scores(made(partial(kind, synonyms=False)))
+    assert torch.equal(left_out, scores(made(kind), labels=without))
+    assert not torch.equal(left_out, scores(made(kind)))
+
+
 @pytest.mark.parametrize("documents", [DOCUMENTS, [["Xylophone"]], []], ids=["some", "none", "no"])
 @pytest.mark.parametrize("names", [tuple(LABELS), ("Nothing",)], ids=["all", "no match"])
 def test_every_parameter_has_a_gradient(matcher, documents, names):
-    """Several processes wait for each."""
+    """DDP waits for each."""
     scores(matcher, documents, label_set(names)).sum().backward()
     for name, parameter in matcher.named_parameters():
         assert parameter.grad is not None, name
@@ -82,21 +96,19 @@ def test_every_parameter_has_a_gradient(matcher, documents, names):
 
 
 def test_gradients(matcher):
-    labels = label_set()
-    index = matcher.index(TEXT, labels, None)
-    chosen, documents = index.gather(torch.arange(len(labels))), encoded()
+    labels, documents = matcher.prepare_labels(TEXT, label_set(), None).select(ALL), encoded()
     parameters = dict(matcher.named_parameters())
 
     def score(*values):
         given = dict(zip(parameters, values, strict=True))
-        return torch.func.functional_call(matcher, given, (documents, chosen))
+        return torch.func.functional_call(matcher, given, (documents, labels))
 
     assert torch.autograd.gradcheck(score, tuple(parameters.values()))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_mixed_precision(matcher, dtype):
-    """Scores stay in float32: sums of many words are no place for bfloat16."""
+    """Scores stay in float32: bfloat16 is too short for sums of many words."""
     expected = scores(matcher)
     matcher.float()
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
@@ -106,15 +118,11 @@ def test_mixed_precision(matcher, dtype):
     torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-5)
 
 
-def test_parameters_are_those_of_the_vocabulary(matcher):
-    """And the index of a label set is no part of the state."""
-    before = matcher.state_dict()
-    index = matcher.index(TEXT, label_set(), None)
-    assert not index.state_dict()
-    assert not list(index.parameters())
-    assert matcher.state_dict().keys() == before.keys()
-
-
-def test_an_index_moves(matcher):
-    index = matcher.index(TEXT, label_set(), None).to("meta")
-    assert {buffer.device.type for buffer in index.buffers()} == {"meta"}
+def test_prepared_labels_move_but_are_not_saved(matcher):
+    before = matcher.state_dict().keys()
+    labels = matcher.prepare_labels(TEXT, label_set(), None)
+    assert not labels.state_dict()
+    assert not list(labels.parameters())
+    assert matcher.state_dict().keys() == before
+    assert not any(buffer.is_floating_point() for buffer in labels.bfloat16().buffers())
+    assert {buffer.device.type for buffer in labels.to("meta").buffers()} == {"meta"}

@@ -88,32 +88,13 @@ def test_words_of_one_stem_are_one():
     assert float(matcher.idf[stem]) == pytest.approx(np.log(6 / (1 + counts)), rel=1e-6)
 
 
-def test_a_stem_is_in_no_more_documents_than_there_are():
-    documents = [["liver livers"], ["liver livers"]]
-    matcher = made(partial(LexicalMatch, stemmer="english"), documents)
-    assert float(matcher.idf[STEMS["liver"]]) == pytest.approx(0, abs=1e-7)
-
-
-def test_counts_are_kept_whole_in_bfloat16():
-    """Ids and counts are no floats, and so not rounded by a model of low precision."""
-    index = made(LexicalMatch).index(TEXT, label_set(), None).bfloat16()
-    assert not any(buffer.is_floating_point() for buffer in index.buffers())
-
-
-def test_another_label_set_leaves_the_model_as_it_is():
-    matcher = made(LexicalMatch)
-    before = scores(matcher)
-    scores(matcher, labels=label_set(("Liver",)))
-    assert torch.equal(scores(matcher), before)
-
-
 def test_new_words():
     """They count in the norm of a document for the labels that have them, and for no others."""
     matcher = made(LexicalMatch)
     text = TEXT.extended(["xylophone", "organ-grinder"])
     read = Texts.from_flat(*text.documents(DOCUMENTS))
     every = torch.arange(len(LABELS))
-    found = matcher(read, matcher.index(text, label_set(), None).take(every)).detach()
+    found = matcher(read, matcher.prepare_labels(text, label_set(), None).select(every)).detach()
     known = scores(matcher).detach()
     have = torch.tensor(["xylophone" in text for text in label_texts()])
     assert torch.equal(found[:, ~have], known[:, ~have])
@@ -133,9 +114,9 @@ def test_new_words():
 
 def test_documents_whose_words_are_rows_of_a_table():
     matcher = made(LexicalMatch)
-    index = matcher.index(TEXT, label_set(), None).take(torch.arange(len(LABELS)))
+    labels = matcher.prepare_labels(TEXT, label_set(), None).select(torch.arange(len(LABELS)))
     rows = encoded()._replace(words=torch.zeros_like(encoded().words), ids=encoded().words)
-    assert torch.equal(matcher(rows, index), matcher(encoded(), index))
+    assert torch.equal(matcher(rows, labels), matcher(encoded(), labels))
 
 
 @pytest.mark.parametrize("lengths", [[2, 0, 3], [0, 0], [], [1]], ids=str)

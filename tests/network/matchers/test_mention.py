@@ -82,7 +82,7 @@ def search(document, labels, stemmer=None, max_words=8):
 def test_features(stemmer, max_words, ids):
     matcher = made(partial(NameMention, stemmer=stemmer, max_words=max_words))
     labels, names = label_set(), list(LABELS)
-    chosen = matcher.index(TEXT, labels, None).take(torch.tensor([*ids]))
+    chosen = matcher.prepare_labels(TEXT, labels, None).select(torch.tensor([*ids]))
     rows, columns, features = matcher.features(encoded(), chosen)
     found = {
         (row, names[ids[column]]): feature
@@ -123,28 +123,26 @@ def test_a_word_that_is_always_inside_a_longer_phrase():
     found = search(["acute abdomen, acute abdomen"], label_set())
     assert found["Abdomen"][4] == 1.0
     matcher = made(NameMention)
-    chosen = matcher.index(TEXT, label_set(), None).take(torch.tensor([0]))  # without the longer
+    # without the label of the longer phrase
+    chosen = matcher.prepare_labels(TEXT, label_set(), None).select(torch.tensor([0]))
     features = matcher.features(encoded([["acute abdomen, acute abdomen"]]), chosen)[2]
     assert features[0].tolist() == pytest.approx(found["Abdomen"], rel=1e-5)
 
 
-def test_a_mention_counts_1_at_the_start():
-    expected = torch.tensor(
-        [[float(name in search(d, label_set())) for name in LABELS] for d in DOCUMENTS]
-    )
-    assert torch.equal(scores(made(NameMention)), expected)
-
-
-def test_weights_of_the_features():
+@pytest.mark.parametrize(
+    "weight", [None, [0.5, 2.0, -1.0, 0.25, -3.0, 0.1]], ids=["before training", "learned"]
+)
+def test_weights_of_the_features(weight):
+    """Before training, a mention counts 1."""
     matcher = made(NameMention)
-    weight = torch.tensor([0.5, 2.0, -1.0, 0.25, -3.0, 0.1])
-    matcher.weight.data.copy_(weight)
-    found = scores(matcher).detach()
+    if weight is not None:
+        matcher.weight.data.copy_(torch.tensor(weight))
+    expected = torch.zeros(len(DOCUMENTS), len(LABELS))
     for row, document in enumerate(DOCUMENTS):
-        features = search(document, label_set())
-        for column, name in enumerate(LABELS):
-            values = torch.tensor(features.get(name, [0.0] * 6))
-            assert float(found[row, column]) == pytest.approx(float(10 * values @ weight), abs=1e-5)
+        for name, values in search(document, label_set()).items():
+            score = torch.tensor(values) @ torch.tensor(weight or [0.1, 0, 0, 0, 0, 0])
+            expected[row, list(LABELS).index(name)] = 10 * score
+    torch.testing.assert_close(scores(matcher).detach(), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_many_random_phrases():
@@ -160,7 +158,7 @@ def test_many_random_phrases():
     labels = LabelSet([f"label {i}" for i in range(20)], [""] * 20, [1] * 20, synonyms=synonyms)
     documents = [[draw(12) for _ in range(3)] for _ in range(8)]
     matcher = NameMention(text)
-    chosen = matcher.index(text, labels, None).take(torch.arange(20))
+    chosen = matcher.prepare_labels(text, labels, None).select(torch.arange(20))
     batch = encoded([]).from_flat(*text.documents(documents))
     rows, columns, features = matcher.features(batch, chosen)
     counts = {

@@ -18,12 +18,12 @@ COUNTS = torch.tensor([3, 1, 2]), 4
 
 
 def scored(matcher, method="forward"):
-    text = KNOWN.with_labels(NEW).text
+    text = KNOWN.with_labels(NEW).tokenizer
     matcher.count_words(*COUNTS)
     documents = Texts.from_flat(*text.documents(DOCUMENTS))
-    index = matcher.index(text, NEW, lambda texts, reads: None)
+    labels = matcher.prepare_labels(text, NEW, None)
     with torch.no_grad():
-        return getattr(matcher, method)(documents, index.gather(torch.arange(2)))
+        return getattr(matcher, method)(documents, labels.select(torch.arange(2)))
 
 
 @pytest.mark.parametrize("stemmer", [None, "english"])

@@ -11,10 +11,10 @@ from gile_lightning import evaluate, load
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.shards.cache import default_cache
-from gile_lightning.data.text_data_module import TrainingData
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.data.training_data import TrainingData
 from gile_lightning.systems.baselines import AiTextML
 from gile_lightning.systems.baselines.paragraph_vectors import TextRows
 from gile_lightning.systems.loading import load_system

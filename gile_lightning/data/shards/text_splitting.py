@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.processes import cores
-from gile_lightning.data.shards.writing import Document, Shard
+from gile_lightning.data.document import Document
+from gile_lightning.data.shards.shard import Shard
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
-CHUNK = 256  # documents that a process is given at a time
+CHUNK = 256  # documents that a process gets at a time
 _WAITING = 4  # chunks per process that are read ahead
 
 # Workers run regular expressions over strings and touch none of the locks that threads of this
@@ -90,17 +91,17 @@ def processes(num_proc: int) -> int:
 
 
 def split_texts(
-    documents: Iterable[Document], text: Tokenizer, num_proc: int
+    documents: Iterable[Document], tokenizer: Tokenizer, num_proc: int
 ) -> Iterator[tuple[Document, SplitTexts, int]]:
     """Yield every document, in order, with the split texts of its chunk and its number there.
 
-    An error of ``documents`` is raised behind the documents before it, as without processes.
+    An error of ``documents`` is raised after the documents before it, as without processes.
 
     Raises:
         InputError: a process was killed.
     """
     context = multiprocessing.get_context(START_METHOD)
-    pool = ProcessPoolExecutor(num_proc, context, _start, (text,))
+    pool = ProcessPoolExecutor(num_proc, context, _start, (tokenizer,))
     waiting: deque[tuple[list[Document], Future[SplitTexts], Exception | None]] = deque()
     try:
         for chunk, error in _chunks(documents):
@@ -129,7 +130,7 @@ def _chunks(documents: Iterable[Document]) -> Iterator[tuple[list[Document], Exc
             if len(chunk) == CHUNK:
                 yield chunk, None
                 chunk = []
-    except Exception as error:  # of the corpus; its turn comes behind the documents before it
+    except Exception as error:  # of the corpus; raised after the documents before it
         end = error
     yield chunk, end
 
@@ -144,12 +145,12 @@ def _finished(
         raise error
 
 
-_text: Tokenizer  # of a worker
+_tokenizer: Tokenizer  # of a worker
 
 
-def _start(text: Tokenizer) -> None:
-    global _text
-    _text = text
+def _start(tokenizer: Tokenizer) -> None:
+    global _tokenizer
+    _tokenizer = tokenizer
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that reads
     threading.Thread(target=_leave_with_parent, daemon=True).start()
 
@@ -163,4 +164,4 @@ def _leave_with_parent() -> None:
 
 
 def _split(texts: Sequence[Sequence[str | list[str]]]) -> SplitTexts:
-    return SplitTexts.of(map(_text.split, texts))
+    return SplitTexts.of(map(_tokenizer.split, texts))

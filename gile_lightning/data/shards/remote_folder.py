@@ -1,4 +1,4 @@
-"""Encoded corpora on a remote file system: any that `fsspec` knows, such as ``s3://``."""
+"""Folders on a remote file system: any that `fsspec` knows, such as ``s3://``."""
 
 import errno
 import hashlib
@@ -28,7 +28,7 @@ def check_protocol(url: str) -> None:
     """Import what the protocol of a URL needs.
 
     Raises:
-        InputError: nothing is known by that protocol, or its package is not installed.
+        InputError: the protocol is unknown, or its package is not installed.
     """
     protocol = url.partition("://")[0]
     try:
@@ -44,19 +44,19 @@ def check_protocol(url: str) -> None:
         raise InputError(f"{url}: {error}{remedy}") from error
 
 
-class Folder:
-    """A remote folder with the files of a local one, copied whole in either direction.
+class RemoteFolder:
+    """A remote folder with the files of a local one; it is copied whole in either direction.
 
-    A manifest has the size in bytes and the SHA-256 of every file. It is written last: a folder
-    without one is an upload that has not ended.
+    A manifest has the size in bytes and the SHA-256 of every file. It is written last: without it
+    the upload has not ended.
 
     Attributes:
         url: of the folder, which need not exist yet.
         files: the file system.
 
     Raises:
-        InputError: the file system is not known, does not answer or does not let us in; so do
-            the methods.
+        InputError: the file system is unknown, does not answer or denies access. The methods raise
+            the same.
     """
 
     def __init__(self, url: str) -> None:
@@ -80,7 +80,7 @@ class Folder:
         return found
 
     def start(self) -> None:
-        """Write an empty manifest: what may not be written fails before hours of work."""
+        """Write an empty manifest: lack of write access shows before hours of work."""
         with self._explained():
             self.files.makedirs(self._path, exist_ok=True)
             self.files.pipe_file(f"{self._path}/{MANIFEST}", b"")
@@ -97,9 +97,9 @@ class Folder:
             self.files.pipe_file(f"{self._path}/{MANIFEST}", json.dumps(manifest).encode())
 
     def download(self, manifest: dict[str, dict[str, Any]], folder: Path) -> None:
-        """Copy all files into a local folder, which is there once all of them are.
+        """Copy all files into a local folder, which appears once it is complete.
 
-        A copy that was interrupted goes on: files that are right already are kept.
+        An interrupted copy goes on: files that are right already are kept.
 
         Raises:
             InputError: a file is not what it was when it was uploaded; it is copied anew next time.

@@ -1,9 +1,6 @@
-import random
-
-import pyarrow as pa
-import pytest
-
-from gile_lightning.data.shards.writing import Document, KnownIds, Shard, write_raw, write_table
+from gile_lightning.data.document import Document
+from gile_lightning.data.shards.raw_shard import write_raw
+from gile_lightning.data.shards.shard import Shard
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 
@@ -33,29 +30,23 @@ def test_words_have_local_ids_by_first_use():
             "words": [0, 1, 1, 2, 0],
             "sentence_lengths": [2, 3],
             "labels": [4, 2],
-            "split": "test",
         },
-        {"id": "y", "words": [1, 0, 2], "sentence_lengths": [3], "labels": [], "split": ""},
+        {"id": "y", "words": [1, 0, 2], "sentence_lengths": [3], "labels": []},
         {
             "id": "z",
             "words": [1, 0, 2],
             "sentence_lengths": [2, 1],
             "labels": [7],
-            "split": "train",
         },
     ]
     assert list(filled().local) == ["b", "a", "c"]
-
-
-def test_empty_shard():
-    assert Shard().table().num_rows == 0
 
 
 def test_written_shard_is_read_back(tmp_path):
     shard = filled()
     raw = write_raw(shard, tmp_path, 3)
     assert raw.path.name == "raw-00003.arrow"
-    assert raw.table().equals(shard.table().drop_columns("split"))
+    assert raw.table().equals(shard.table())
     assert raw.word_list() == ["b", "a", "c"]
     assert raw.splits.tolist() == [2, -1, 0]
 
@@ -65,23 +56,3 @@ def test_word_list_keeps_odd_words(tmp_path):
     words = ["\x00", "\u200b", "ä", "\ufeff", "'s", "\\", "細胞"]
     assert shard.add(document(" ".join(words)), [0], first(99))
     assert write_raw(shard, tmp_path, 0).word_list() == words
-
-
-def test_table_is_written_as_a_stream(tmp_path):
-    table = pa.table({"a": [1, 2], "b": [[1], []]})
-    write_table(tmp_path / "a.arrow", table)
-    with pa.memory_map(str(tmp_path / "a.arrow")) as file:
-        assert pa.ipc.open_stream(file).read_all().equals(table)
-
-
-@pytest.mark.parametrize("recent", [1, 3, 100, 10_000])
-def test_known_ids_are_a_set(recent):
-    generator = random.Random(recent)
-    known, oracle = KnownIds(recent), set()
-    for _ in range(500):
-        key = str(generator.randrange(400))
-        assert (key in known) == (key in oracle)
-        if generator.random() < 0.5:
-            known.add(key)
-            oracle.add(key)
-    assert all(key in known for key in oracle)

@@ -1,4 +1,4 @@
-"""What is drawn of a corpus: validation and test documents, and labels held out of training."""
+"""The draws: validation and test documents, and labels that are held out of training."""
 
 from collections.abc import Sequence
 
@@ -7,42 +7,43 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.shards.writing import SPLITS, RawShard, write_table
+from gile_lightning.data.document import SPLITS
+from gile_lightning.data.shards.raw_shard import RawShard, write_table
 
 TRAIN, VALIDATION, TEST = range(len(SPLITS))
 UNLABELLED = -1  # the split of training documents whose labels are all held out
 
 
 def draw_splits(
-    splits: NDArray[np.int8], validation_size: float, test_size: float, seed: int, known: bool
+    splits: NDArray[np.int8], validation_size: float, test_size: float, seed: int, scoring: bool
 ) -> None:
     """Assign in place what the corpus leaves open: test documents, then validation documents.
 
-    For a trained model the test documents are drawn as for training, so that it is not scored on
-    documents it was trained on; a ``test_size`` as large as the corpus takes all, and 0, with which
-    it was trained on all of its corpus, all of another one.
+    To score a trained model, the test documents are drawn as for its training, so that it is not
+    scored on documents that it was trained on. Two sizes mean all documents then: a ``test_size``
+    as large as the corpus; and 0, since that model was trained on all of its own corpus.
 
     Args:
         splits: places in `SPLITS`, or -1 where the corpus says nothing.
         validation_size: share (below 1) or number of training documents.
         test_size: the same of the documents that the corpus leaves open.
         seed: of the draws.
-        known: whether a trained model is scored, which needs no validation documents.
+        scoring: whether a trained model is scored, which needs no validation documents.
 
     Raises:
         InputError: no document would be left.
     """
     generator = np.random.default_rng(seed)
     undecided = np.flatnonzero(splits == -1)
-    wanted = len(undecided) if known and test_size == 0 else test_size
-    taken = _number("test_size", wanted, len(undecided), all_allowed=known)
-    splits[generator.choice(undecided, taken, replace=False)] = TEST
+    size = len(undecided) if scoring and test_size == 0 else test_size
+    number = _number("test_size", size, len(undecided), all_allowed=scoring)
+    splits[generator.choice(undecided, number, replace=False)] = TEST
     splits[splits == -1] = TRAIN
-    if known or (splits == VALIDATION).any():
+    if scoring or (splits == VALIDATION).any():
         return
     pool = np.flatnonzero(splits == TRAIN)
-    taken = _number("validation_size", validation_size, len(pool))
-    splits[generator.choice(pool, max(taken, min(1, len(pool))), replace=False)] = VALIDATION
+    number = _number("validation_size", validation_size, len(pool))
+    splits[generator.choice(pool, max(number, min(1, len(pool))), replace=False)] = VALIDATION
 
 
 def count_labels(table: pa.Table, splits: NDArray[np.int8], labels: int) -> NDArray[np.int64]:
@@ -57,17 +58,17 @@ def count_labels(table: pa.Table, splits: NDArray[np.int8], labels: int) -> NDAr
 def hold_out(
     raw: Sequence[RawShard], labels: int, size: float, seed: int
 ) -> tuple[list[RawShard], dict[str, int]]:
-    """Draw labels among those of validation documents, and take them from training documents.
+    """Hold labels of validation documents out: remove them from the training documents.
 
     Args:
-        raw: the shards, which are written anew.
+        raw: the shards; their files are written anew.
         labels: the number of labels.
         size: share (below 1) or number of the labels that training and validation documents have.
         seed: of the draw.
 
     Returns:
-        The shards, in which training documents that have no other label are `UNLABELLED`; and the
-        number of labels, of their assignments taken, and of such documents.
+        The shards, in which training documents that have no other label are `UNLABELLED`. And the
+        numbers of held-out labels, of their removed assignments, and of `UNLABELLED` documents.
 
     Raises:
         InputError: no label would be left.
@@ -82,18 +83,18 @@ def hold_out(
             f"held_out_labels: {len(pool)} {what}, of which none can be held out; set it to 0, or "
             "enlarge validation_size"
         )
-    taken = max(_number("held_out_labels", size, len(pool), what), 1)
-    drawn = np.random.default_rng(seed).choice(pool, taken, replace=False)
+    number = max(_number("held_out_labels", size, len(pool), what), 1)
+    drawn = np.random.default_rng(seed).choice(pool, number, replace=False)
     held = np.zeros(labels, dtype=bool)
     held[drawn] = True
     shards = [_without(shard, held) for shard in raw]
     unlabelled = sum(int((shard.splits == UNLABELLED).sum()) for shard in shards)
     assignments = int(counts[TRAIN, drawn].sum())
-    return shards, {"labels": taken, "assignments": assignments, "documents": unlabelled}
+    return shards, {"labels": number, "assignments": assignments, "documents": unlabelled}
 
 
 def _without(shard: RawShard, held: NDArray[np.bool_]) -> RawShard:
-    """Take labels [bool] out of a shard's training documents, and write it anew."""
+    """Remove labels [bool] from a shard's training documents, and write it anew."""
     table = shard.table()
     rows, values = _assignments(table)
     kept = ~(held[values] & (shard.splits[rows] == TRAIN))

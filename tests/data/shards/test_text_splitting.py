@@ -7,9 +7,10 @@ import time
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.shards import splitting
-from gile_lightning.data.shards.splitting import SplitTexts, processes, split_texts
-from gile_lightning.data.shards.writing import Document, Shard
+from gile_lightning.data.document import Document
+from gile_lightning.data.shards import text_splitting
+from gile_lightning.data.shards.shard import Shard
+from gile_lightning.data.shards.text_splitting import SplitTexts, processes, split_texts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.children import started
 
@@ -30,7 +31,7 @@ TEXT = Words(["UNK"])
 
 @pytest.fixture(autouse=True)
 def chunk(monkeypatch):
-    monkeypatch.setattr(splitting, "CHUNK", 3)
+    monkeypatch.setattr(text_splitting, "CHUNK", 3)
 
 
 def children():
@@ -110,22 +111,14 @@ def test_few_documents_are_read_ahead():
 
     stream = split_texts(counted(), TEXT, 2)
     for given, _ in enumerate(stream, 1):
-        assert read <= given + 3 * (splitting._WAITING * 2 + 1)
+        assert read <= given + 3 * (text_splitting._WAITING * 2 + 1)
     assert given == 200
-
-
-def test_leaving_early_ends_the_processes():
-    stream = split_texts(documents(*["a"] * 500), TEXT, 2)
-    next(stream)
-    assert len(children()) == 2
-    stream.close()
-    assert not children()
 
 
 ENDLESS = """
 import itertools, sys
-from gile_lightning.data.shards.writing import Document
-from gile_lightning.data.shards.splitting import split_texts
+from gile_lightning.data.document import Document
+from gile_lightning.data.shards.text_splitting import split_texts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 if __name__ == "__main__":
     import multiprocessing

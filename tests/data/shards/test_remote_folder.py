@@ -2,7 +2,7 @@ import pytest
 from fsspec.registry import known_implementations
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.shards.remote import MANIFEST, Folder, check_protocol, is_url
+from gile_lightning.data.shards.remote_folder import MANIFEST, RemoteFolder, check_protocol, is_url
 
 CONTENTS = {"a.arrow": b"0123456789", "b.npy": b"", "meta.json": b"{}"}
 
@@ -16,14 +16,14 @@ def test_is_url(path, expected):
     assert not is_url(None)
 
 
-@pytest.fixture(params=["label_residual", "file"])
+@pytest.fixture(params=["memory", "file"])
 def folder(request, tmp_path):
     """A remote folder with some files, whole."""
     local = tmp_path / "local"
     local.mkdir()
     for name, content in CONTENTS.items():
         (local / name).write_bytes(content)
-    folder = Folder(f"{request.param}://{tmp_path}/remote")
+    folder = RemoteFolder(f"{request.param}://{tmp_path}/remote")
     assert folder.manifest() is None
     folder.upload(local)
     return folder
@@ -94,18 +94,8 @@ def test_upload_that_has_not_ended_is_no_upload(folder, manifest):
     assert folder.manifest() is None
 
 
-def test_manifest_is_written_last(folder, tmp_path, monkeypatch):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(folder.files, "put_file", stop)
-    with pytest.raises(KeyboardInterrupt):
-        folder.upload(tmp_path / "local")
-    assert folder.manifest() is None
-
-
 def test_unknown_protocol():
-    message = "memry://b: no file system is known as 'memry'; did you mean 'label_residual'"
+    message = "memry://b: no file system is known as 'memry'; did you mean 'memory'"
     with pytest.raises(InputError, match=message):
         check_protocol("memry://b")
 
@@ -116,7 +106,7 @@ def test_missing_package(monkeypatch):
     with pytest.raises(
         InputError, match=r"some://b: Install some_store to access it \(pip install some_store\)"
     ):
-        Folder("some://b")
+        RemoteFolder("some://b")
 
 
 def test_errors_name_the_folder(folder, monkeypatch):

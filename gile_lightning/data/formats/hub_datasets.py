@@ -1,0 +1,40 @@
+"""Datasets of Hugging Face: saved in a folder, or on the hub."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.lines import Record
+
+
+def read_dataset(path: str, split_column: str | None = None) -> Iterator[Record]:
+    """Stream the rows of a dataset, split by split.
+
+    Args:
+        path: a folder that `datasets` has saved, or the name of a dataset on the hub.
+        split_column: gets the name of the split in rows that lack this column.
+
+    Raises:
+        InputError: there is no such dataset.
+    """
+    import datasets  # which takes a second
+
+    if Path(path).is_dir():
+        try:
+            source = datasets.load_from_disk(path)
+        except FileNotFoundError as error:
+            raise InputError(f"{path}: neither a saved dataset nor a .jsonl file") from error
+    else:
+        try:
+            source = datasets.load_dataset(path, streaming=True)
+        except Exception as error:  # of many kinds: network, name, format
+            raise InputError(
+                f"{path}: no file or folder here, nor a dataset that can be loaded "
+                f"from the hub ({type(error).__name__}: {error})"
+            ) from error
+    splits = source if isinstance(source, dict) else {"": source}
+    for split, rows in splits.items():
+        for number, fields in enumerate(rows, 1):
+            if split_column:
+                fields.setdefault(split_column, split)
+            yield Record(f"{path}[{split}]:{number}" if split else f"{path}:{number}", fields)

@@ -1,0 +1,79 @@
+"""Records of a corpus as documents."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.document import SPLITS, Document
+from gile_lightning.data.formats.lines import Record
+from gile_lightning.data.readers.column_check import year_of
+from gile_lightning.data.readers.columns import Columns
+
+
+class RecordParser:
+    """Makes documents of records.
+
+    Args:
+        columns: which column is what.
+        split_year: first year of the test documents, if there is a year column; None ignores the
+            years.
+    """
+
+    def __init__(self, columns: Columns, split_year: int | None) -> None:
+        self.columns = columns
+        self.split_year = split_year
+
+    @property
+    def by_year(self) -> bool:
+        """Whether the year of a document decides its split."""
+        columns = self.columns
+        return bool(columns.year) and not columns.split and self.split_year is not None
+
+    def parse(self, record: Record) -> Document | str:
+        """Make a document of a record, or name the column that it lacks.
+
+        Raises:
+            InputError: the labels are no list of names, or the split has another name.
+        """
+        fields, columns = record.fields, self.columns
+        identity = fields.get(columns.id)
+        if identity is None or identity == "":
+            return columns.id
+        lead, texts = _filled(fields, columns.lead), _filled(fields, columns.text)
+        if not texts:
+            return " and ".join(columns.text)
+        labels = fields.get(columns.labels)
+        if not labels:
+            return columns.labels
+        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+            raise InputError(
+                f"{record.where}: {columns.labels!r} is not a list of label names: {labels!r:.80}"
+            )
+        split = self._split(record)
+        if split is None:
+            return str(columns.year)
+        return Document(record.where, str(identity), lead + texts, labels, split)
+
+    def _split(self, record: Record) -> str | None:
+        """Return a document's split, "" to draw it, or None if its year is missing."""
+        columns = self.columns
+        if columns.split:
+            split = str(record.fields.get(columns.split) or "")
+            if split not in SPLITS:
+                raise InputError(
+                    f"{record.where}: {columns.split!r} is {split!r}, expected one of "
+                    f"{', '.join(SPLITS)}; set --data.columns.split null to draw one"
+                )
+            return split
+        if columns.year and self.split_year is not None:
+            year = year_of(record.fields.get(columns.year))
+            if year is None:
+                return None
+            return "train" if year < self.split_year else "test"
+        return ""
+
+
+def _filled(fields: Mapping[str, Any], columns: Iterable[str]) -> list[str | list[str]]:
+    """Return the texts of the columns that have one."""
+    texts = (fields.get(name) for name in columns)
+    return [text for text in texts if isinstance(text, str) and text.strip()]

@@ -1,0 +1,169 @@
+"""Batches of one language from encoded shards."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.skipped import describe
+from gile_lightning.data.loading.loader import RaggedLoader
+from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.pretrained.vectors import VectorStore
+from gile_lightning.data.shards.encoded_corpus import EncodedCorpus
+from gile_lightning.data.text_data_module import TextDataModule
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from datasets import Dataset  # which takes a second to import
+
+
+class ShardDataModule(TextDataModule):
+    """One language, whose encoded documents are in shards: `DocumentDataModule` makes these.
+
+    Args: see `DocumentDataModule`.
+    """
+
+    def __init__(
+        self,
+        batch_size: int,
+        eval_batch_size: int,
+        language: str,
+        samples_per_epoch: int | None,
+        train_share: float,
+        seed: int,
+        split_seed: int,
+    ) -> None:
+        super().__init__()
+        self.batch_size = batch_size
+        self.eval_batch_size = eval_batch_size
+        self.language = language
+        self.samples_per_epoch = samples_per_epoch
+        self.repeat: int | None = None  # documents per epoch, where another language has more
+        self.train_share = train_share
+        self.seed = seed
+        self.split_seed = split_seed
+        self.tasks: dict[str, Task] = {}
+        self.meta: dict[str, Any] = {}
+        self._corpus: EncodedCorpus | None = None
+        self._text_vectors: VectorStore | None = None
+
+    @abstractmethod
+    def directory_of_shards(self) -> Path:
+        """Return the folder in the local cache that holds the encoded corpus."""
+
+    @abstractmethod
+    def subword_tokenizer(self) -> Tokenizer:
+        """Return a tokenizer with the settings of subwords; its vocabulary is of no account."""
+
+    @property
+    def corpus(self) -> EncodedCorpus:
+        """The encoded corpus, which `setup` opens."""
+        if self._corpus is None:
+            self._corpus = EncodedCorpus(
+                self.directory_of_shards(), self.train_share, self.split_seed
+            )
+        return self._corpus
+
+    def setup(self, stage: str | None = None) -> None:
+        """Map the encoded shards into memory."""
+        self.meta = self.corpus.meta
+        self.tasks = {self.language: self.corpus.task}
+
+    @property
+    def pretrained(self) -> str | None:
+        """The pretrained model for which texts are split into subwords, if there is one."""
+        return self.subword_tokenizer().pretrained
+
+    def keep_text_vectors(self, device: torch.device | str = "cpu") -> None:
+        """Encode the documents with the pretrained model, and add its vectors to the batches.
+
+        The vectors are kept in the cache, so a text is encoded once, also for other corpora. One
+        of several processes encodes, while the others wait.
+        """
+        tokenizer = self.subword_tokenizer()
+        if tokenizer.pretrained is None or self._text_vectors is not None:
+            return
+        store = VectorStore(tokenizer.pretrained, tokenizer.max_subwords, self.cache_dir)
+        for split, documents in self.corpus.splits.items():
+            batches = RaggedLoader(documents, self.language, self.eval_batch_size)
+            texts = (_subwords(batch[self.language]) for batch in batches)
+            mark = f"{self.fingerprint()}-{split}-{len(documents)}"
+            store.fill(texts, len(documents), device, mark)
+        self._text_vectors = store
+
+    @property
+    def has_test(self) -> bool:
+        """Whether there are test documents; known after `setup`."""
+        return "test" in self.corpus.splits
+
+    @property
+    def names(self) -> list[str]:
+        """The name of the language."""
+        return [self.language]
+
+    def vectors(self, name: str) -> Tensor | None:
+        """Return the word vectors [V, d] that the corpus brings, if any."""
+        return self.corpus.vectors()
+
+    def training_documents(self, name: str) -> Iterator[RaggedBatch]:
+        """Yield every training document once, in order, in batches."""
+        for batch in RaggedLoader(self.split("train"), name, self.eval_batch_size):
+            yield batch[name]
+
+    def only(self, name: str) -> TextDataModule:
+        """Return this module, which has one language."""
+        return self
+
+    def summary(self) -> str:
+        """Describe the encoded corpus: sizes, labels, what was left out."""
+        return describe(self.meta)
+
+    def shards(self) -> Iterator[Path]:
+        """Yield the folder in the local cache that holds the encoded corpus."""
+        yield self.directory_of_shards()
+
+    def split(self, name: str) -> "Dataset":
+        """Return the encoded documents of train, validation or test."""
+        return self.corpus.splits[name]
+
+    def train_dataloader(self) -> RaggedLoader:
+        """Return shuffled training batches."""
+        return self._loader("train", self.batch_size, shuffle=True)
+
+    def val_dataloader(self) -> RaggedLoader:
+        """Return validation batches, in order."""
+        return self._loader("validation", self.eval_batch_size)
+
+    def test_dataloader(self) -> RaggedLoader:
+        """Return test batches, in order."""
+        return self._loader("test", self.eval_batch_size)
+
+    def _loader(self, split: str, batch_size: int, shuffle: bool = False) -> RaggedLoader:
+        trainer = self.trainer
+        store = self._text_vectors
+        return RaggedLoader(
+            self.split(split),
+            self.language,
+            batch_size,
+            shuffle=shuffle,
+            samples=self.samples_per_epoch if shuffle else None,
+            repeat=self.repeat if shuffle else None,
+            seed=self.seed,
+            rank=trainer.global_rank if trainer else 0,
+            world_size=trainer.world_size if trainer else 1,
+            text_vectors=None if store is None else lambda batch: store.find(*_subwords(batch)),
+        )
+
+
+def _subwords(batch: RaggedBatch) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return a batch's flat subword ids [N] and their counts [B]."""
+    if batch.subwords is None or batch.subword_counts is None:
+        raise InputError("the encoded documents have no subwords: set --data.pretrained")
+    return batch.subwords.numpy(), batch.subword_counts.numpy()

@@ -1,0 +1,87 @@
+"""The counts of a corpus, and what is made of them: its label set and its vocabulary."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.document import SPLITS
+from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.shards.draws import TRAIN, UNLABELLED, count_labels
+from gile_lightning.data.shards.encoding_settings import EncodingSettings
+from gile_lightning.data.shards.raw_shard import RawShard
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer, build_vocabulary, tokenize
+
+
+def label_set_of(
+    shards: Sequence[RawShard],
+    label_texts: Mapping[str, str],
+    synonyms: Mapping[str, Sequence[str]],
+    trained: LabelSet | None = None,
+) -> LabelSet:
+    """Make the label set of a corpus.
+
+    Args:
+        shards: the documents, with the splits that were drawn.
+        label_texts: the text of every label, in the order of the shards' label ids.
+        synonyms: other names of labels, by their names.
+        trained: the labels of a trained model. Then these come first, and labels of test documents
+            that are new to the model follow as unseen ones.
+    """
+    names = list(label_texts)
+    counts = np.zeros((len(SPLITS), len(names)), dtype=np.int64)
+    for shard in shards:
+        counts += count_labels(shard.table(), shard.splits, len(names))
+    train, validation, test = (
+        {name: int(n) for name, n in zip(names, of_split, strict=True) if n} for of_split in counts
+    )
+    if trained is not None:
+        return trained.extended(test, label_texts, synonyms)
+    documents = sum(int((shard.splits == TRAIN).sum()) for shard in shards)
+    others = [*validation, *test]
+    return LabelSet.from_counts(Counter(train), others, label_texts, documents, synonyms)
+
+
+def tokenizer_of(
+    shards: Sequence[RawShard],
+    label_texts: Mapping[str, str],
+    synonyms: Mapping[str, Sequence[str]],
+    settings: EncodingSettings,
+    skipped: Skipped,
+) -> Tokenizer:
+    """Make a tokenizer whose vocabulary are the frequent words of the training documents.
+
+    Raises:
+        InputError: no word is frequent enough.
+    """
+    words: Counter[str] = Counter()
+    for shard in shards:
+        words.update(_count_words(shard))
+    if settings.label_words:
+        other_names = chain.from_iterable(synonyms.get(name, ()) for name in label_texts)
+        terms = chain(label_texts.values(), label_texts, other_names)
+        for word in {word for term in terms for word in tokenize(term)}:
+            words[word] = max(words[word], settings.min_count)
+    min_count = settings.min_count
+    vocabulary = build_vocabulary(words, min_count)
+    if len(vocabulary) == 1:
+        raise InputError(
+            f"no word occurs {min_count} times in the training documents; lower min_count"
+        )
+    skipped.add(f"words rarer than min_count = {min_count}", "", len(words) - len(vocabulary) + 1)
+    return settings.tokenizer(vocabulary)
+
+
+def _count_words(shard: RawShard) -> dict[str, int]:
+    """Count the words of a shard's training documents."""
+    import pyarrow.compute as pc  # which takes a tenth of a second
+
+    words = shard.word_list()
+    rows = shard.table().filter(pa.array(np.isin(shard.splits, (TRAIN, UNLABELLED))))
+    ids = pc.list_flatten(rows.column("words")).to_numpy()
+    counts = np.bincount(ids, minlength=len(words)).tolist()
+    return {word: n for word, n in zip(words, counts, strict=True) if n}

@@ -1,0 +1,56 @@
+"""The settings of encoding."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class EncodingSettings:
+    """How a corpus is encoded; part of the cache key.
+
+    Attributes:
+        min_count: training occurrences that a word of the vocabulary needs.
+        label_words: the words of all labels' texts, names and synonyms belong to the vocabulary,
+            however rare they are in training documents.
+        max_document_words: words kept per document.
+        max_label_words: words kept per label description.
+        max_sentences: sentences kept per document; None for all.
+        max_sentence_words: words kept per sentence; None for all.
+        sentences: ISO 639-1 code of the language whose rules split texts into sentences.
+        validation_size: share (below 1) or number of training documents drawn for validation,
+            where the corpus has no validation split.
+        test_size: the same for testing, where the corpus has no split at all. For a trained model
+            a number as large as the corpus means all documents.
+        split_seed: seeds these draws.
+        pretrained: a pretrained model, for which texts are split into subwords too.
+        max_subwords: subwords kept per text for that model.
+        held_out_labels: share (below 1) or number of labels to hold out, drawn from those that
+            both training and validation documents have.
+    """
+
+    min_count: int = 5
+    label_words: bool = False
+    max_document_words: int = 300
+    max_label_words: int = 50
+    max_sentences: int | None = None
+    max_sentence_words: int | None = None
+    sentences: str | None = None
+    validation_size: float = 0.1
+    test_size: float = 0.1
+    split_seed: int = 1234
+    pretrained: str | None = None
+    max_subwords: int = 256
+    held_out_labels: float = 0.0
+
+    def state(self) -> dict[str, Any]:
+        """Return plain values, for the cache key."""
+        return asdict(self)
+
+    def tokenizer(self, vocabulary: Sequence[str], known_words_only: bool = False) -> Tokenizer:
+        """Return the tokenizer with these settings and a vocabulary."""
+        names = [f.name for f in fields(Tokenizer) if f.init and hasattr(self, f.name)]
+        settings = {name: getattr(self, name) for name in names}
+        return Tokenizer(vocabulary, known_words_only=known_words_only, **settings)

@@ -1,0 +1,27 @@
+"""What a system is built from."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.tokenizing.task import Task
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a system is built from, and what it may learn before its first step.
+
+    Attributes:
+        tasks: tokenizer and label set by the name of the language.
+        vectors: returns the word vectors [V, d] that the corpus brings for a language, if any.
+        documents: yields every training document of a language once, in order, in batches.
+        cache_dir: the folder for what is computed from texts.
+    """
+
+    tasks: dict[str, Task]
+    vectors: Callable[[str], Tensor | None]
+    documents: Callable[[str], Iterator[RaggedBatch]]
+    cache_dir: Path

@@ -1,0 +1,35 @@
+import datasets
+import pytest
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.hub_datasets import read_dataset
+
+ROWS = datasets.Dataset.from_list([{"id": 1}, {"id": 2}])
+
+
+def test_rows_have_places(tmp_path):
+    ROWS.save_to_disk(tmp_path / "one")
+    path = str(tmp_path / "one")
+    assert list(read_dataset(path)) == [(f"{path}:1", {"id": 1}), (f"{path}:2", {"id": 2})]
+
+
+def test_split_is_a_column_if_wanted(tmp_path):
+    datasets.DatasetDict(train=ROWS, test=ROWS).save_to_disk(tmp_path / "several")
+    path = str(tmp_path / "several")
+    assert [(where, fields["part"]) for where, fields in read_dataset(path, "part")] == [
+        (f"{path}[{split}]:{row}", split) for split in ("train", "test") for row in (1, 2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (".", "neither a saved dataset nor a .jsonl file"),
+        ("none.jsonl", "no file or folder here, nor a dataset that can be loaded"),
+        ("nobody/nothing", "no file or folder here, nor a dataset that can be loaded"),
+    ],
+)
+def test_no_dataset(monkeypatch, tmp_path, path, message):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=f"^{path}: {message}"):
+        list(read_dataset(path))

@@ -1,0 +1,74 @@
+import pytest
+from jsonargparse import ArgumentParser
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.data import Columns, Corpus, DocumentDataModule
+from gile_lightning.data.formats.lines import Record
+from gile_lightning.data.readers.column_check import ColumnCheck, year_of
+
+
+@pytest.mark.parametrize("columns", ["{text: body, lead: title}", "{text: [body], lead: [title]}"])
+def test_one_name_is_a_list_of_one(columns):
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_subclass_arguments(DocumentDataModule, "data")
+    path = f"{Corpus.__module__}.Corpus"
+    config = parser.parse_args([f"--data={path}", "--data.path=x", f"--data.columns={columns}"])
+    found = parser.instantiate_classes(config).data.columns
+    assert (found.text, found.lead) == (("body",), ("title",))
+    assert found == Columns(text="body", lead="title")
+
+
+def test_no_text_column():
+    with pytest.raises(InputError, match=r"data\.columns\.text is empty"):
+        Columns(text=())
+
+
+def check(missing, total=6, **columns):
+    """Check records, so many of which lack the text; the last one has it."""
+    check = ColumnCheck(Columns(**columns))
+    for i in range(total):
+        lacks = i < missing
+        fields = {"id": i, "texts" if lacks else "text": "a text", "year": f"{2000 + i} Jan"}
+        check.add(Record(f"f:{i + 1}", fields), "text" if lacks else None)
+    check.finish()
+    return check
+
+
+def test_most_records_lack_a_column():
+    message = (
+        r"f:1: no 'text' in this document and in 4 of the first 6; the columns are id, texts, "
+        r"year; did you mean 'texts'\? \(set --data.columns\)"
+    )
+    with pytest.raises(InputError, match=message):
+        check(missing=4)
+    assert check(missing=3).years() == ""
+    assert check(3, year="year").years() == "the first documents are of 2000 to 2005"
+
+
+def test_all_records_lack_one_of_the_text_columns():
+    with pytest.raises(InputError, match="f:1: no 'body' in this document and in 6 of the first"):
+        check(missing=0, text=("text", "body"))
+
+
+def test_wrong_column_is_found_early(monkeypatch):
+    monkeypatch.setattr("gile_lightning.data.readers.column_check.CHECK_AFTER", 10)
+    with pytest.raises(InputError, match="in 10 of the first 10"):
+        check(missing=10, total=30)
+
+
+@pytest.mark.parametrize(
+    ("value", "year"),
+    [
+        (2004, 2004),
+        ("2004", 2004),
+        ("2005 Jan-Feb", 2005),
+        (" 1998-2007", 1998),
+        ("2007-03-01", 2007),
+        (2004.0, 2004),
+        (None, None),
+        ("unknown", None),
+        ("99", None),
+    ],
+)
+def test_year(value, year):
+    assert year_of(value) == year
