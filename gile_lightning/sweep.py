@@ -14,14 +14,13 @@ from jsonargparse import ArgumentError
 from lightning.pytorch.cli import LightningArgumentParser
 from lightning.pytorch.utilities import rank_zero_only
 
-from gile_lightning.commands.cli import GileCLI, Parser
+from gile_lightning.commands.cli import GileCLI, Parser, announce
 from gile_lightning.commands.launcher import Launcher
 from gile_lightning.commands.parser import command
 from gile_lightning.common import processes
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import instantiate
-from gile_lightning.fit import announce
 from gile_lightning.search import study as studies
 from gile_lightning.search.attempt import Plan
 from gile_lightning.search.progress import Progress

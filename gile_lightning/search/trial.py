@@ -17,11 +17,12 @@ from lightning.pytorch.utilities.exceptions import SIGTERMException
 from optuna.pruners import BasePruner
 from optuna.trial import Trial
 
-from gile_lightning.commands.cli import GileCLI, option
+from gile_lightning.commands.cli import GileCLI
+from gile_lightning.commands.fitting import fit
+from gile_lightning.commands.options import option
 from gile_lightning.commands.parser import command
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import instantiate
-from gile_lightning.fit import fit
 from gile_lightning.search.storage import open_storage, quiet_optuna
 from gile_lightning.tracking.wandb_logger import finish
 

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from gile_lightning.commands.cli import GileCLI
-from gile_lightning.low_resource import LEVELS
 from gile_lightning.reproduction.grid_file import read_grid
+from gile_lightning.reproduction.low_resource import LEVELS
 
 TABLES = ("2", "3", "4", "5", "6", "7", "figure")
 LANGUAGES = {
