@@ -1,18 +1,18 @@
-"""The errors that a user can cause and mend."""
+"""Errors that a user can cause and fix."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 class InputError(Exception):
-    """Bad input: the message names the file, line or key, and how to mend it.
+    """Bad input: the message names the file, line or key, and the fix.
 
-    The commands print it without a traceback and leave with status 2.
+    The commands print it without a traceback and exit with status 2.
     """
 
 
 class DivergedError(InputError):
-    """Training whose loss, weights or scores are no finite numbers any more."""
+    """The loss, weights or scores are not finite any more."""
 
     def __init__(self, what: str) -> None:
         super().__init__(
@@ -22,15 +22,15 @@ class DivergedError(InputError):
         )
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return ``"; did you mean 'x'?"`` for the known word most like ``word``, or ``""``."""
-    lower = {name.lower(): name for name in sorted(known)}
+def nearest(word: str, words: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` for the most similar of the words, or ``""``."""
+    lower = {name.lower(): name for name in sorted(words)}
     match = get_close_matches(word.lower(), lower, n=1, cutoff=0.6)
     return f"; did you mean {lower[match[0]]!r}?" if match else ""
 
 
 def positive(**values: float) -> None:
-    """Raise `InputError` naming every keyword whose value is not above zero."""
+    """Raise `InputError` that names every keyword whose value is not above zero."""
     wrong = [f"{name} is {value}" for name, value in values.items() if value <= 0]
     if wrong:
         raise InputError(f"must be above 0: {', '.join(wrong)}")

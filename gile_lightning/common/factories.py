@@ -1,4 +1,4 @@
-"""Parts of a model as plain values, so that a checkpoint holds no code."""
+"""Parts as plain values and back, so that a checkpoint holds no code."""
 
 import inspect
 import sys
@@ -19,31 +19,31 @@ _ESTIMATOR = ("sklearn.base", "BaseEstimator")  # by name, as it takes a second 
 
 
 class Part:
-    """What a checkpoint may name by its import path, to be made of its arguments when it is read.
+    """A class that a checkpoint may name by its import path, with the arguments to make it.
 
-    A checkpoint of unknown origin may name anything. So only these are made: classes that derive
-    from `Part`, modules of torch.nn, and optimizers and estimators that derive from PyTorch's and
-    scikit-learn's base classes. A function is never called.
+    A checkpoint of unknown origin may name anything. So loading makes only classes that derive from
+    `Part`, modules of torch.nn, and optimizers and estimators that derive from the base classes of
+    PyTorch and scikit-learn. It never calls a function.
 
-    Encoders, output layers, samplers, losses and all other kinds derive from `Part` already. A
-    module of your own for another place, such as a norm or an activation, has to as well.
+    Encoders, output layers, samplers, losses and all other kinds derive from `Part` already. Your
+    own module for another place, such as a norm or an activation, has to as well.
     """
 
     __slots__ = ()
 
 
 class Configured(Part):
-    """A part that is given ready made, and knows the arguments that it was made with.
+    """A part that is passed as an instance, and remembers the arguments that made it.
 
-    These are the arguments of the call that made it, which ``__new__`` sees as they are, whatever
-    ``__init__`` does with them. So a subclass has nothing to do to be stored whole.
+    ``__new__`` keeps the arguments of the call, whatever ``__init__`` does with them. So a subclass
+    is stored completely without code of its own.
     """
 
     _made_with: tuple[tuple[Any, ...], dict[str, Any]]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Keep the arguments."""
-        if cls.__init__ is object.__init__ and (args or kwargs):  # which Python now lets pass
+        if cls.__init__ is object.__init__ and (args or kwargs):  # nothing else would refuse them
             raise TypeError(f"{cls.__name__}() takes no arguments")
         part = super().__new__(cls)
         if not _made_by_fields(cls):
@@ -52,10 +52,10 @@ class Configured(Part):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments by name, with the defaults of those that were left out.
+        """The arguments by name, with the defaults of the others.
 
         Raises:
-            TypeError: some are not named (``*args``).
+            TypeError: some have no name (``*args``).
         """
         if _made_by_fields(type(self)):
             return {field.name: getattr(self, field.name) for field in fields(self) if field.init}  # type: ignore[arg-type]
@@ -75,7 +75,7 @@ class Configured(Part):
 
 
 def _made_by_fields(kind: type) -> bool:
-    """Whether ``__init__`` is that of a dataclass, whose fields are the arguments."""
+    """Return whether ``__init__`` is that of a dataclass, whose fields are the arguments."""
     return "__dataclass_params__" in vars(
         next(base for base in kind.__mro__ if "__init__" in vars(base))
     )
@@ -84,14 +84,14 @@ def _made_by_fields(kind: type) -> bool:
 def describe(part: Any) -> Any:
     """Describe a part as plain values: a class becomes ``{"class_path", "init_args"}``.
 
-    Understands numbers, strings, paths, lists, mappings, classes, `functools.partial` of a class
+    It describes numbers, strings, paths, lists, mappings, classes, `functools.partial` of a class
     (also as jsonargparse makes them) and instances of `Configured`.
 
     Raises:
-        InputError: the part is something else, such as a function, or a class that is no `Part`.
+        InputError: the part is anything else, such as a function or a class that is no `Part`.
     """
     if isinstance(part, np.generic):
-        part = part.item()  # NumPy's float64 is a float, but no plain one
+        part = part.item()  # NumPy's float64 is a subclass of float
     if part is None or isinstance(part, bool | int | float | str):
         return part
     if isinstance(part, Path):
@@ -121,7 +121,7 @@ def _spec(kind: type, init_args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_part(kind: Any) -> bool:
-    """Whether a checkpoint may name this; see `Part`."""
+    """Return whether a checkpoint may name this; see `Part`."""
     if not inspect.isclass(kind):
         return False
     if issubclass(kind, torch.nn.Module) and kind.__module__.startswith("torch.nn."):
@@ -140,16 +140,16 @@ def _refused(part: Any) -> InputError:
 
 
 def check_parts(config: Any) -> None:
-    """Refuse a configuration that names what is no `Part`, before anything is made of it.
+    """Check that a configuration names parts alone, before any is made.
 
-    Classes are imported for it, but none is made and no function is called. The standard library,
-    which has no parts, is not even imported.
+    It imports the classes, but makes none and calls no function. It does not even import the
+    standard library, which has no parts.
 
     Args:
-        config: plain values, or what a parser has made of them.
+        config: plain values, or what a parser makes of them.
 
     Raises:
-        InputError: it names something else, or something that is not there.
+        InputError: it names something that is no `Part`, or does not exist.
     """
     if isinstance(config, Namespace):
         config = vars(config)
@@ -169,14 +169,14 @@ def import_part(path: str) -> type:
     """Import a class by its path.
 
     Raises:
-        InputError: it is not there, or no `Part`.
+        InputError: it does not exist, or is no `Part`.
     """
     if path.partition(".")[0] in sys.stdlib_module_names:
         raise _refused(path)
     try:
         kind = import_object(path)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(f"{path} is not to be had here: {error}") from error
+        raise InputError(f"cannot import {path}: {error}") from error
     if not _is_part(kind):
         raise _refused(path)
     return kind  # type: ignore[no-any-return]
@@ -185,15 +185,15 @@ def import_part(path: str) -> type:
 def instantiate(
     kind: type, init_args: Mapping[str, Any], check: Callable[[Any], None] | None = None
 ) -> Any:
-    """Make an instance of ``kind`` from described arguments.
+    """Make an instance of ``kind`` from arguments in plain values.
 
     Args:
         kind: the class.
         init_args: its arguments, as `describe` returns them.
-        check: is given the arguments as they are understood, before anything is made of them.
+        check: is called with the parsed arguments, before anything is made of them.
     """
     parser = ArgumentParser(exit_on_error=False)
-    parser.add_class_arguments(kind, "part")
+    parser.add_class_arguments(kind, "part", fail_untyped=False)  # as the command line does
     config = parser.parse_object({"part": dict(init_args)})
     if check is not None:
         check(config)

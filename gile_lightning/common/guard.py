@@ -1,4 +1,4 @@
-"""Become another Python program that ends with the process that has started it.
+"""Run a Python program that ends with the process that started it.
 
 python guard.py PARENT ARGUMENT ...
 """
@@ -8,14 +8,14 @@ import os
 import signal
 import sys
 
-_PR_SET_PDEATHSIG = 1  # Linux: the signal that a process gets when its parent has ended
+_PR_SET_PDEATHSIG = 1  # Linux: sets the signal that a process gets when its parent ends
 
 
 def end_with_parent(parent: int) -> None:
-    """Have this process killed when its parent ends, or end it if that has happened already.
+    """Let the system kill this process when its parent ends; exit if the parent has ended.
 
     Args:
-        parent: the process id that the parent has, or had.
+        parent: the process id of the parent.
     """
     if sys.platform == "linux":  # elsewhere a program outlives a parent that is killed
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -24,7 +24,7 @@ def end_with_parent(parent: int) -> None:
 
 
 def main() -> None:
-    """Run Python with the arguments unless ``PARENT``, a process id, has ended already."""
+    """Become Python with the arguments, unless the process ``PARENT`` has ended."""
     end_with_parent(int(sys.argv[1]))
     os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
 

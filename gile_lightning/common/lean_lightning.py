@@ -1,14 +1,14 @@
-"""Import Lightning without the imports that take most of its time and are seldom needed.
+"""Import Lightning without the slow imports that it seldom needs.
 
-``import lightning`` takes 5 s of CPU time, 4 s of them for names that few programs use:
+``import lightning`` takes 5 s of CPU time, and 4 s of them go to names that few programs use:
 
-- ``torch._dynamo``: Lightning takes a class, for ``isinstance``, and a decorator;
-- ``torchmetrics``: its ``__init__`` imports every metric there is, with `scipy.signal` and
-  `transformers`, where Lightning takes two classes;
+- ``torch._dynamo``, of which Lightning needs a class, for ``isinstance``, and a decorator;
+- ``torchmetrics``, of which it needs two classes, but whose ``__init__`` imports all metrics, with
+  `scipy.signal` and `transformers`;
 - `matplotlib`, with which torchmetrics draws.
 
-Stand-ins have their places while Lightning is imported, and lose them afterwards: whoever asks for
-the real ones then gets them. ``torch.compile``, torchmetrics and plots of metrics work as always.
+Stand-ins replace these modules only while Lightning is imported. Later imports get the real ones:
+``torch.compile``, torchmetrics and plots of metrics work as always.
 """
 
 import logging
@@ -26,13 +26,13 @@ from typing import Any
 
 
 def install() -> None:
-    """Have Lightning imported this way, unless it is imported already."""
+    """Import Lightning this way from now on, unless it is imported already."""
     if "lightning" not in sys.modules:
         sys.meta_path.insert(0, _Finder())
 
 
 class _Finder(MetaPathFinder):
-    """Finds Lightning, to import it among stand-ins."""
+    """Finds Lightning, and imports it among stand-ins."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         if fullname != "lightning":
@@ -66,7 +66,7 @@ def _stand_ins() -> Iterator[None]:
 
 
 class _Compiled(type):
-    """The class of a class whose instances are the compiled modules, if there can be any yet."""
+    """Metaclass of the stand-in for ``OptimizedModule``: its instances are the compiled modules."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         dynamo = sys.modules.get("torch._dynamo")
@@ -107,7 +107,7 @@ class _Package(ModuleType):
         return ModuleType.__getattribute__(self, name)
 
     def close(self) -> None:
-        """Import all of it from now on: who looks for a part of it asks for ``__path__`` first."""
+        """Import all of it from now on: an import of a submodule asks for ``__path__`` first."""
         self._open = False
         self.__dict__.pop("__path__", None)
 

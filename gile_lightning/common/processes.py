@@ -1,4 +1,4 @@
-"""What processes share: the cores and devices of a machine."""
+"""The cores and devices of the machine."""
 
 import os
 import sys
@@ -10,10 +10,10 @@ def cores() -> int:
 
 
 def threads(count: int) -> int:
-    """Return how many threads each of so many processes at a time has: its share of the cores.
+    """Return the number of threads for each of ``count`` processes: its share of the cores.
 
-    Never more than OMP_NUM_THREADS says, for those who share the machine with other commands:
-    where there are more threads than cores, they mostly wait for each other.
+    It is at most OMP_NUM_THREADS, which leaves cores to other commands on the machine. More threads
+    than cores mostly wait for each other.
     """
     share = max(1, cores() // count)
     limit = os.environ.get("OMP_NUM_THREADS", "")

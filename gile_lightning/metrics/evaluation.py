@@ -1,4 +1,4 @@
-"""All scores of a language in one validation or test run."""
+"""All metrics of a task in one validation or test run."""
 
 import math
 from typing import Literal
@@ -17,15 +17,15 @@ from gile_lightning.metrics.references import popularity_scores, random_scores
 from gile_lightning.metrics.table import MACRO_F1, Metrics
 from gile_lightning.metrics.thresholded import THRESHOLDS, MicroF1, paper_threshold
 
-# seen labels by training documents, at least and at most
+# candidate sets of seen labels, by their least and most training documents
 BUCKETS = {
     "1 to 5 documents": (1, 5),
     "6 to 50 documents": (6, 50),
     "above 50 documents": (51, math.inf),
 }
-# the rankings that a model must beat, which know nothing of it
+# rankings that a model must beat; they read neither texts nor scores
 REFERENCES = ("seen, by popularity", "unseen, at random")
-# candidate labels, each ranked by itself
+# sets of candidate labels; each is ranked by itself
 CANDIDATES = ("seen", REFERENCES[0], "unseen", REFERENCES[1], "all", *BUCKETS)
 MICRO = "micro"  # the key of precision, recall and F1 at a threshold, over all labels
 
@@ -33,21 +33,21 @@ MICRO = "micro"  # the key of precision, recall and F1 at a threshold, over all 
 class Evaluation(nn.Module):
     """Ranking metrics and macro-F1 on sets of candidate labels, and micro-F1 on all labels.
 
-    The sets are the seen, the unseen and all labels, and those of some numbers of training
-    documents, which need ``labels.documents``. So does propensity-scored precision. The reference
-    rankings have neither macro-F1 nor Nam et al.'s metrics, as their scores are on no scale.
-    Macro-F1 is left out in validation, which ranks seen and unseen labels. The numbers are those
-    of all training documents, also where a model is trained on a part of them.
+    The sets are the seen, the unseen and all labels, and the seen labels by their number of
+    training documents. The latter sets and propensity-scored precision need ``labels.documents``.
+    Frequencies count all training documents, also if a model is trained on some of them. The
+    reference rankings have no probabilities, so they have neither macro-F1 nor the metrics of Nam
+    et al. Validation leaves out macro-F1 and the sets by frequency.
 
     Args:
         labels: the candidates; those seen in training come first, by falling frequency.
-        scores_unseen: whether the model scores the others too.
+        scores_unseen: whether the model scores unseen labels.
         candidates: which of `CANDIDATES` to rank.
-        threshold: one for micro-F1 beside 0.01, 0.02, ..., 0.99, and that of macro-F1; by default
-            macro-F1 has the paper's.
+        threshold: of macro-F1, and of micro-F1 beside 0.01, 0.02, ..., 0.99. The default of
+            macro-F1 is the paper's.
         without_positive: as for `RankingMetrics`.
         nam16: whether to add the metrics of `nam16_metrics`.
-        added: further metrics, on every set.
+        added: further metrics, for every set.
 
     Raises:
         InputError: the threshold is not 0.001 away from the others.
@@ -84,7 +84,7 @@ class Evaluation(nn.Module):
         try:
             self.micro = MicroF1(thresholds)
         except ValueError as error:
-            nearest = min(THRESHOLDS, key=lambda known: abs(known - thresholds[-1]))
+            nearest = min(THRESHOLDS, key=lambda other: abs(other - thresholds[-1]))
             raise InputError(
                 f"model.threshold is {threshold}: give {nearest:g}, or a number that is 0.001 away "
                 "from it"
@@ -101,13 +101,13 @@ class Evaluation(nn.Module):
         """Add a batch of documents.
 
         Args:
-            logits: [B, K] of all labels, or of those seen in training alone, to rank them by.
-            documents: B of them, with all their labels.
-            log_odds: [B, K] whose sigmoids are the probabilities; by default the logits.
+            logits: [B, K] of all labels, or of the seen ones; labels are ranked by them.
+            documents: B documents with all their labels.
+            log_odds: [B, K]; their sigmoids are the probabilities. By default the logits.
         """
         log_odds = logits if log_odds is None else log_odds
-        given = logits, documents, log_odds  # which are on MPS where the metrics are not
-        logits, documents, log_odds = move_data_to_device(given, self.micro.device)
+        batch = logits, documents, log_odds  # on MPS, where the metrics are on the CPU
+        logits, documents, log_odds = move_data_to_device(batch, self.micro.device)
         label_ids, label_counts = documents.label_ids, documents.label_counts
         self.micro.update(log_odds, label_ids, label_counts)
         if self.macro:
@@ -122,35 +122,35 @@ class Evaluation(nn.Module):
     def compute(self) -> dict[str, dict[str, float]]:
         """Return the metrics by candidate set: those of `RankingMetrics`, and ``macro_f1``.
 
-        Macro-F1 is the mean of `LabelF1` over the labels of the set that the documents have; it is
-        NaN without a document, else 0 if there is no such label.
+        Macro-F1 is the mean of `LabelF1` over the labels of the set that occur in the documents. It
+        is NaN without a document, and 0 if no label occurs.
         """
         f1 = self.per_label.compute().reshape(-1)  # of a single label it is a scalar
-        found: dict[str, dict[str, float]] = {}
+        results: dict[str, dict[str, float]] = {}
         for key in self.candidates:
             scores = self.rankings[key].compute().items()  # type: ignore[operator]
-            found[key] = {name: float(value) for name, value in scores}
+            results[key] = {name: float(value) for name, value in scores}
             if self.macro and key not in REFERENCES:
                 start, stop = self.columns.get(key, (0, 0))
-                known = f1[start:stop][~f1[start:stop].isnan()]
-                labels = len(known) or found[key]["documents"]
-                found[key][MACRO_F1] = float(known.sum() / labels)
-        return found
+                occurring = f1[start:stop][~f1[start:stop].isnan()]
+                labels = len(occurring) or results[key]["documents"]
+                results[key][MACRO_F1] = float(occurring.sum() / labels)
+        return results
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Forget all documents."""
         for metric in (*self.rankings.values(), self.micro, self.per_label):
             metric.reset()  # type: ignore[operator]
 
 
 def _columns(labels: LabelSet, scores_unseen: bool) -> dict[str, tuple[int, int]]:
-    """Return the first column of each candidate set, and the one behind its last."""
+    """Return the first column of each candidate set, and the column after its last."""
     seen, count = labels.seen, len(labels)
     columns = dict.fromkeys(("seen", REFERENCES[0]), (0, seen))
     if scores_unseen:
         columns |= dict.fromkeys(("unseen", REFERENCES[1]), (seen, count)) | {"all": (0, count)}
     for key, (least, most) in BUCKETS.items() if labels.documents else ():
-        # frequencies fall
+        # the frequencies are sorted, highest first
         start = sum(n > most for n in labels.frequencies)
         stop = sum(n >= least for n in labels.frequencies)
         if start < stop:
@@ -165,6 +165,6 @@ def _scores(key: str, logits: Tensor, documents: RaggedBatch) -> Tensor:
 
 
 def _with(threshold: float | None) -> tuple[float, ...]:
-    if threshold is None or any(math.isclose(threshold, known) for known in THRESHOLDS):
+    if threshold is None or any(math.isclose(threshold, other) for other in THRESHOLDS):
         return THRESHOLDS
     return *THRESHOLDS, threshold

@@ -1,4 +1,4 @@
-"""F1 of every label at a threshold, for its mean over labels: macro F1."""
+"""F1 of every label at a threshold. Its mean over labels is macro-F1."""
 
 import torch
 from torch import Tensor
@@ -13,9 +13,9 @@ class LabelF1(SummedMetric):
 
     A label is predicted for a document where `micro_f1` predicts it. F1 of a label is 2 TP over the
     sum of its predictions and its positives, counted over all documents. The mean over labels is
-    macro F1: scikit-learn's `f1_score` with ``average="macro", zero_division=0`` and ``labels`` the
-    ones that occur among the positives. The others have no positive to find, and their number
-    depends on how many labels are unused rather than on the model.
+    macro-F1: scikit-learn's `f1_score` with ``average="macro", zero_division=0`` and ``labels`` the
+    ones that occur among the positives. Labels that do not occur are left out: no model could find
+    them.
 
     The state is three integers per label, summed over processes.
 

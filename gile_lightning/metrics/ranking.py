@@ -8,14 +8,14 @@ from gile_lightning.metrics.sorting import sort_rows, ties_before
 
 
 def rank_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> Ranks:
-    """Rank the positives of every document: the work that all metrics here share.
+    """Rank the positives of every document; all ranking metrics follow from this.
 
     Arguments and errors are those of `ranking_metrics`.
 
-    The scores of a row are sorted, without their columns, and the positives are looked up there by
-    binary search. Columns matter only where a positive is tied with another label.
+    Each row of scores is sorted, without its columns. A binary search finds the positives there.
+    Columns matter only if a positive is tied with another label.
     """
-    # half precision, which NumPy does not know or sorts slowly; neither order nor ties change
+    # NumPy lacks bfloat16 and sorts float16 slowly; neither order nor ties change
     scores = scores.detach()
     scores = scores.float() if scores.dtype in (torch.half, torch.bfloat16) else scores
     label_ids, label_counts = _checked(scores, label_ids, label_counts)
@@ -31,7 +31,7 @@ def rank_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> R
     slot = torch.arange(len(label_ids), device=device)
     slot -= (label_counts.cumsum(0) - label_counts)[document]
     of_positives = scores[document, label_ids]
-    # the positives in rows; the padding is above any score, so it changes no count
+    # the positives in rows; the padding is above every score, so it changes no count
     positives = scores.new_full((rows, int(label_counts.max())), torch.inf)
     positives[document, slot] = of_positives
 
@@ -60,26 +60,26 @@ def rank_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> R
 def select(label_ids: Tensor, label_counts: Tensor, start: int, stop: int) -> tuple[Tensor, Tensor]:
     """Return the positives among the columns start..stop-1, renumbered to begin at 0.
 
-    For metrics over part of the label set: seen labels are the first columns, unseen the rest.
+    Seen labels are the first columns, unseen labels the rest.
 
     Args:
         label_ids: [P] integers, document after document.
         label_counts: [B] integers, the number of positives per document.
-        start: First column kept.
-        stop: First column no longer kept.
+        start: First column.
+        stop: The column after the last.
 
     Returns:
-        Label ids and counts of the same documents, fit for ``scores[:, start:stop]``; a document
-        may be left without a positive.
+        Label ids and counts of the same documents, for ``scores[:, start:stop]``. Some documents
+        may have no positive left.
 
     Raises:
         ValueError: Not 0 <= start <= stop, or the counts do not add up to the number of ids.
     """
     if not 0 <= start <= stop:
         raise ValueError(f"must be 0 <= start <= stop, not start {start}, stop {stop}")
-    _check_total(label_ids, label_counts)
+    check_positives(label_ids, label_counts)
     kept = (label_ids >= start) & (label_ids < stop)
-    # how many are kept up to each positive; documents lie between two of these
+    # positives kept before each position; a document has the difference of two of these
     before = torch.cat([kept.new_zeros(1, dtype=torch.long), kept.cumsum(0)])
     ends = label_counts.cumsum(0)
     counts = before[ends] - before[ends - label_counts]
@@ -98,7 +98,7 @@ def _checked(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> tuple[T
             f"label_counts must have one entry for each of the {len(scores)} rows of scores, "
             f"not the shape {list(label_counts.shape)}"
         )
-    _check_total(label_ids, label_counts)
+    check_positives(label_ids, label_counts)
     if scores.numel() and scores.amax().isnan():  # the maximum propagates NaN
         raise ValueError("scores contain NaN: the model diverged, look at the learning rate")
     if len(label_ids) and (label_ids.min() < 0 or label_ids.max() >= scores.shape[1]):
@@ -110,7 +110,8 @@ def _checked(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> tuple[T
     return label_ids.to(device, torch.long), label_counts.to(device, torch.long)
 
 
-def _check_total(label_ids: Tensor, label_counts: Tensor) -> None:
+def check_positives(label_ids: Tensor, label_counts: Tensor) -> None:
+    """Raise `ValueError` unless ids [P] and counts [B] are integers that fit together."""
     for name, values in (("label_ids", label_ids), ("label_counts", label_counts)):
         if values.ndim != 1 or values.is_floating_point() or values.dtype == torch.bool:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Rankings that know nothing of the texts, to compare a model with."""
+"""Reference rankings: by popularity and at random. They do not depend on the texts' meaning."""
 
 import torch
 from torch import Tensor
@@ -7,9 +7,9 @@ from gile_lightning.data.loading.ragged import RaggedBatch, segment_ids
 
 
 def popularity_scores(like: Tensor) -> Tensor:
-    """Score labels by training frequency, for documents and labels as in ``like`` [B, K].
+    """Score labels by training frequency: [B, K], the shape and type of ``like``.
 
-    Labels are in the order of falling frequency, so the score is minus the id.
+    Labels are sorted by falling frequency, so the score is minus the id.
     """
     return -torch.arange(like.shape[1], device=like.device, dtype=like.dtype).expand_as(like)
 
@@ -17,8 +17,8 @@ def popularity_scores(like: Tensor) -> Tensor:
 def random_scores(documents: RaggedBatch, labels: int) -> Tensor:
     """Score labels at random for each document: [B, labels], in [0, 1).
 
-    The scores are a hash of the document's words and the label's number, so they are the same
-    on any number of processes and in batches of any size.
+    The scores are hashes of a document's words and a label's id. So they do not depend on the
+    number of processes or the size of batches.
     """
     words, counts = documents.words.long(), documents.document_lengths
     sentences = torch.zeros(len(documents.sentence_lengths), dtype=torch.long, device=words.device)

@@ -1,4 +1,4 @@
-"""Sorted rows of scores, and ties in them: the parts of ranking that take time."""
+"""Sort rows of scores and count ties: the slow steps of ranking."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -13,22 +13,22 @@ _COMPARED = 2**22  # scores compared at a time on a GPU
 def sort_rows(scores: Tensor) -> Tensor:
     """Sort every row of scores [B, K] in float32 or float64, ascending.
 
-    On a CPU by NumPy, whose sort of plain numbers is vectorised: 20 times as fast as PyTorch's.
+    On a CPU NumPy sorts: its sort is vectorised, and 20 times as fast as PyTorch's.
     """
     if scores.device.type != "cpu":
         return scores.sort(dim=1).values
     ascending = np.array(scores.numpy(), order="C")
-    parts = np.array_split(ascending, torch.get_num_threads())
-    if len(parts) == 1:
+    blocks = np.array_split(ascending, torch.get_num_threads())
+    if len(blocks) == 1:
         ascending.sort(axis=1)
     else:
-        with ThreadPoolExecutor(len(parts)) as threads:
-            list(threads.map(partial(np.ndarray.sort, axis=1), parts))
+        with ThreadPoolExecutor(len(blocks)) as threads:
+            list(threads.map(partial(np.ndarray.sort, axis=1), blocks))
     return torch.from_numpy(ascending)
 
 
 def ties_before(scores: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """Count, for cells (row, column) [T] of scores [B, K], the equal scores left of them."""
+    """Count the equal scores to the left of cells (row, column), [T], of scores [B, K]."""
     if scores.device.type == "cpu":
         values = scores.numpy()
         cells = zip(rows.tolist(), columns.tolist(), strict=True)

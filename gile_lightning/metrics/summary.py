@@ -1,4 +1,4 @@
-"""Scores of several languages as one."""
+"""Averages of results over languages."""
 
 from collections.abc import Mapping
 
@@ -6,14 +6,14 @@ import numpy as np
 
 from gile_lightning.metrics.table import COUNTS, THRESHOLDS
 
-Scores = dict[str, dict[str, float]]  # by candidate set, then by metric
+Scores = dict[str, dict[str, float]]  # results by candidate set, then by metric
 
 
 def average(by_language: Mapping[str, Scores]) -> Scores:
-    """Average scores over the languages that have any; documents and labels are added up.
+    """Average results over languages; numbers of documents and labels are added up.
 
-    A language without a document for a set of labels has no scores there, and does not count.
-    Scores that another language lacks are left out.
+    A language without a document for a set of labels does not count there. A result that one of the
+    others lacks is left out, as are thresholds that differ.
     """
     sets = dict.fromkeys(key for scores in by_language.values() for key in scores)
     return {key: _average([s[key] for s in by_language.values() if key in s]) for key in sets}

@@ -1,4 +1,4 @@
-"""The base of our metrics: sums over documents, batches and processes."""
+"""The base class of metrics that are sums over documents, batches and processes."""
 
 import functools
 import warnings
@@ -11,7 +11,7 @@ from torchmetrics.metric import Metric
 
 
 class SummedMetric(Metric):
-    """A metric of sums that keep their precision, and may be empty on a process."""
+    """A metric whose state is sums. They keep their precision, and may be empty on a process."""
 
     is_differentiable = False
     full_state_update = False
@@ -21,7 +21,7 @@ class SummedMetric(Metric):
 
         @functools.wraps(wrapped)
         def without_warning(*args: Any, **kwargs: Any) -> Any:
-            # A process without a document is no mistake: its means are NaN and its count says so.
+            # A process may have no document: its means are NaN, and its count is 0.
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="The ``compute`` method of metric")
                 return wrapped(*args, **kwargs)
@@ -29,9 +29,8 @@ class SummedMetric(Metric):
         return without_warning
 
     def _apply(self, fn: Callable[[Tensor], Tensor], exclude_state: Sequence[str] = "") -> Any:
-        # torchmetrics ignores .half() and its like, but not .to(dtype), which would leave sums
-        # that stop growing in bfloat16. So take only the device from the move. MPS has no float64:
-        # from there sums stay on the CPU.
+        # torchmetrics ignores .half(), but not .to(dtype), and sums in bfloat16 stop growing. So
+        # only the device changes. MPS has no float64: there sums stay on the CPU.
         def to_device(tensor: Tensor) -> Tensor:
             device = fn(tensor.new_empty(0, dtype=torch.float32)).device
             return tensor.to("cpu" if device.type == "mps" else device)

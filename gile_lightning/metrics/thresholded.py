@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from gile_lightning.metrics.predictions import CELLS, candidates, count_above
-from gile_lightning.metrics.ranking import _check_total
+from gile_lightning.metrics.ranking import check_positives
 from gile_lightning.metrics.summed import SummedMetric
 
 SELECTION_THRESHOLD = 0.2
-"""The threshold at which the authors' released code chooses the epoch, whatever the label set."""
+"""Threshold by which the authors' released code chooses the epoch, for every label set."""
 
 THRESHOLDS = tuple(percent / 100 for percent in range(1, 100))
 
@@ -21,8 +21,8 @@ def paper_threshold(label_count: int, low_resource: bool = False) -> float:
     """Return the decision threshold of Pappas & Henderson (2019, TACL, section 4.2).
 
     Args:
-        label_count: Labels of the language.
-        low_resource: Whether it is one of the low-resource experiments.
+        label_count: Labels of the task.
+        low_resource: Whether the threshold is for the low-resource experiments.
     """
     if low_resource:
         return 0.3
@@ -58,8 +58,8 @@ class ThresholdScores(NamedTuple):
         Raises:
             ValueError: It is none of the thresholds.
         """
-        for i, known in enumerate(self.thresholds):
-            if math.isclose(known, threshold, rel_tol=1e-9):
+        for i, other in enumerate(self.thresholds):
+            if math.isclose(other, threshold, rel_tol=1e-9):
                 return {"precision": self.precision[i], "recall": self.recall[i], "f1": self.f1[i]}
         raise ValueError(
             f"{threshold} is none of the {len(self.thresholds)} thresholds counted, "
@@ -69,8 +69,8 @@ class ThresholdScores(NamedTuple):
     def best(self) -> tuple[float, float]:
         """Return the threshold of the highest F1, and that F1.
 
-        Of several it is the one nearest the middle between the lowest and the highest of them, the
-        lower on a tie: the middle of a plateau is the safest choice for other documents.
+        If several have it, the one nearest the middle of the lowest and the highest is returned, on
+        ties the lower one. The middle of a plateau is the safest choice for other documents.
         """
         highest = self.f1.max()
         tied = [self.thresholds[i] for i in (self.f1 == highest).nonzero().flatten().tolist()]
@@ -84,9 +84,9 @@ def micro_f1(
 ) -> F1Scores:
     """Return micro-averaged precision, recall and F1 at one threshold.
 
-    A label is predicted where its probability is above the threshold, strictly, both in the
-    precision of the probabilities. With TP the positives that are predicted, counted over all
-    documents and labels, precision is TP over the predicted, recall TP over the positives, and F1
+    A label is predicted if its probability is strictly above the threshold, compared in the
+    precision of the probabilities. TP is the number of positives that are predicted, over all
+    documents and labels. Precision is TP over the predicted, recall TP over the positives, and F1
     is 2 TP over the sum of the two. These are the numbers of scikit-learn's
     `precision_recall_fscore_support` with ``average="micro", zero_division=0`` (Pappas & Henderson,
     2019, TACL, section 4.2: "micro-averaged F1").
@@ -94,8 +94,8 @@ def micro_f1(
     Args:
         probabilities: [B, K] floating point, not NaN.
         label_ids: [P] integers, the positives of document 0, then of document 1, ...; in any
-            order, but distinct within a document. An id of K or more is a positive that the model
-            has no column for, and counts as missed.
+            order, but distinct within a document. The model has no column for an id of K or more:
+            such a positive counts as missed.
         label_counts: [B] integers, the number of positives per document.
         threshold: In [0, 1].
 
@@ -123,8 +123,8 @@ def micro_f1(
 class MicroF1(SummedMetric):
     """Micro-averaged precision, recall and F1 over documents, at many thresholds at once.
 
-    `micro_f1` defines them. The state is three integers per threshold, summed over processes, so
-    the result is exact and does not depend on how documents are spread over batches and processes.
+    `micro_f1` defines them. The state is three integers per threshold, summed over processes. So
+    the result is exact, however documents are spread over batches and processes.
 
     Args:
         thresholds: In (0, 1) and at least 0.001 apart; 0.2, 0.3 and 0.4, which the paper uses, are
@@ -204,7 +204,7 @@ def scores_of_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor)
             f"label_counts must have one entry for each of the {rows} documents, not the shape "
             f"{list(label_counts.shape)}"
         )
-    _check_total(label_ids, label_counts)
+    check_positives(label_ids, label_counts)
     if not len(label_ids):
         return scores.new_empty(0)
     label_ids = label_ids.to(scores.device, torch.long)

@@ -1,1 +1,1 @@
-"""Reports, run histories and W&B."""
+"""Run histories, pages and W&B."""

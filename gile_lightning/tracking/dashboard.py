@@ -12,7 +12,7 @@ from typing import Any
 from gile_lightning.common.errors import InputError
 
 STEP = "trainer/global_step"
-# what is varied most, by its place in the configuration
+# the settings that sweeps vary most, and their keys
 SETTINGS = {
     "d_j": "model.init_args.output.init_args.joint_dim",
     "label sampling rate": "model.init_args.sampler.init_args.rate",
@@ -30,16 +30,16 @@ def dashboard(project: str = "gile_lightning", entity: str | None = None) -> str
 
     Args:
         project: the W&B project.
-        entity: the user or team that it belongs to; by default the user's own.
+        entity: the user or team that owns it; by default the user.
 
     Raises:
-        InputError: the package, a key, the project or the server is not there.
+        InputError: the package, a key, the project or the server is missing.
     """
     import wandb
 
     from gile_lightning.tracking.wandb_logger import has_key
 
-    sections()  # which needs the package
+    sections()  # fails without the package
     if not has_key():
         raise InputError("no W&B key: run `wandb login`, or set WANDB_API_KEY")
     try:
@@ -58,7 +58,7 @@ def workspace(project: str, entity: str) -> Any:
     """Define the page, a `wandb_workspaces.workspaces.Workspace`; nothing is sent.
 
     Raises:
-        InputError: the package is not there.
+        InputError: the package is missing.
     """
     package = _package("workspaces")
     return package.Workspace(
@@ -71,7 +71,7 @@ def workspace(project: str, entity: str) -> Any:
 
 
 def sections() -> list[Any]:
-    """Define the panels: curves, results against settings, tables."""
+    """Define the panels: curves, results by settings, tables."""
     wr, section = _package("reports.v2"), _package("workspaces").Section
     from gile_lightning.metrics.table import AVERAGE_PRECISION, PANELS, val
     from gile_lightning.tracking.drawings import TRAINING
@@ -109,7 +109,7 @@ def sections() -> list[Any]:
 
 def _package(name: str) -> Any:
     try:
-        with warnings.catch_warnings():  # it is written for an older pydantic
+        with warnings.catch_warnings():  # it warns of our newer pydantic
             warnings.simplefilter("ignore", DeprecationWarning)
             return import_module(f"wandb_workspaces.{name}")
     except ImportError as error:

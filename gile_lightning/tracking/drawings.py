@@ -1,4 +1,4 @@
-"""The drawings of a fit's page: curves over its epochs, bars of label frequencies."""
+"""Drawings of a fit's page: curves over epochs, and bars by label frequency."""
 
 import base64
 import io
@@ -18,7 +18,7 @@ from gile_lightning.tracking.history import DATA_WAIT, SPEED
 from gile_lightning.tracking.page import Picture
 from gile_lightning.training.scores import LOSS, language_score
 
-if TYPE_CHECKING:  # matplotlib takes a second to import, and most runs never need it so early
+if TYPE_CHECKING:  # importing matplotlib takes a second
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -36,14 +36,14 @@ TRAINING = {
 
 
 def curves(history: History, languages: Sequence[str] = (), metrics: Metrics = ()) -> list[Picture]:
-    """Draw the scores of the epochs against the training step.
+    """Draw scores and training figures of the epochs against the training step.
 
-    Panels of curves that the history lacks are left out.
+    A panel is left out if the history has none of its curves.
 
     Args:
-        history: rows per epoch, as in ``metrics.csv``.
-        languages: which have a curve each, if there are several.
-        metrics: those that were added to the table of metrics.
+        history: a row per epoch, as in ``metrics.csv``.
+        languages: if there are several, each has a curve.
+        metrics: the metrics that `model.metrics` added.
     """
     shown: dict[str, Sequence[str]] = {**panels(metrics)}
     if len(languages) > 1:
@@ -52,7 +52,7 @@ def curves(history: History, languages: Sequence[str] = (), metrics: Metrics = (
     shown = {f"{title} (validation, %)": keys for title, keys in shown.items()} | TRAINING
     known = {key for keys in shown.values() for key in keys}
     for key in dict.fromkeys(key for row in history for key in row):
-        if key.startswith("train/") and key not in known:  # what a system of its own logs
+        if key.startswith("train/") and key not in known:  # logged by some systems only
             shown[f"Training {key.removeprefix('train/')}"] = [key]
     drawn = []
     for title, keys in shown.items():
@@ -87,7 +87,7 @@ def _curves(title: str, found: Mapping[str, list[tuple[float, float]]]) -> Pictu
 
 
 def bars(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Picture:
-    """Draw a group of bars per row, one bar per column after the first, with their values."""
+    """Draw a group of bars for each row: a bar with its value for each column but the first."""
     figure, axes = panel(title, columns[0], "%")
     width = 0.8 / (len(columns) - 1)
     for i, name in enumerate(columns[1:]):
@@ -109,7 +109,7 @@ def _name(key: str) -> str:
 
 
 def _from_zero(axes: Any) -> None:
-    """Let the vertical axis begin at zero, and the horizontal one have whole numbers."""
+    """Start the vertical axis at zero; put whole numbers on the horizontal one."""
     from matplotlib.ticker import MaxNLocator
 
     axes.set_ylim(bottom=0)
@@ -119,11 +119,11 @@ def _from_zero(axes: Any) -> None:
 def panel(title: str, x: str = "", y: str = "") -> "tuple[Figure, Axes]":
     """Return an empty drawing in the style of the pages, and its axes.
 
-    The figure belongs to nobody else: matplotlib's global state is neither read nor changed, so
-    neither a notebook's settings nor a missing display matter.
+    matplotlib's global state is neither read nor changed. So a notebook's settings and a missing
+    display do not matter.
 
     Args:
-        title: above the axes, and what is read out in place of the picture.
+        title: above the axes; a screen reader reads it in place of the picture.
         x: name of the horizontal axis.
         y: name of the vertical axis.
     """
@@ -144,11 +144,11 @@ def panel(title: str, x: str = "", y: str = "") -> "tuple[Figure, Axes]":
 
 
 def picture(figure: "Figure") -> Picture:
-    """Return a drawing as an SVG picture; equal drawings give equal ones."""
+    """Return a drawing as an SVG picture; equal drawings give equal pictures."""
     import matplotlib
 
     content = io.BytesIO()
-    # texts stay texts: what matplotlib's own font lacks, the browser has
+    # text stays text: a browser has the characters that matplotlib's font lacks
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "gile_lightning"}
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")

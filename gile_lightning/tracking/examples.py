@@ -1,4 +1,4 @@
-"""What a model predicts for some test documents, and which labels it takes for which."""
+"""Examples of a test: predictions of some documents, and labels that are confused."""
 
 import time
 from collections import Counter, defaultdict
@@ -20,11 +20,11 @@ from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.metrics.ranking import select
 from gile_lightning.network.encoders.segments import document_words
 
-SHOWN = 5  # predictions of a document, at least
+SHOWN = 5  # the least number of predictions shown for a document
 
 
 class Predicted(NamedTuple):
-    """A label among the first of a document: its score, as `predict` gives it, and what it is."""
+    """One of a document's best labels, with its probability. A hit is a gold label."""
 
     name: str
     score: float
@@ -33,7 +33,7 @@ class Predicted(NamedTuple):
 
 
 class Gold(NamedTuple):
-    """A label that a document has, and whether it is among the first predictions."""
+    """A label that a document has. A hit is among the predictions that are shown."""
 
     name: str
     unseen: bool
@@ -42,7 +42,7 @@ class Gold(NamedTuple):
 
 @dataclass(frozen=True)
 class Example:
-    """A test document: its first words, its labels, and the model's first max(5, |gold|)."""
+    """A test document: its first words, its labels, and the best max(5, |gold|) labels."""
 
     language: str
     text: str
@@ -52,7 +52,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Confusion:
-    """In ``count`` of the documents with the label ``gold``, ``predicted`` stood in its place."""
+    """``count`` of the ``documents`` with the label ``gold`` got ``predicted`` in its place."""
 
     language: str
     gold: str
@@ -62,7 +62,7 @@ class Confusion:
 
     @property
     def share(self) -> float:
-        """The part of the documents with the label ``gold``."""
+        """The share of the documents with the label ``gold``."""
         return self.count / self.documents
 
 
@@ -75,20 +75,20 @@ class _Document(NamedTuple):
 
 
 class TestSample:
-    """Keeps what the first test documents of each language were scored, and were meant to have.
+    """Keeps the best labels and the gold labels of the first test documents of each language.
 
-    It looks at scores that the test makes anyway, so it costs next to nothing and, on several
-    processes, needs nobody: each has documents of its own, and those of the first are the sample.
+    It observes scores that the test computes anyway, so it costs next to nothing. On several
+    processes the sample is from the documents of the first one.
 
     Args:
-        documents: so many of each language.
-        words: of a document's beginning, to show.
+        documents: the number of documents to keep, of each language.
+        words: the number of words to show of each document.
 
     Attributes:
-        seconds: spent here.
+        seconds: time spent here.
     """
 
-    __test__ = False  # no test, whatever pytest makes of the name
+    __test__ = False  # not for pytest
 
     def __init__(self, documents: int = 1000, words: int = 60) -> None:
         self.documents = documents
@@ -99,12 +99,12 @@ class TestSample:
         self._gold: dict[str, list[Tensor]] = defaultdict(list)
 
     def update(self, name: str, logits: Tensor, documents: RaggedBatch) -> None:
-        """Add a batch of a language, as far as there is room.
+        """Add documents of a batch until the sample is full.
 
         Args:
             name: the language.
-            logits: [B, K] of all labels, or of those seen in training, which have the first ids.
-            documents: B of them, with all their labels.
+            logits: [B, K] of all labels, or of the seen ones, which have the first ids.
+            documents: B documents with all their labels.
         """
         room = self.documents - len(self._kept[name])
         if room <= 0 or not len(logits):
@@ -115,7 +115,7 @@ class TestSample:
         longest = int(batch.label_counts.max())
         scores, best = logits.topk(min(max(SHOWN, longest), logits.shape[1]))
         scores, best = scores.sigmoid().cpu(), best.cpu()
-        words, sentence_lengths, document_lengths = (part.cpu() for part in batch[:3])
+        words, sentence_lengths, document_lengths = (tensor.cpu() for tensor in batch[:3])
         label_ids, label_counts = batch.label_ids.cpu(), batch.label_counts.cpu()
         batch = RaggedBatch(words, sentence_lengths, document_lengths, label_ids, label_counts)
         gold, counts = select(batch.label_ids, batch.label_counts, 0, logits.shape[1])
@@ -131,17 +131,17 @@ class TestSample:
         ):
             kept = max(SHOWN, len(labels))
             found = ids[:kept].tolist(), values[:kept].tolist()
-            beginning = words[: self.words].clone()  # not a view that keeps the batch alive
+            beginning = words[: self.words].clone()  # a view would keep the batch in memory
             longer = len(words) > self.words
             self._kept[name].append(_Document(beginning, longer, labels.tolist(), *found))
         self.seconds += time.perf_counter() - start
 
     def examples(self, tasks: Mapping[str, Task], count: int = 20) -> list[Example]:
-        """Return examples from all over the sample, as many of each language.
+        """Return examples spread over the sample, the same number for each language.
 
         Args:
-            tasks: the vocabularies and label sets that were scored.
-            count: of examples; each language has one at least.
+            tasks: the tasks that were scored, by language.
+            count: the number of examples; each language has at least one.
         """
         start = time.perf_counter()
         kept = {name: documents for name, documents in self._kept.items() if documents}
@@ -155,16 +155,17 @@ class TestSample:
         return found
 
     def confusions(self, tasks: Mapping[str, Task], count: int = 20) -> list[Confusion]:
-        """Return the pairs of labels that are confused in most documents, at most ``count``.
+        """Return the ``count`` pairs of labels that are confused in most documents.
 
-        A pair counts once in a document whose label is not among its first |gold| predictions
-        while the other label wrongly is. Labels that the model cannot score are left out.
+        A pair counts once in a document if its first label is a gold label that is not among the
+        |gold| best ones, and its second label wrongly is. Labels that the model cannot score are
+        left out.
         """
         start = time.perf_counter()
         found = []
-        for name, parts in self._pairs.items():
+        for name, found_pairs in self._pairs.items():
             names = tasks[name].labels.names
-            pairs, counts = torch.unique(torch.cat(parts, dim=1), dim=1, return_counts=True)
+            pairs, counts = torch.unique(torch.cat(found_pairs, dim=1), dim=1, return_counts=True)
             documents = Counter(torch.cat(self._gold[name]).tolist())
             found += [
                 Confusion(name, names[gold], names[predicted], number, documents[gold])
@@ -172,34 +173,34 @@ class TestSample:
                     pairs.t().tolist(), counts.tolist(), strict=True
                 )
             ]
-        # the most frequent first; of these, the larger part of the label's documents
+        # the most frequent first, on ties the larger share
         found.sort(key=lambda pair: (-pair.count, -pair.share, pair.gold, pair.predicted))
         self.seconds += time.perf_counter() - start
         return found[:count]
 
 
 def confused(best: Tensor, label_ids: Tensor, label_counts: Tensor) -> Tensor:
-    """Pair every label that a document misses with every label predicted in place of one.
+    """Pair every missed label of a document with every wrong one.
 
-    A document with n labels is given its n best ones. As many of these are wrong as labels are
-    missed, and every missed one is paired with every wrong one.
+    For a document with n labels the n best ones are predicted. Its missed labels are gold and not
+    predicted, its wrong ones predicted and not gold; there are as many of each.
 
     Args:
-        best: every document's labels, best first: [B, k], k at least the largest count.
-        label_ids: the labels of document 0, then of document 1, ...: [P].
-        label_counts: how many each document has: [B].
+        best: [B, k] labels of every document, best first; k is at least the largest count.
+        label_ids: [P] gold labels of document 0, then of document 1, ...
+        label_counts: [B] gold labels per document.
 
     Returns:
-        The pairs, missed label and wrong one: [2, C].
+        [2, C] the pairs: the missed label, and the wrong one.
     """
     labels = 1 + max(int(ids.max()) if ids.numel() else 0 for ids in (best, label_ids))
     rows = torch.arange(len(best)).unsqueeze(1)
-    given = (rows * labels + best)[torch.arange(best.shape[1]) < label_counts.unsqueeze(1)]
-    owned = segment_ids(label_counts) * labels + label_ids
-    missed, wrong = owned[~torch.isin(owned, given)], given[~torch.isin(given, owned)]
+    predicted = (rows * labels + best)[torch.arange(best.shape[1]) < label_counts.unsqueeze(1)]
+    gold = segment_ids(label_counts) * labels + label_ids
+    missed, wrong = gold[~torch.isin(gold, predicted)], predicted[~torch.isin(predicted, gold)]
     lengths = wrong.div(labels, rounding_mode="floor").bincount(minlength=len(best))
     documents = missed.div(labels, rounding_mode="floor")
-    # a document's wrong labels, once for each that it misses
+    # the wrong labels of the document of each missed label
     others = gather_segments(wrong, segment_starts(lengths), lengths, documents)
     return torch.stack([missed.repeat_interleave(lengths[documents]), others]) % labels
 

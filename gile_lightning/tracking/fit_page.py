@@ -1,4 +1,4 @@
-"""The page of a fit: everything that is shown of it, in one HTML file."""
+"""The page of a fit: one HTML file."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from gile_lightning.tracking.tables import rows
 
 
 def fit_page(report: FitReport) -> str:
-    """Lay out everything that is shown of a fit as one HTML page."""
+    """Return the HTML page of a fit."""
     facts = {**report.facts, **report.figures}.items()
     bars = "Seen labels by their training documents (%)"
     frequency = report.tables.get(BY_FREQUENCY)
@@ -65,7 +65,7 @@ def _parts(report: FitReport) -> Table | None:
 
 
 def _without_empty(columns: Sequence[str], found: Sequence[Sequence[Any]]) -> Table:
-    """Leave out columns without a value, and that of the language where there is but one."""
+    """Leave out columns without a value, and the language if there is only one."""
     kept = [
         i
         for i, column in enumerate(columns)
@@ -76,7 +76,7 @@ def _without_empty(columns: Sequence[str], found: Sequence[Sequence[Any]]) -> Ta
 
 
 def _flat(counts: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the counts of the splits beside the others."""
+    """Put the counts of the splits on the same level as the others."""
     found: dict[str, Any] = {}
     for key, value in counts.items():
         if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What a fit leaves to look at: the tables that W&B and the page of a run show."""
+"""The report of a fit: what W&B and the page of a run show."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,23 +40,23 @@ TABLES = (RESULTS, OVER_LABELS, F1, BY_FREQUENCY, EXAMPLE_TABLE, CONFUSION_TABLE
 
 @dataclass(frozen=True)
 class FitReport:
-    """All that is shown of a fit, computed once for W&B and for the page.
+    """What W&B and the page of a run show of a fit.
 
     Attributes:
         title: name of the run.
-        facts: what and when: system, corpus, commit, ...
-        figures: those of ``metrics.json`` that are no scores.
+        facts: system, corpus, commit, date and so on.
+        figures: what ``metrics.json`` has beside results.
         history: the rows of ``metrics.csv``.
-        results: scores of the test, averaged over languages.
-        by_language: the same of each language.
-        own_epochs: the same of each language at its own best epoch.
-        examples: documents with what was predicted.
+        results: test results, averaged over languages.
+        by_language: test results of each language.
+        own_epochs: test results of each language at its own best epoch.
+        examples: test documents with their predictions.
         confusions: pairs of labels.
-        sizes: parameters of the parts, by language.
-        counts: of the corpus; by language where there are several.
-        skipped: what was left out of the corpus, likewise.
+        sizes: numbers of parameters, by language and module.
+        counts: numbers of documents and labels; by language if there are several.
+        skipped: reasons and numbers of what was left out of the corpus; likewise by language.
         config: the resolved configuration, YAML.
-        metrics: those that were added to the table of metrics.
+        metrics: the metrics that `model.metrics` added.
     """
 
     title: str
@@ -76,7 +76,7 @@ class FitReport:
 
     @cached_property
     def tables(self) -> dict[str, Table]:
-        """The tables by their names: columns and rows; those without a row are left out."""
+        """Columns and rows of the tables, by name. Empty tables are left out."""
         buckets = {name: self.results[name] for name in BUCKETS if name in self.results}
         ranking = ranking_columns(self.metrics)
         made: dict[str, Table] = {
@@ -104,10 +104,10 @@ class FitReport:
 
 
 def facts(cli: Any) -> dict[str, Any]:
-    """Return what a run is: its system, data, code and machine.
+    """Return the facts of a run: its system, data, code and machine.
 
     Args:
-        cli: a parsed command line whose data module is set up.
+        cli: the parsed command line; its data module is set up.
     """
     code, data = repository(), cli.datamodule
     invented = ", invented texts" if data.builtin else ""
@@ -145,7 +145,7 @@ def _percent(scores: Mapping[str, float]) -> list[float]:
 
 
 def _distinct(columns: Mapping[str, str]) -> list[str]:
-    """Return headings of which none comes twice, which W&B's tables need."""
+    """Return distinct headings, as W&B's tables need."""
     found: list[str] = []
     for key, heading in columns.items():
         found.append(key.replace("_", " ") if heading in found else heading)

@@ -1,12 +1,15 @@
-"""The course of a run: a table of epochs, documents per second, the wait for data."""
+"""The history of a run: scores of epochs, training speed, and the wait for data."""
 
 import csv
+import io
 import math
 import time
 from pathlib import Path
 from typing import Any, Literal
 
 import lightning
+
+from gile_lightning.tracking.page import write
 
 SPEED = "train/documents_per_second"
 DATA_WAIT = "train/data_wait"
@@ -15,10 +18,10 @@ DATA_WAIT = "train/data_wait"
 class History(lightning.Callback):
     """Writes ``metrics.csv``, a row per epoch, and measures the training speed.
 
-    A step lasts from the end of the one before it to its own end, validation left out, and begins
-    with the wait for its batch. A row's ``train/data_wait`` is the share of the epoch's steps that
-    was such a wait, ``train/documents_per_second`` the speed of its steps. The rows are part of
-    the checkpoint, so a resumed run goes on with the table where it was.
+    A training step begins with the wait for its batch, when the step before has ended. Validation
+    does not count. ``train/data_wait`` is the share of the time of an epoch's steps that was spent
+    waiting, ``train/documents_per_second`` their speed. The rows are part of the checkpoint, so a
+    resumed run continues the table.
 
     Args:
         directory: the run folder.
@@ -27,30 +30,30 @@ class History(lightning.Callback):
     def __init__(self, directory: Path) -> None:
         self.path = directory / "metrics.csv"
         self.rows: list[dict[str, float]] = []
-        self.earlier = 0.0  # seconds of the processes that this one goes on from
+        self.earlier = 0.0  # seconds of the earlier processes of a resumed run
         self.documents = 0
         self.seconds = 0.0
         self.waited = 0.0
-        self.stepped = 0.0  # as seconds, without the steps whose wait is not known
-        self._before = (0.0, 0.0)  # both at the start of the epoch
-        self._counted = (0, 0.0)  # documents and seconds then
+        self.stepped = 0.0  # like seconds, without the steps whose wait is unknown
+        self._before = (0.0, 0.0)  # waited and stepped, at the start of the epoch
+        self._counted = (0, 0.0)  # documents and seconds, at the start of the epoch
         self._start = time.perf_counter()
         self._mark = 0.0
-        self._wait: float | None = None  # before this step, if it is known
-        self._saved = False  # a checkpoint since the last step
+        self._wait: float | None = None  # of this step; None if unknown
+        self._saved = False  # whether a checkpoint was saved since the last step
 
     @property
     def documents_per_second(self) -> float:
-        """Documents trained on per second of training, validation left out."""
+        """Training documents per second, without validation."""
         return self.documents / self.seconds if self.seconds else float("nan")
 
     @property
     def data_wait(self) -> float:
-        """Share of the time of the training steps that was spent waiting for the next batch."""
+        """Share of the time of training steps that was spent waiting for batches."""
         return self.waited / self.stepped if self.stepped else float("nan")
 
     def on_train_start(self, *args: Any) -> None:
-        """Start the clock; a resumed run may begin within an epoch."""
+        """Start the clock: a resumed run may begin within an epoch."""
         self._mark = time.perf_counter()
 
     def on_train_epoch_start(self, *args: Any) -> None:
@@ -59,11 +62,11 @@ class History(lightning.Callback):
         self._saved = False
 
     def on_save_checkpoint(self, *args: Any) -> None:
-        """Take no checkpoint between two steps for a wait."""
+        """Remember the checkpoint: its time is no wait for data."""
         self._saved = True
 
     def on_train_batch_start(self, *args: Any) -> None:
-        """Note how long the batch was waited for."""
+        """Measure the wait for the batch."""
         self._wait = None if self._saved else time.perf_counter() - self._mark
         self._saved = False
 
@@ -75,9 +78,9 @@ class History(lightning.Callback):
         batch: Any,
         *args: Any,
     ) -> None:
-        """Count the documents of the batch, on all processes, and the time since the last one."""
+        """Count the documents of the batch, on all processes, and the time of the step."""
         for documents in batch.values():
-            if documents.loss_weight:  # whose batches may differ by a document
+            if documents.loss_weight:  # the processes' batches may differ by a document
                 mean = len(documents.label_counts) / documents.loss_weight
                 self.documents += round(mean * trainer.world_size)
         now = time.perf_counter()
@@ -89,13 +92,13 @@ class History(lightning.Callback):
         self._mark = now
 
     def on_validation_end(self, *args: Any) -> None:
-        """Leave the time of validation out."""
+        """Leave out the time of validation."""
         self._mark = time.perf_counter()
 
     def on_train_epoch_end(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
     ) -> None:
-        """Add the epoch's row and write the table."""
+        """Add the row of the epoch, and write the table."""
         row: dict[str, float] = {"epoch": trainer.current_epoch, "step": trainer.global_step}
         measured = self._measured()
         if measured:
@@ -107,11 +110,11 @@ class History(lightning.Callback):
             write_csv(self.path, self.rows)
 
     def best(self, monitor: str, mode: Literal["max", "min"]) -> dict[str, float]:
-        """Return the validation scores of the first epoch that is best, and its number.
+        """Return the validation scores and the number of the best epoch, of several the first.
 
         Args:
-            monitor: what the best checkpoint is chosen by, such as ``val/average_precision``.
-            mode: whether high (max) or low (min) values of it are better.
+            monitor: the score that chooses the best checkpoint, such as ``val/average_precision``.
+            mode: whether high (max) or low (min) scores are better.
         """
         sign = 1 if mode == "max" else -1
         rows = [row for row in self.rows if not math.isnan(row.get(monitor, math.nan))]
@@ -122,7 +125,7 @@ class History(lightning.Callback):
         return {"best_epoch": row["epoch"], **scores}
 
     def _measured(self) -> dict[str, float]:
-        """Return the figures of the epoch's steps, as far as they are known."""
+        """Return the figures of the epoch's steps that are known."""
         waited, stepped = self.waited - self._before[0], self.stepped - self._before[1]
         documents, seconds = self.documents - self._counted[0], self.seconds - self._counted[1]
         self._before = (self.waited, self.stepped)
@@ -142,7 +145,7 @@ class History(lightning.Callback):
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on with stored rows and counts."""
+        """Restore the rows and counts."""
         self.rows = state_dict["rows"]
         self.earlier = state_dict["elapsed"]
         self.documents = state_dict["documents"]
@@ -153,11 +156,10 @@ class History(lightning.Callback):
 
 
 def write_csv(path: Path, rows: list[dict[str, float]]) -> None:
-    """Write rows with all their columns, whole or not at all."""
+    """Write a table with the columns of all rows, whole or not at all."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    partial = path.with_suffix(".partial")
-    with open(partial, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, restval="")
-        writer.writeheader()
-        writer.writerows(rows)
-    partial.replace(path)
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, columns, restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    write(path, file.getvalue())

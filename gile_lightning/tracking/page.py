@@ -1,4 +1,4 @@
-"""Self-contained web pages: templates of this package, filled in; no page asks for another file."""
+"""Web pages from templates. A page is one file and refers to no other."""
 
 import math
 import os
@@ -17,9 +17,9 @@ class Picture(NamedTuple):
     """A picture on a page.
 
     Attributes:
-        title: what is read out in its place.
-        source: the picture itself, as a data URI.
-        page: the address of an interactive one, beside the page.
+        title: what a screen reader reads.
+        source: the picture as a data URI.
+        page: the address of an interactive version, beside the page.
     """
 
     title: str
@@ -28,11 +28,11 @@ class Picture(NamedTuple):
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill in a template; texts are escaped.
+    """Render a template; texts are escaped.
 
     Args:
         template: a file of the folder ``templates``.
-        values: what it shows, by the names that it has for them.
+        values: the template's variables.
     """
     return _environment().get_template(template).render(values)
 
@@ -53,10 +53,10 @@ def _environment() -> "Environment":
 
 
 def cell(value: object) -> str:
-    """Write a value as it stands in a table.
+    """Format a value for a table.
 
-    Whole numbers get separators of thousands, others four significant digits; None and NaN become
-    a dash.
+    Integers get separators of thousands, other numbers four significant digits. None and NaN
+    become a dash.
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return _NOTHING
@@ -68,7 +68,7 @@ def cell(value: object) -> str:
 
 
 def numeric(rows: Sequence[Sequence[object]], columns: int) -> list[bool]:
-    """Return for each column whether it has numbers, and nothing else."""
+    """Return for each column whether all its values are numbers."""
     cells = [[cell(value) for value in row] for row in rows]
     return [
         any(row[i] for row in cells)
@@ -86,7 +86,7 @@ def _is_number(text: str) -> bool:
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Write a file at once: a reader finds the old one or the new one, both whole."""
+    """Write a file at once: a reader finds the whole old file or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.write_bytes(content.encode() if isinstance(content, str) else content)

@@ -1,4 +1,4 @@
-"""The version of the code that a run was made with."""
+"""The version of the code of a run."""
 
 import subprocess
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Repository(NamedTuple):
-    """A git repository: its folder, and the commit that is checked out there."""
+    """A git repository: its folder and the commit that is checked out."""
 
     folder: Path
     commit: str
@@ -15,12 +15,12 @@ class Repository(NamedTuple):
 def repository() -> Repository | None:
     """Return the git repository of the working directory, else that of the package.
 
-    None where neither has one with a commit, or where there is no git.
+    None if neither has a commit, or git is missing.
     """
     for folder in (".", Path(__file__).parent):
         git = ["git", "-C", str(folder), "rev-parse", "--show-toplevel", "HEAD"]
         try:
-            # a folder of another user's is refused, a network drive may not answer
+            # git refuses another user's folder; a network drive may not answer
             done = subprocess.run(git, capture_output=True, text=True, timeout=5, check=True)
         except (OSError, subprocess.SubprocessError):
             continue

@@ -1,4 +1,4 @@
-"""The tables at the end of a run, and the figures behind them."""
+"""The tables of results at the end of a run, and the keys of ``metrics.json``."""
 
 from collections.abc import Iterable, Mapping
 from itertools import compress
@@ -21,11 +21,11 @@ ByLanguage = Mapping[str, Scores]
 def flatten(
     results: Scores, by_language: ByLanguage | None = None, own_epochs: ByLanguage | None = None
 ) -> dict[str, float]:
-    """Key the results as in ``metrics.json``: ``test.seen.ranking_loss``, ...; fractions.
+    """Return the results by their keys in ``metrics.json``, as fractions.
 
-    The reference rankings go below ``reference``, labels of some number of training documents below
-    ``test.frequency_1_to_5`` and its like, the results of one of several languages below its name,
-    and those of its own best epoch below ``own_epoch``. Sets without a document are left out.
+    Examples are ``test.seen.ranking_loss``, ``reference.seen.by_popularity.one_error`` and
+    ``test.frequency_1_to_5.macro_f1``. If there are several languages, their names come first, and
+    ``own_epoch`` for results at a language's own best epoch. Sets without a document are left out.
     """
     flat = _flatten(results)
     if by_language and len(by_language) > 1:
@@ -56,9 +56,9 @@ def _key(name: str) -> str:
 
 
 def rows(results: Scores, columns: Iterable[str]) -> list[list[str]]:
-    """Return the rows of the ranking table, the names first; percentages but for the counts.
+    """Return a row per candidate set: its name, then percentages and counts.
 
-    A cell is empty where a set has no such score.
+    A cell is empty if the set has no such result.
     """
     return [
         [name, *(_cell(key, scores[key]) if key in scores else "" for key in columns)]
@@ -68,7 +68,7 @@ def rows(results: Scores, columns: Iterable[str]) -> list[list[str]]:
 
 
 def f1_rows(by_language: ByLanguage, own_epochs: ByLanguage | None = None) -> list[list[str]]:
-    """Return the rows of the F1 table: languages, their average, the same at their own epochs."""
+    """Return rows of micro-F1: languages and their average, then those of their own epochs."""
     found = []
     for suffix, languages in (("", by_language), (", own epoch", own_epochs or {})):
         named = {name: scores[MICRO] for name, scores in languages.items() if MICRO in scores}
@@ -87,10 +87,14 @@ def table(
     own_epochs: ByLanguage | None = None,
     added: Metrics = (),
 ) -> str:
-    """Lay out the results as text, one row per candidate set, with figures of the run below.
+    """Return the tables of a run as text: candidate sets, means over labels, and micro-F1.
 
-    A second table has the means over labels, a third micro-F1 at the threshold, and at the one
-    tuned on the validation documents.
+    Args:
+        results: averaged over languages.
+        figures: of the run; the last line has them.
+        by_language: results of each language, for micro-F1.
+        own_epochs: results of each language at its own best epoch, for micro-F1.
+        added: the metrics that `model.metrics` added.
     """
     columns = ranking_columns(added)
     parts = [
@@ -106,7 +110,7 @@ def table(
 
 
 def _lay_out(header: list[str], found: list[list[str]]) -> list[str]:
-    """Align the columns, and leave out those that are empty."""
+    """Align the columns; leave out empty ones."""
     kept = [not found or any(row[i] for row in found) for i in range(len(header))]
     cells = [list(compress(row, kept)) for row in (header, *found)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

@@ -1,4 +1,4 @@
-"""Weights & Biases: online where a key is set, offline otherwise, never in the way."""
+"""Weights & Biases: online if there is a key, else offline. It never delays or asks."""
 
 import netrc
 import os
@@ -19,16 +19,16 @@ from gile_lightning.tracking.repository import repository
 
 FREQUENCY_BARS = "average_precision_by_frequency"
 
-# Seconds. A server that cannot be reached costs no more than 20 in all: either the first, and the
-# run goes on offline, or the second, and the rest of the run is uploaded by `wandb sync`.
-_CONNECT = 8.0  # until it knows the run
-_FINISH = 12.0  # until it has the last of the run
+# Seconds. A server that does not answer costs at most 20: after the first limit the run continues
+# offline; after the second `wandb sync` has to upload the rest.
+_CONNECT = 8.0  # to start the run
+_FINISH = 12.0  # to upload the end of the run
 
 _STAGING = "WANDB_DATA_DIR"
 
 
 def default_mode() -> str:
-    """Return WANDB_MODE if it can work without a prompt, else online with a key, else offline."""
+    """Return WANDB_MODE if it needs no prompt, else online with a key, else offline."""
     mode = os.environ.get("WANDB_MODE", "")
     if mode in ("disabled", "offline", "dryrun"):
         return "offline" if mode == "dryrun" else mode
@@ -36,12 +36,12 @@ def default_mode() -> str:
 
 
 def has_key() -> bool:
-    """Return whether there is a key for the server, in the environment or where W&B keeps it."""
+    """Return whether there is a key for the server, in the environment or W&B's file."""
     if os.environ.get("WANDB_API_KEY"):
         return True
     hosts = {urlparse(_server()).hostname or ""}
     if not os.environ.get("WANDB_BASE_URL"):
-        hosts.add("api.wandb.ai")  # the former name of the default, which W&B looks up too
+        hosts.add("api.wandb.ai")  # former default, which W&B reads too
     path = Path(os.environ.get("NETRC") or "~/.netrc").expanduser()
     try:
         return not hosts.isdisjoint(netrc.netrc(str(path)).hosts)
@@ -52,32 +52,32 @@ def has_key() -> bool:
 def _server() -> str:
     import wandb
 
-    # W&B's own default, whose host has changed
+    # the host of W&B's default has changed
     return os.environ.get("WANDB_BASE_URL") or str(wandb.Settings().base_url)
 
 
 def _go_offline() -> str:
-    # an offline run would still ask W&B's server whether it takes figures on how W&B is used
+    # else an offline run asks W&B's server about usage statistics
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     return "offline"
 
 
 def _earlier_run(directory: Path) -> str | None:
-    """Return the id of the W&B run that a resumed run goes on with."""
+    """Return the id of the W&B run that a resumed run continues."""
     latest = directory / "wandb" / "latest-run"
     return latest.resolve().name.rpartition("-")[2] if latest.is_dir() else None
 
 
 class RunLogger(WandbLogger):
-    """A W&B run that goes offline where the server cannot be reached, instead of waiting.
+    """A W&B run. It goes offline if the server does not answer.
 
     Args:
-        directory: the run folder; W&B's files go there too.
+        directory: the run folder, also for W&B's files.
         project: the W&B project.
-        name: the name of the run; by default that of the folder.
-        group: runs that belong together, such as the trials of a study.
+        name: the name of the run; by default the folder's.
+        group: the group of the run, such as a study.
         tags: words to find runs by.
-        job_type: what the run is within its group.
+        job_type: the kind of the run within its group.
     """
 
     def __init__(
@@ -89,10 +89,9 @@ class RunLogger(WandbLogger):
         tags: list[str] | None = None,
         job_type: str = "fit",
     ) -> None:
-        import wandb  # here and below: it takes a second
+        import wandb  # here and below: importing it takes a second
 
-        # W&B would look for the repository in the run folder, which need not be in one, and warns
-        # where that folder is not there yet
+        # W&B would look for the repository in the run folder, and warn if that does not exist yet
         code = repository()
         settings = wandb.Settings(
             silent=True,
@@ -116,7 +115,7 @@ class RunLogger(WandbLogger):
             mode=_go_offline() if mode == "offline" else mode,
             settings=settings,
         )
-        self._wandb_init.pop("anonymous")  # W&B warns of the argument, whatever its value
+        self._wandb_init.pop("anonymous")  # W&B warns of this argument
 
     @property
     @rank_zero_experiment
@@ -135,7 +134,7 @@ class RunLogger(WandbLogger):
         return super().experiment
 
     def _clear(self) -> None:
-        """Remove what an attempt to go online left: `wandb sync` would take it for a run."""
+        """Remove the files of an attempt to go online: `wandb sync` would upload them as a run."""
         import wandb
 
         wandb.teardown()
@@ -146,7 +145,7 @@ class RunLogger(WandbLogger):
     def log_results(
         self, figures: dict[str, Any], columns: list[str], rows: list[list[str]]
     ) -> None:
-        """Log final figures to the run's summary, and the table of results."""
+        """Log a table of results, and final figures to the summary."""
         import wandb
 
         run = self.experiment
@@ -155,7 +154,7 @@ class RunLogger(WandbLogger):
         run.summary.update(figures)
 
     def log_report(self, report: FitReport, figures: dict[str, Any]) -> None:
-        """Log the tables of a fit, bars of one of them, and final figures to the summary."""
+        """Log the tables of a fit, a bar chart, and final figures to the summary."""
         import wandb
 
         logged: dict[str, Any] = {
@@ -163,7 +162,7 @@ class RunLogger(WandbLogger):
             for name, (columns, rows) in report.tables.items()
         }
         if BY_FREQUENCY in logged:
-            # a table of its own: a chart takes over the one it is made of
+            # another table: the chart takes over its own
             columns, rows = report.tables[BY_FREQUENCY]
             logged[FREQUENCY_BARS] = wandb.plot.bar(
                 wandb.Table(columns=[*columns], data=rows),
@@ -173,19 +172,19 @@ class RunLogger(WandbLogger):
             )
         run = self.experiment
         with _kept_beside(run):
-            run.log(logged)  # at once, so that all belong to the last step
+            run.log(logged)  # at once: all belong to the last step
         run.summary.update(figures)
 
 
 @contextmanager
 def _kept_beside(run: Any) -> Iterator[None]:
-    """Keep the tables that are logged in the run's own folder until they are uploaded.
+    """Keep the files of logged tables in the run's folder until they are uploaded.
 
-    W&B copies the files of a table to the user's home, and the offline run but points there: it
-    would lack them once that is cleaned up.
+    W&B copies them to the user's home, and an offline run only refers to the copies. They would be
+    missing once the home is cleaned up.
     """
     before = os.environ.get(_STAGING)
-    folder = getattr(run, "dir", None)  # none where W&B is disabled
+    folder = getattr(run, "dir", None)  # none if W&B is disabled
     if before is None and folder is not None:
         os.environ[_STAGING] = str(Path(folder).parent)
     try:
@@ -196,7 +195,7 @@ def _kept_beside(run: Any) -> Iterator[None]:
 
 
 def finish() -> None:
-    """Close the W&B run, if there is one; what could not be uploaded is kept."""
+    """End the W&B run, if there is one. What could not be uploaded stays on disk."""
     if "wandb" not in sys.modules:
         return
     import wandb
@@ -210,7 +209,7 @@ def finish() -> None:
 
 
 def _number(value: Any) -> Any:
-    """Turn a number that is laid out as text into one; W&B sorts and draws numbers only."""
+    """Turn a formatted number into a number, which W&B can sort and draw."""
     if not isinstance(value, str):
         return value
     plain = value.replace(",", "")

@@ -1,4 +1,4 @@
-"""Sparse gradients: Adam for embeddings of which a batch touches a few rows, and clipping."""
+"""Sparse gradients of large embeddings: Adam that changes few rows, and clipping."""
 
 import inspect
 from collections.abc import Callable, Iterable
@@ -13,19 +13,18 @@ _ROWS = 2_048  # updated at a time on a CPU: they stay in its cache
 
 
 class LazyAdam(torch.optim.Adam):
-    """Adam that, where a gradient is sparse, changes only the rows that the gradient has.
+    """Adam that changes only the rows that a sparse gradient has.
 
-    Dense gradients, those of all parameters but an embedding with ``sparse``, are taken as by
-    `torch.optim.Adam`, fused. For a row in a sparse gradient the step is Adam's too,
+    Dense gradients, those of all parameters but an embedding with ``sparse``, have the step of
+    `torch.optim.Adam`, fused. So has a row in a sparse gradient:
 
         m = β1 m + (1 - β1) g,  v = β2 v + (1 - β2) g²,
         w = w - lr m / (1 - β1^t) / (√(v / (1 - β2^t)) + ε)     with t the number of all steps.
 
-    The difference from Adam is in the other rows: Adam lets their m and v decay and moves them on
-    by what is left of m; here they stay as they are, so that a rare word moves in the steps of its
-    batches only. Both are the same for a row that comes in every batch, and in the first step.
-    (TensorFlow's LazyAdam; `torch.optim.SparseAdam`, which takes sparse gradients alone, has the
-    same rule with an ε that is not scaled.)
+    The other rows differ: Adam lets their m and v decay, and goes on moving them by m. Here they
+    stay as they are, so that a rare word moves in the steps of its batches only. Both agree in the
+    first step, and on a row that is in every batch. TensorFlow has the same LazyAdam.
+    `torch.optim.SparseAdam` accepts sparse gradients alone and does not scale ε.
 
     Args:
         params: parameters, or groups of them.
@@ -42,7 +41,7 @@ class LazyAdam(torch.optim.Adam):
         eps: float = 1e-8,
     ) -> None:
         super().__init__(params, lr, betas, eps, fused=True)
-        self._step_supports_amp_scaling = False  # the scaler knows sparse gradients
+        self._step_supports_amp_scaling = False  # PyTorch's scaler handles sparse gradients
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
@@ -60,7 +59,7 @@ class LazyAdam(torch.optim.Adam):
                     sparse.append((parameter, gradient))
                     parameter.grad = None  # Adam refuses it
         try:
-            # not as a step of its own, with hooks
+            # unwrapped, so that the hooks of a step run once
             inspect.unwrap(torch.optim.Adam.step)(self)
         finally:
             for parameter, gradient in sparse:
@@ -106,9 +105,9 @@ class LazyAdam(torch.optim.Adam):
 
 
 def _rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
-    """Return distinct row ids [U] and the gradients of these rows [U, d]."""
+    """Return distinct row ids [U] and their gradients [U, d]."""
     ids = gradient._indices()[0]
-    if not gradient.is_coalesced() and not bool((ids.diff() > 0).all()):  # else it costs a sort
+    if not gradient.is_coalesced() and not bool((ids.diff() > 0).all()):  # coalescing sorts
         gradient = gradient.coalesce()
     return gradient._indices()[0], gradient._values()
 
@@ -116,12 +115,12 @@ def _rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
 def clip_gradients(
     parameters: Iterable[Tensor], limit: float, algorithm: Literal["norm", "value"] = "norm"
 ) -> None:
-    """Clip gradients, dense and sparse, as PyTorch's functions do for dense ones alone.
+    """Clip dense and sparse gradients; PyTorch's own functions clip dense gradients alone.
 
     Args:
-        parameters: whose gradients are changed in place.
+        parameters: their gradients change in place.
         limit: the largest norm of all gradients together, or the largest absolute value.
-        algorithm: which of these.
+        algorithm: whether the limit is one of the norm or of values.
     """
     values = []
     for parameter in parameters:
@@ -141,7 +140,7 @@ def clip_gradients(
 
 
 def refusal(optimizer: Callable[[list[nn.Parameter]], torch.optim.Optimizer]) -> str | None:
-    """Return why an optimizer cannot take dense and sparse gradients, or None if it can."""
+    """Return why an optimizer refuses dense and sparse gradients together; None if it does not."""
     parameters = [nn.Parameter(torch.zeros(1, 1)) for _ in range(2)]
     parameters[0].grad = torch.zeros(1, 1)
     parameters[1].grad = torch.zeros(1, 1).to_sparse(1)

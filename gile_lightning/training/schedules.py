@@ -1,4 +1,4 @@
-"""How the learning rate changes while a model is trained."""
+"""Schedules of the learning rate."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from gile_lightning.common.factories import Configured
 class Schedule(Configured, ABC):
     """A factor of the learning rate.
 
-    It depends on the place in training alone, so a resumed run goes on as it would have.
+    It depends on the place in training alone, so a resumed run has the same factors.
     """
 
     @abstractmethod
@@ -18,15 +18,15 @@ class Schedule(Configured, ABC):
         """Return the factor at a place in training.
 
         Args:
-            epoch: epochs that are done, with the part of the current one.
+            epoch: finished epochs, including the finished part of the current one.
             last: epochs of the whole training; below 0 if it has no end.
         """
 
     def check(self, last: float) -> None:
-        """Refuse a training of so many epochs, below 0 for no end, that this does not fit.
+        """Check that the schedule fits a training of ``last`` epochs; below 0 means no end.
 
         Raises:
-            InputError: it does not.
+            InputError: it does not fit.
         """
 
 
@@ -35,9 +35,9 @@ class WarmupDecay(Schedule):
     """A factor of the learning rate that rises linearly from 0 to 1, then falls to ``end``.
 
     Args:
-        warmup: epochs, or a part of one, in which it rises.
-        epochs: the epoch at whose end it is at ``end``, where it stays; null for the last one
-            (``trainer.max_epochs``).
+        warmup: epochs, or a fraction of one, in which it rises.
+        epochs: the number of epochs after which it is ``end``, and stays so; null means
+            ``trainer.max_epochs``.
         end: the last factor.
     """
 
@@ -53,7 +53,7 @@ class WarmupDecay(Schedule):
             self.check(self.epochs)
 
     def check(self, last: float) -> None:
-        """Refuse a warm-up that is longer than the training, and a fall that has no end."""
+        """Refuse a warm-up that is longer than the training, and a decay without an end."""
         if self.epochs is None and last < 0:
             raise InputError(
                 "model.schedule has no end: set --trainer.max_epochs, or model.schedule.epochs"

@@ -4,6 +4,7 @@ import json
 import pytest
 
 from gile_lightning.data import Columns, Corpus
+from gile_testing.corpora import ready
 
 LABELS = [{"name": name, "description": f"about {name}"} for name in ("x", "y", "z", "old", "new")]
 DOCUMENTS = [
@@ -64,9 +65,6 @@ def prepared(corpus):
     """Makes a `Corpus` and encodes it."""
 
     def make(*args, **options):
-        data = corpus(*args, **options)
-        data.prepare_data()
-        data.setup()
-        return data
+        return ready(corpus(*args, **options))
 
     return make

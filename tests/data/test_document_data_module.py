@@ -12,6 +12,7 @@ from gile_lightning.data import Columns, Corpus
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_testing.corpora import ready
 
 TASK = Task(Tokenizer(["common", "UNK"]), LabelSet(["x"], ["about x"], [1]))
 
@@ -33,37 +34,23 @@ def test_second_preparation_reads_nothing(corpus, prepared, monkeypatch):
     monkeypatch.setattr(Corpus, "documents", stop)
     monkeypatch.setattr(Corpus, "label_texts", stop)
     again = corpus()
-    again.prepare_data()
-    again.setup()
+    ready(again)
     assert content(again) == content(first)
     assert again.tasks == first.tasks
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        {"min_count": 2},
-        {"max_document_words": 299},
-        {"max_label_words": 49},
-        {"max_sentences": 30},
-        {"max_sentence_words": 30},
-        {"sentences": "en"},
-        {"validation_size": 0.2},
-        {"test_size": 0.2},
-        {"split_seed": 1},
-        {"split_year": 2006},
-        {"label_text": "name"},
-        {"label_synonyms": True},
-        {"label_parents": 1},
-        {"label_words": True},
-        {"undescribed_labels": "name"},
-        {"columns": Columns(year="year", labels="tags")},
-        {"encoding": "latin-1"},
-    ],
-    ids=str,
-)
+CHANGES = {
+    "min_count": 2, "max_document_words": 299, "max_label_words": 49, "max_sentences": 30,
+    "max_sentence_words": 30, "sentences": "en", "validation_size": 0.2, "test_size": 0.2,
+    "held_out_labels": 1, "split_seed": 1, "split_year": 2006, "label_text": "name",
+    "label_synonyms": True, "label_parents": 1, "label_words": True, "undescribed_labels": "name",
+    "encoding": "latin-1", "columns": Columns(labels="tags"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", CHANGES)
 def test_setting_that_changes_the_result_changes_the_fingerprint(corpus, option):
-    assert corpus(**option).fingerprint() != corpus().fingerprint()
+    assert corpus(**{option: CHANGES[option]}).fingerprint() != corpus().fingerprint()
 
 
 def test_setting_that_does_not_change_the_result_keeps_the_fingerprint(corpus, tmp_path):
@@ -103,13 +90,6 @@ def test_meta_has_counts_sources_and_what_was_left_out(prepared, rows):
     assert "left out: 1 documents without text" in data.summary()
 
 
-def test_second_setup_keeps_the_mapped_shards(prepared):
-    data = prepared()
-    split = data.split("test")
-    data.setup("test")
-    assert data.split("test") is split
-
-
 def test_setup_without_preparation(corpus):
     with pytest.raises(FileNotFoundError):
         corpus().setup()
@@ -118,22 +98,14 @@ def test_setup_without_preparation(corpus):
 # ---------------------------------------------------------------- settings
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "batch_size",
-        "eval_batch_size",
-        "min_count",
-        "max_document_words",
-        "max_label_words",
-        "max_sentences",
-        "max_sentence_words",
-        "validation_size",
-        "samples_per_epoch",
-        "train_share",
-    ],
-)
-@pytest.mark.parametrize("value", [0, -0.5, -3])
+SIZES = (
+    "batch_size", "eval_batch_size", "min_count", "max_document_words", "max_label_words",
+    "max_sentences", "max_sentence_words", "validation_size", "samples_per_epoch", "train_share",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("value", [0, -0.5])
 def test_sizes_must_be_positive(name, value):
     with pytest.raises(InputError, match=f"must be above 0: {name} is {value}"):
         Corpus("x", **{name: value})
@@ -146,26 +118,12 @@ def test_sizes_that_can_be_0(name):
         Corpus("x", **{name: -1})
 
 
-def test_sentences_reach_the_documents(prepared, rows):
-    for row in rows:
-        row["text"] = f"Common. It is {'even' if row['id'] % 2 == 0 else 'odd'} here! And the end."
-    options = {"sentences": "en", "max_sentences": 2, "max_sentence_words": 3}
-    data = prepared(rows, **options)
-    task = data.tasks["english"]
-    assert task.tokenizer.settings() | options == task.tokenizer.settings()
-    for row in data.split("train"):
-        words = [task.tokenizer.vocabulary[i] for i in row["words"]]
-        assert words == ["common", ".", "it", "is", "even" if int(row["id"]) % 2 == 0 else "odd"]
-        assert row["sentence_lengths"] == [2, 3]
-
-
 def test_language_of_the_model(corpus):
     data = corpus(language="german")
     with pytest.raises(InputError, match=r"knows english, french, not german: set --data.language"):
         data.encode_for_scoring({"english": TASK, "french": TASK})
     data.encode_for_scoring({"german": TASK})
-    data.prepare_data()
-    data.setup()
+    ready(data)
     assert list(data.tasks) == ["german"]
     assert list(next(iter(data.test_dataloader()))) == ["german"]
 
@@ -194,15 +152,6 @@ def test_loaders_of_a_process(prepared):
     assert (train.rank, train.world_size, train.seed, train.batch_size) == (1, 2, 8, 3)
     assert (test.rank, test.world_size, test.batch_size, len(test)) == (1, 2, 5, 1)
     assert documents_in(test) == 5
-
-
-def test_setup_maps_several_shards(prepared, monkeypatch):
-    one = prepared()
-    monkeypatch.setattr("gile_lightning.data.shards.reading.SHARD", 7)
-    several = prepared(cache_dir=one.cache_dir / "several")
-    assert len(list(several.directory_of_shards().glob("*.arrow"))) > 3
-    assert content(several) == content(one)
-    assert several.tasks == one.tasks
 
 
 # ---------------------------------------------------------------- a share of the training documents
@@ -245,13 +194,6 @@ def test_share_leaves_all_else(share):
     assert part.meta["counts"]["documents"]["train"] == 16
     assert part.meta["counts"]["training_documents_used"] == 2
     assert "training_documents_used" not in whole.meta["counts"]
-
-
-def test_share_is_what_an_epoch_visits(share):
-    data = share(0.25, batch_size=3)
-    for _ in range(2):
-        assert documents_in(data.train_dataloader()) == 4
-    assert documents_in(share(0.25, samples_per_epoch=11).train_dataloader()) == 11
 
 
 def test_share_beyond_everything():
@@ -326,8 +268,7 @@ TRAINED = Task(
 def test_trained_model_brings_its_own_words(prepared, corpus, vectors):
     data = corpus(word_vectors=vectors)
     data.encode_for_scoring({"english": TRAINED})
-    data.prepare_data()
-    data.setup()
+    ready(data)
     task = data.tasks["english"]
     assert task.tokenizer == TRAINED.tokenizer
     # of the corpus' labels "about x", "about new" and "about z" have no word that it knows
@@ -343,8 +284,7 @@ def test_model_that_is_trained_further_keeps_its_words(corpus, vectors, with_vec
     data = corpus(word_vectors=vectors if with_vectors else None, validation_size=2)
     data.encode_for_training({"english": TRAINED})
     assert data.fingerprint() != corpus(word_vectors=data.word_vectors).fingerprint()
-    data.prepare_data()
-    data.setup()
+    ready(data)
     task = data.tasks["english"]
     assert task.tokenizer == TRAINED.tokenizer
     # the labels are the corpus' own; "about old" and "about y" have words that it knows

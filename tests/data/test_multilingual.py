@@ -13,6 +13,7 @@ from gile_lightning.data.loading.side_by_side import SideBySide
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_testing.corpora import ready
 
 SIZES = {  # documents by split; a document is known by its number of words
     "english": {"train": 25, "validation": 7, "test": 11},
@@ -131,8 +132,7 @@ def test_trained_model_is_scored(make, folder):
         }
     )
     scored.encode_for_scoring(TRAINED)
-    scored.prepare_data()
-    scored.setup()
+    ready(scored)
     for name, task in scored.tasks.items():
         assert task.tokenizer == TRAINED[name].tokenizer
         assert task.labels.names == ["old", name]
@@ -149,15 +149,6 @@ def test_model_lacks_a_language(folder, method):
 
 
 # ---------------------------------------------------------------- training
-
-
-def test_step_has_a_batch_of_every_language(make):
-    loader = make().train_dataloader()
-    steps = epoch_of(loader)
-    assert len(steps) == len(loader) == 7  # 25 documents, 4 at a time
-    for step in steps:
-        assert list(step) == list(SIZES)
-        assert {len(documents) for documents in step.values()} <= {3, 4}
 
 
 def test_epoch_is_a_pass_over_the_longest_while_others_begin_anew(make):
@@ -178,40 +169,6 @@ def test_epoch_is_a_pass_over_the_longest_while_others_begin_anew(make):
     assert {name: len(found) for name, found in orders.items()} == dict.fromkeys(SIZES, 3)
 
 
-def test_share_of_the_training_documents_of_one_language(make):
-    data = make(english={"train_share": 0.2}, french={"train_share": 0.01})
-    steps = epoch_of(data.train_dataloader())
-    # 9 of german are the most; 5 of english and 1 of french begin anew
-    assert sorted(read(steps, "german")) == list(range(9))
-    assert sorted(Counter(read(steps, "english")).values()) == [1, 2, 2, 2, 2]
-    assert len(set(read(steps, "french"))) == 1
-    assert {name: len(read(steps, name)) for name in SIZES} == dict.fromkeys(SIZES, 9)
-
-
-@pytest.mark.parametrize("samples", [3, 10, 50])
-def test_samples_of_every_language(make, samples):
-    loader = make(samples_per_epoch=samples).train_dataloader()
-    assert len(loader) == -(-samples // 4)
-    steps = epoch_of(loader)
-    for name, sizes in SIZES.items():
-        assert len(read(steps, name)) == samples
-        assert set(read(steps, name)) <= set(range(sizes["train"]))
-
-
-@pytest.mark.parametrize("world_size", [1, 2, 3])
-@pytest.mark.parametrize("batch_size", [1, 4, 5, 100])
-def test_every_process_takes_as_many_steps(make, world_size, batch_size):
-    steps = set()
-    documents = Counter()
-    for rank in range(world_size):
-        loader = make(rank=rank, world_size=world_size, batch_size=batch_size).train_dataloader()
-        own = epoch_of(loader)
-        steps |= {len(own), len(loader)}
-        documents.update({name: len(read(own, name)) for name in SIZES})
-    assert len(steps) == 1
-    assert documents == dict.fromkeys(SIZES, 25)
-
-
 @pytest.mark.parametrize("seed", [None, 7])
 def test_languages_have_orders_of_their_own(make, seed):
     def order(data, name):
@@ -223,17 +180,6 @@ def test_languages_have_orders_of_their_own(make, seed):
     assert order(again, "english-too") == order(data, "english-too")
     other = make("english", "english-too", seed=8)
     assert order(other, "english") != order(data, "english")
-
-
-@pytest.mark.parametrize(
-    "options", [{"german": {"batch_size": 5}}, {"french": {"samples_per_epoch": 9}}], ids=str
-)
-def test_unequal_steps(make, options):
-    with pytest.raises(InputError) as error:
-        make(**options).train_dataloader()
-    message = str(error.value)
-    assert "the languages' epochs differ in their number of steps ({'english': " in message
-    assert message.endswith("give all the same batch_size and samples_per_epoch")
 
 
 # ---------------------------------------------------------------- resume
@@ -284,14 +230,6 @@ def test_evaluation_visits_every_document_once(make, split, world_size):
         assert sorted(read(found, name)) == list(range(sizes[split]))
 
 
-def test_only_one_language(make):
-    data = make(rank=1, world_size=2)
-    data.test_dataloader()
-    loader = data.only("german").test_dataloader()
-    assert (loader.rank, loader.world_size) == (1, 2)
-    assert epoch_of(loader) == [{"german": [1]}]
-
-
 # ---------------------------------------------------------------- the loaders alone
 
 
@@ -305,10 +243,3 @@ def test_side_by_side_of_unlike_loaders(make):
     with pytest.raises(InputError, match=message):
         SideBySide(loaders)
     assert len(OneByOne(loaders)) == 11
-
-
-def test_what_lightning_asks_for(make):
-    data = make()
-    train, validation = data.train_dataloader(), data.val_dataloader()
-    assert train.sampler is train
-    assert train.batch_sampler is validation.batch_sampler is validation.sampler is None

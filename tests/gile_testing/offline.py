@@ -28,6 +28,7 @@ UNSET = (
 SHARED = ("--wandb.project", "kittens", "--wandb.tags", '["a", "b"]', "--wandb.group", "study")
 SHARED += ("--wandb.job_type", "trial", "--wandb.name", "trial-7")
 SHARED += ("--trainer.log_every_n_steps", "1")
+SHARED += ("--model.metrics+=gile_testing.own_metric.HitAt",)
 
 
 class Offline(NamedTuple):

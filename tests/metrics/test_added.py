@@ -7,8 +7,11 @@ import pytest
 import torch
 
 from gile_lightning import evaluate, fit
+from gile_lightning.common.errors import InputError
+from gile_lightning.search.settings import Search
 from gile_lightning.training.checkpoint import STATE
 from gile_testing import runs
+from gile_testing.own_metric import HitAt
 
 HIT = {"class_path": "gile_testing.own_metric.HitAt", "init_args": {"k": 3}}
 ADDED = ("--model.metrics", json.dumps([HIT]))
@@ -56,3 +59,14 @@ def test_unknown_monitor_is_refused_before_any_work(tmp_path):
     assert found.status
     assert "'val/hit_at_4'; did you mean 'val/hit_at_3'?" in found.errors
     assert not (tmp_path / "run").exists()
+
+
+def test_objectives_of_a_sweep():
+    added = [HitAt(3)]
+    search = Search(objectives={"val/german/hit_at_3": "maximize"})
+    assert search.judged_by("val/f1", "max", ["english", "german"], added) == search.objectives
+    with pytest.raises(InputError, match=r"sweep\.objectives is 'val/german/hit_at_3'"):
+        search.judged_by("val/f1", "max", ["english", "german"])
+    assert Search().judged_by("val/hit_at_3", "max", [], added) == {"val/hit_at_3": "maximize"}
+    with pytest.raises(InputError, match=r"early_stopping\.monitor is 'val/hit_at_3'"):
+        Search().judged_by("val/hit_at_3", "max", [])

@@ -261,18 +261,6 @@ def test_released_has_numbers_for_labels_that_no_document_has():
     assert np.isfinite([value for scores in found.values() for value in scores.values()]).all()
 
 
-def test_memory_does_not_grow_with_documents():
-    logits, target = many()
-    one, ten = fed(logits, target, 40), fed(logits.repeat(10, 1), target.repeat(10, 1), 20)
-
-    def numbers(evaluation):
-        metrics = [*evaluation.rankings.values(), evaluation.micro, evaluation.per_label]
-        return [state.numel() for metric in metrics for state in metric.metric_state.values()]
-
-    assert numbers(one) == numbers(ten)
-    assert max(numbers(one)) <= 3 * 99
-
-
 def test_metrics_stay_on_the_cpu_where_the_model_is_on_mps():
     """Which has no float64."""
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gile_lightning.tracking import history
-from gile_lightning.tracking.history import History, write_csv
+from gile_lightning.tracking.history import History
 
 
 def batch(*sizes):
@@ -155,16 +155,3 @@ def test_a_run_resumed_within_an_epoch_has_its_share_of_waiting(tmp_path, clock)
     # both steps of the second epoch, before and after the interruption
     speeds = [row["train/documents_per_second"] for row in resumed.rows]
     assert speeds == [10 / 2, 20 / 4]
-
-
-def test_a_table_is_written_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "metrics.csv"
-    write_csv(path, [{"epoch": 0}])
-
-    class Unprintable:
-        def __str__(self):
-            raise OSError("no space left on device")
-
-    with pytest.raises(OSError, match="no space"):
-        write_csv(path, [{"epoch": 0}, {"epoch": Unprintable()}])
-    assert read(path) == [{"epoch": "0"}]

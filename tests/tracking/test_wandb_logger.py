@@ -132,6 +132,8 @@ def test_tables_and_summary(done):
     found = {row[0]: dict(zip(columns, row, strict=True)) for row in rows}
     precision = 100 * metrics["test.unseen.average_precision"]
     assert found["unseen"]["average precision"] == pytest.approx(precision, abs=0.005001)
+    assert columns[-1] == "hit@1"  # an added metric
+    assert len(run.figures("val/hit_at_1")) == 2
     columns, rows = run.table("by_frequency")
     assert [row[0] for row in rows] == ["1 to 5", "6 to 50"]
     precision = 100 * metrics["test.frequency_1_to_5.average_precision"]
@@ -145,10 +147,8 @@ def test_example_predictions_are_those_of_the_best_checkpoint(done):
     predictor = gile_lightning.load(run.output)
     columns, rows = run.table("examples")
     assert len(rows) == 20
-    articles = {tuple(article["meshMajor"]) for article in runs.articles()}
     for row in (dict(zip(columns, row, strict=True)) for row in rows):
         gold = (row["gold labels"] or "").split("; ")
-        assert any(set(gold) <= set(labels) for labels in articles)
         names = [found.rpartition(" (")[0].rpartition(" ")[0] for found in _parts(row)]
         hits = [found.endswith("(hit)") for found in _parts(row)]
         assert hits == [name in gold for name in names]
@@ -242,11 +242,3 @@ def test_what_a_server_that_dies_leaves_to_be_uploaded(tracked, tmp_path):
         patch.setattr(wandb, "finish", late)
         with pytest.warns(UserWarning, match=f"wandb sync {folder}"):
             wandb_logger.finish()
-
-
-def test_without_git(tracked, tmp_path):
-    tracked.setenv("PATH", str(tmp_path))
-    logger = RunLogger(tmp_path / "run")
-    logger.log_metrics({"loss": 0.5}, step=1)
-    wandb_logger.finish()
-    assert "git" not in offline.read(tmp_path / "run").run

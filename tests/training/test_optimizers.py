@@ -56,37 +56,18 @@ def test_rows_follow_the_equations(monkeypatch, ids, rows_at_a_time):
     np.testing.assert_allclose(weight.detach().numpy(), expected, rtol=0, atol=1e-6)
 
 
-def test_all_rows_in_every_step_are_adam():
+@pytest.mark.parametrize(
+    ("rows", "steps"), [([*range(ROWS)], 5), ([2, 7], 1)], ids=["all rows", "first step"]
+)
+def test_where_it_is_adam(rows, steps):
     lazy, dense = (nn.Parameter(random(ROWS, DIM)) for _ in range(2))
     first, second = LazyAdam([lazy], lr=0.1), torch.optim.Adam([dense], lr=0.1)
-    for step in range(5):
-        values = random(ROWS, DIM, seed=step)
-        lazy.grad, dense.grad = sparse(list(range(ROWS)), values), values
+    for step in range(steps):
+        lazy.grad = sparse(rows, random(len(rows), DIM, seed=step))
+        dense.grad = lazy.grad.to_dense()
         first.step()
         second.step()
     torch.testing.assert_close(lazy, dense, rtol=1e-5, atol=1e-6)
-
-
-def test_first_step_is_adam():
-    lazy, dense = (nn.Parameter(random(ROWS, DIM)) for _ in range(2))
-    lazy.grad = sparse([2, 7], random(2, DIM, seed=1))
-    dense.grad = lazy.grad.to_dense()
-    LazyAdam([lazy], lr=0.1).step()
-    torch.optim.Adam([dense], lr=0.1).step()
-    torch.testing.assert_close(lazy, dense, rtol=1e-5, atol=1e-6)
-
-
-def test_other_rows_and_their_state_stay():
-    weight = nn.Parameter(random(ROWS, DIM))
-    optimizer = LazyAdam([weight], lr=0.1)
-    for ids in ([1, 2], [3]):
-        weight.grad = sparse(ids, torch.ones(len(ids), DIM))
-        before = weight.detach().clone()
-        optimizer.step()
-        changed = (weight != before).any(1).nonzero().squeeze(1).tolist()
-        assert changed == ids
-    moved = optimizer.state[weight]["exp_avg"].any(1).nonzero().squeeze(1).tolist()
-    assert moved == [1, 2, 3]
 
 
 def test_dense_gradients_are_adam_and_sparse_ones_are_given_back():
@@ -118,18 +99,6 @@ def test_state_goes_on_where_it_was():
     assert torch.equal(run(True), run(False))
 
 
-def test_a_closure_gives_the_loss():
-    weight = nn.Parameter(torch.ones(ROWS, DIM))
-
-    def closure():
-        loss = nn.functional.embedding(torch.tensor([3]), weight, sparse=True).sum()
-        loss.backward()
-        return loss.item()
-
-    assert LazyAdam([weight]).step(closure) == 3.0
-    assert (weight != 1).any(1).nonzero().flatten().tolist() == [3]
-
-
 @pytest.mark.parametrize("limit", [0.5, 100.0])
 def test_clipping_by_norm_is_that_of_the_dense_gradients(limit):
     table, dense, other = (nn.Parameter(torch.zeros(ROWS, DIM)) for _ in range(3))
@@ -152,6 +121,20 @@ def test_clipping_by_value():
     torch.testing.assert_close(table.grad.to_dense()[4], torch.tensor([0.4, -0.4, 0.2]))
     torch.testing.assert_close(table.grad.to_dense()[2], torch.tensor([-0.4, 0.4, 0.0]))
     torch.testing.assert_close(dense.grad, torch.tensor([-0.4, 0.2, 0.4]))
+
+
+def test_a_closure_gives_the_loss_and_other_rows_stay():
+    weight = nn.Parameter(torch.ones(ROWS, DIM))
+
+    def closure():
+        loss = nn.functional.embedding(torch.tensor([3]), weight, sparse=True).sum()
+        loss.backward()
+        return loss.item()
+
+    optimizer = LazyAdam([weight])
+    assert optimizer.step(closure) == 3.0
+    for table in (weight - 1, optimizer.state[weight]["exp_avg"]):
+        assert table.any(1).nonzero().flatten().tolist() == [3]
 
 
 def test_hooks_run_once_a_step():

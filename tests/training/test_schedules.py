@@ -2,12 +2,9 @@ import lightning
 import pytest
 import torch
 
-from gile_lightning import fit
 from gile_lightning.common.errors import InputError
-from gile_lightning.data import BioASQ
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.training.schedules import WarmupDecay
-from gile_testing import runs
 from gile_testing.two_languages import PARTS, TwoLanguages, languages
 
 
@@ -45,21 +42,13 @@ def test_refused(wrong):
         WarmupDecay(**wrong)
 
 
-def test_a_warmup_longer_than_training_is_refused(tmp_path, monkeypatch):
-    schedule = ("--model.schedule", "gile_lightning.training.schedules.WarmupDecay")
-    options = (*schedule, "--model.schedule.warmup", 1.5)
-    monkeypatch.setattr(BioASQ, "prepare_data", None)  # before the corpus is encoded
-    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options, epochs=1))
-    assert done.status == 2
-    assert "schedule: warmup is 1.5 epochs, more than the 1 of the training" in done.errors
-
-
-def test_training_without_an_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(BioASQ, "prepare_data", None)
-    schedule = ("--model.schedule", "gile_lightning.training.schedules.WarmupDecay")
-    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *schedule, epochs=-1))
-    assert done.status == 2
-    assert "model.schedule has no end: set --trainer.max_epochs" in done.errors
+@pytest.mark.parametrize(
+    ("warmup", "epochs", "message"),
+    [(1.5, 1, "warmup is 1.5 epochs, more than the 1 of"), (0.5, -1, "no end: set --trainer.max_")],
+)
+def test_a_training_that_does_not_fit_is_refused(warmup, epochs, message):
+    with pytest.raises(InputError, match=message):
+        NeuralSystem(schedule=WarmupDecay(warmup)).check(epochs=epochs)
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers")

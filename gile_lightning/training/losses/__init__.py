@@ -1,4 +1,4 @@
-"""Losses over all or sampled labels."""
+"""Losses over all labels or a sample of them."""
 
 from gile_lightning.training.losses.binary_cross_entropy import BinaryCrossEntropy
 from gile_lightning.training.losses.loss import Loss

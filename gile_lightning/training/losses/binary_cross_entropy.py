@@ -12,8 +12,8 @@ from gile_lightning.training.losses.loss import Loss
 class BinaryCrossEntropy(Loss):
     """Mean binary cross-entropy per scored label, averaged over documents (paper, Eq. 15, 17).
 
-    Each document's loss is divided by the number of labels scored for it, so with all labels this
-    is the paper's 1/(N k). The probabilities are the sigmoids of logits.
+    Each document's loss is divided by the number of labels scored for it; with all labels this is
+    the paper's 1/(N k). The probability of a label is the sigmoid of its logit.
     """
 
     def __call__(self, logits: Tensor, targets: Tensor, weights: Tensor) -> Tensor:

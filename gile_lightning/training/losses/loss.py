@@ -8,9 +8,9 @@ from gile_lightning.common.factories import Configured
 
 
 class Loss(Configured, ABC):
-    """What a training step makes less, and how logits become probabilities by it.
+    """Compares logits with targets, and tells which probabilities the logits mean.
 
-    It is a mean over documents, so that several processes compute what one does.
+    It is a mean over documents, so that several processes compute the same as one.
     """
 
     @abstractmethod
@@ -20,12 +20,12 @@ class Loss(Configured, ABC):
         Args:
             logits: scores [B, K].
             targets: 1 where a document has the label [B, K].
-            weights: how often a pair counts [B, K]; 0: it is not scored.
+            weights: how often a pair counts [B, K]; 0 means not at all.
         """
 
     def log_odds(self, logits: Tensor) -> Tensor:
-        """Return numbers whose sigmoids are the probabilities of all candidate labels [B, K].
+        """Return the log-odds of all candidate labels [B, K]: their sigmoids are probabilities.
 
-        They rank the labels of a document as the logits do, which they are by default.
+        They rank the labels of a document as the logits do. By default they are the logits.
         """
         return logits

@@ -1,4 +1,4 @@
-"""Stochastic gradient steps that touch a few rows of a table of vectors."""
+"""Sums added to a few rows of a table of vectors."""
 
 import torch
 from torch import Tensor
@@ -16,20 +16,20 @@ def add_to_rows(
 ) -> None:
     """Add ``weights[i] * values[sources[i]]`` to row ``ids[i]`` of a table, for all i at once.
 
-    A row that comes several times gets the sum. Rows that were added to and are then longer than
-    ``max_norm`` are scaled to that length; the others stay as they are.
+    A row that occurs several times gets the sum. A changed row that is then longer than
+    ``max_norm`` is scaled to that length.
 
     Args:
         table: vectors [V, d], changed in place.
         ids: rows [N].
         values: vectors [S, d].
-        sources: which of the values is added [N]; by default value i.
+        sources: the places of the values to add [N]; by default i.
         weights: factors [N]; by default 1.
         max_norm: the largest Euclidean norm.
     """
     if not len(ids):
         return
-    # one sum per row: twice as fast as adding row by row
+    # one sum per row is twice as fast as adding value by value
     rows, places = distinct(ids, len(table))
     sources = torch.arange(len(ids), device=ids.device) if sources is None else sources
     sums = sum_by_id(values, sources, places, len(rows), weights)

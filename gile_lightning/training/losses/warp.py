@@ -9,14 +9,14 @@ from torch import Tensor
 from gile_lightning.data.loading.ragged import segment_ids, segment_starts
 from gile_lightning.training.losses.rows import add_to_rows
 
-_FIRST = 32  # trials drawn one by one; only where these fail, all labels are scored
+_FIRST = 32  # trials drawn one by one; only if these fail, all labels are scored
 
 
 class Violations(NamedTuple):
-    """Pairs of a positive and another label that is not scored a margin lower.
+    """Pairs of a positive and another label whose score is not lower by the margin.
 
-    Shapes: ``documents`` [R] numbers in the batch, ``positives`` [R] and ``labels`` [R] ids,
-    ``trials`` [R] draws that it took, those of the document's own labels among them.
+    Shapes: ``documents`` [R] places in the batch; ``positives`` [R] and ``labels`` [R] label ids;
+    ``trials`` [R] the number of draws, including those of the document's own labels.
     """
 
     documents: Tensor
@@ -28,8 +28,7 @@ class Violations(NamedTuple):
 def rank_weights(labels: int, device: torch.device | str | None = None) -> Tensor:
     """Return Φ(r) = 1 + 1/2 + ... + 1/r for the ranks r = 0 to ``labels``: [labels + 1].
 
-    The derivative of the loss of rank r, which makes the top of the ranking count most (Usunier et
-    al., 2009).
+    This loss of rank r makes the top of the ranking count most (Usunier et al., 2009).
     """
     ranks = torch.arange(1, labels + 1, device=device, dtype=torch.double)
     return torch.cat([ranks.new_zeros(1), ranks.reciprocal().cumsum(0)])
@@ -44,26 +43,24 @@ def find_violations(
     generator: torch.Generator,
     first: int = _FIRST,
 ) -> tuple[Tensor, Tensor]:
-    """Draw labels until one is scored higher than a positive less the margin.
+    """Draw labels until the score of one exceeds that of a positive minus the margin.
 
-    Labels are drawn uniformly, with replacement, from all L; one that the document has is no
-    violation, but a trial. After L - |P| trials the search is given up. From trial ``first`` on the
-    draws are not made one by one: all labels are scored, the number of further trials is drawn from
-    the geometric distribution of the share of violations, and the violation is any of these. That
-    is the same distribution.
+    Labels are drawn uniformly, with replacement, from all L. A label of the document is a trial
+    without a violation. The search ends after L - |P| trials. After ``first`` draws one by one, all
+    labels are scored: the number of further trials is drawn from the geometric distribution of the
+    share of violations, and the violation uniformly among them. The distribution is the same.
 
     Args:
         queries: projected documents [B, d], whose products with label vectors are scores.
         labels: label vectors [L, d].
         positives: a label of each document [B].
         own: which labels each document has [B, L].
-        margin: by which a positive should be scored higher.
+        margin: the required difference of scores.
         generator: source of randomness, on the device of ``queries``.
         first: trials drawn one by one.
 
     Returns:
-        The label of each document's violation [B] and the trials that it took [B], which are 0
-        where there is none.
+        The label of each document's violation [B], and the number of trials [B], 0 for none.
     """
     count = len(labels)
     limits = count - own.sum(1)
@@ -85,7 +82,7 @@ def find_violations(
 
 
 def _draw(violated: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Draw one of the violations [B, L] and the number of uniform trials until the first [B]."""
+    """Draw one of the violations [B, L], and the number of uniform trials until the first [B]."""
     cumulative = violated.cumsum(1, dtype=torch.int32)
     counts = cumulative[:, -1].double()
     uniform = torch.rand(
@@ -94,7 +91,7 @@ def _draw(violated: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]
     order = (uniform[0] * counts).to(torch.int32) + 1
     labels = torch.searchsorted(cumulative, order.unsqueeze(1)).squeeze(1)
     trials = torch.log1p(-uniform[1]) / torch.log1p(-counts / violated.shape[1]) + 1
-    none = violated.shape[1] * 4.0  # more than any limit: 0 violations have made it infinite
+    none = violated.shape[1] * 4.0  # above any limit: without violations it is infinite
     return labels.clamp(max=violated.shape[1] - 1), trials.nan_to_num(none).clamp(max=none).long()
 
 
@@ -114,17 +111,16 @@ def warp_updates(
 ) -> Violations:
     """Take the stochastic gradient steps of WARP for a batch of documents.
 
-    A document's score of a label is w · (M x). Its positives p are taken in random order. Where a
-    search (`find_violations`) finds label l after q trials, with Φ of `rank_weights`
+    The score of a document and a label is w · (M x). A document's positives p come in random order.
+    If a search (`find_violations`) finds label l after q trials, with Φ of `rank_weights`,
 
         s = η Φ(⌊(L - |P|) / q⌋) / |P|,
         w_p += s M x,  w_l -= s M x,  x -= s Mᵀ(w_l - w_p),  M -= s (w_l - w_p) xᵀ,  M -= η λ M,
 
-    everything on the right being what it was before, and vectors longer than the limit are scaled
-    to it. That is done for the first positive of every document at once, then for the second, and
-    so on; what the documents add to the same vector is added up. A batch of one document is thus
-    the original algorithm, and one of B documents like B threads in lockstep, which do not
-    see each other's step until all have taken it.
+    where the right sides have the values before the step, and vectors longer than the limit are
+    scaled to it. All documents take the step of their first positive at once, then that of the
+    second, and so on; steps that change the same vector are summed up. A batch of one document is
+    the original algorithm; one of B documents is like B threads in lockstep.
 
     Args:
         documents: all document vectors x [N, d], changed in place as the next two.
@@ -135,12 +131,12 @@ def warp_updates(
         label_counts: labels of each [B].
         generator: source of randomness, on the device of the vectors.
         lr: the step η, times the weight of this loss.
-        margin: by which a positive should be scored higher than any other label.
+        margin: the required difference of scores of a positive and any other label.
         max_norm: the largest norm of document and label vectors.
         weight_decay: λ of M.
 
     Returns:
-        The violations, for each document in the order of its positives.
+        The violations in the order of the documents, and of each one's positives.
     """
     device, count = labels.device, len(labels)
     own = torch.zeros(len(rows), count, dtype=torch.bool, device=device)
@@ -176,7 +172,7 @@ def warp_updates(
 def _rounds(
     label_ids: Tensor, label_counts: Tensor, generator: torch.Generator
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield the first positive of every document after a shuffle, then the second, ..."""
+    """Shuffle each document's positives; yield the first of every document, then the second, ..."""
     owners = segment_ids(label_counts)
     keys = torch.rand(
         len(label_ids), generator=generator, device=label_ids.device, dtype=torch.double

@@ -24,7 +24,7 @@ class AllLabels(LabelSampler):
         frequencies: Tensor,
         generator: torch.Generator,
     ) -> LabelSample:
-        """Return all labels, each pair with weight 1."""
+        """Return all labels, each pair with the weight 1."""
         labels = torch.arange(len(frequencies), device=label_ids.device)
         targets = scatter_pairs(*positives(label_ids, label_counts), len(label_counts), len(labels))
         return LabelSample(labels, targets, torch.ones_like(targets))

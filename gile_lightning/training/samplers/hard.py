@@ -1,4 +1,4 @@
-"""The negatives that the model itself takes for likely labels."""
+"""The negatives that the model scores highest."""
 
 from dataclasses import dataclass
 
@@ -7,22 +7,21 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.training.samplers.sampler import LabelSample, LabelSampler
-from gile_lightning.training.samplers.uniform import SharedUniformLabels
+from gile_lightning.training.samplers.shared_uniform import SharedUniformLabels
 
 
 @dataclass(frozen=True)
 class HardLabels(LabelSampler):
-    """A document's labels and those negatives of a larger pool that the model scores highest.
+    """The labels of a document, and the negatives of a pool that the model scores highest.
 
-    All of the pool is scored; the loss is that of the hardest negatives, and perhaps of some
-    others, drawn uniformly (the semi-hard mining of Schroff et al., 2015, and its like). Most
-    negatives are left out, so the probabilities that a model learns are too high: thresholds are
-    to be tuned.
+    The model scores the whole pool. The loss counts the hardest negatives and, optionally, some
+    others drawn uniformly (similar to the semi-hard mining of Schroff et al., 2015). As most
+    negatives are left out, the model learns probabilities that are too high: tune thresholds.
 
     Args:
         pool: draws the labels to choose from.
-        hard: negatives per document, those with the highest current logits.
-        random: further negatives per document, drawn from the rest of the pool.
+        hard: the number of negatives per document with the highest current logits.
+        random: the number of further negatives per document, drawn from the rest of the pool.
     """
 
     pool: LabelSampler = SharedUniformLabels()  # noqa: RUF009 (frozen)
@@ -35,7 +34,7 @@ class HardLabels(LabelSampler):
             raise InputError(f"random is {self.random}: give a number of negatives, or 0")
         if getattr(self.pool, "correction", "none") != "none":
             raise InputError(
-                "correction of the pool: hard negatives are no random sample, which it is for; "
+                "correction of the pool: it is for random samples, and hard negatives are none; "
                 "leave it out"
             )
 
@@ -63,7 +62,7 @@ class HardLabels(LabelSampler):
 
 
 def _best(scores: Tensor, among: Tensor, count: int) -> Tensor:
-    """Mark in each row the ``count`` highest scores among some, or all of these: [B, K]."""
+    """Mark the ``count`` highest scores of each row where ``among`` is true: [B, K]."""
     candidates = scores.masked_fill(~among, -torch.inf)
     best = candidates.topk(min(count, scores.shape[1]), sorted=False).indices
     return torch.zeros_like(among).scatter_(1, best, True) & among

@@ -1,4 +1,4 @@
-"""Frequent labels more often."""
+"""Labels drawn by popularity: frequent labels more often."""
 
 from dataclasses import dataclass
 
@@ -11,15 +11,16 @@ from gile_lightning.training.samplers.shared import SharedLabels
 
 @dataclass(frozen=True)
 class PopularLabels(SharedLabels):
-    """Labels drawn for the batch by their smoothed popularity, without replacement.
+    """The labels of all documents of a batch, and one draw by smoothed popularity for all of them.
 
-    Label k is among the M drawn ones with the probability π_k = min(1, c f_k^a), f_k being its
-    number of training documents and c such that these sum to M. The power of 0.75 of the unigram
-    distribution is that of Mikolov et al. (2013). A draw takes time in proportion to the label set.
+    Label k is among the M labels drawn, without replacement, with the probability
+    π_k = min(1, c f_k^a). f_k is its number of training documents, and c makes the probabilities
+    sum to M. The power of 0.75 is that of Mikolov et al. (2013). The time of a draw is proportional
+    to the number of labels.
 
     Args:
         rate: M as a share of the labels seen in training, in (0, 1].
-        correction: for the draw, see `SharedLabels`.
+        correction: see `SharedLabels`.
         exponent: a in [0, 1]; 0 is uniform, 1 follows the frequencies.
     """
 
@@ -41,15 +42,18 @@ class PopularLabels(SharedLabels):
 
 
 def inclusion(weights: Tensor, count: int) -> Tensor:
-    """Return the probabilities [K] of being drawn: min(1, c w_k), which sum to ``count``.
+    """Return the probabilities of being drawn min(1, c w_k), with c so that they sum to ``count``.
 
     Args:
-        weights: sizes [K], above 0.
+        weights: w [K], above 0.
         count: of labels to draw, at most K.
+
+    Returns:
+        The probabilities [K].
     """
     certain = torch.zeros_like(weights, dtype=torch.bool)
     probabilities = torch.ones_like(weights)
-    # what is left is spread over the others, which makes more of them certain
+    # the rest is spread over the other labels, which may make more of them certain
     while count < len(weights):
         others = weights.masked_fill(certain, 0)
         probabilities = others * ((count - certain.sum()) / others.sum())
@@ -61,10 +65,10 @@ def inclusion(weights: Tensor, count: int) -> Tensor:
 
 
 def draw_systematic(probabilities: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Draw ``count`` distinct ids, each with exactly the probability given (Madow, 1949).
+    """Draw ``count`` distinct ids, each with exactly its probability (Madow, 1949).
 
-    The labels lie on a line in random order, as long as their probabilities; drawn are those at
-    steps of 1 from a random start. Of equal probabilities these are all subsets equally often.
+    The labels lie on a line in random order, each as long as its probability. Drawn are the labels
+    at steps of 1 from a random start. With equal probabilities all subsets are equally likely.
 
     Args:
         probabilities: [K] float64, at most 1, with the sum ``count``.
@@ -76,4 +80,4 @@ def draw_systematic(probabilities: Tensor, count: int, generator: torch.Generato
     ends = probabilities[order].cumsum(0)
     start = torch.rand(1, dtype=torch.double, generator=generator, device=device)
     places = torch.searchsorted(ends, start + torch.arange(count, device=device), right=True)
-    return order[places.clamp(max=len(order) - 1)]  # where the sum is rounded down
+    return order[places.clamp(max=len(order) - 1)]  # the sum may be rounded down

@@ -14,8 +14,8 @@ class LabelSample(NamedTuple):
     """The labels that one training step scores.
 
     Shapes: ``labels`` [K] distinct label ids; ``targets`` [B, K], 1 where the document has the
-    label; ``weights`` [B, K], how often the pair counts in the document's loss (0: not scored);
-    ``offsets`` [K], where there are any, are subtracted from the logits in training.
+    label; ``weights`` [B, K], how often a pair counts in the document's loss (0: not at all);
+    ``offsets`` [K] or None, subtracted from the logits in training.
     """
 
     labels: Tensor
@@ -25,7 +25,7 @@ class LabelSample(NamedTuple):
 
 
 class LabelSampler(Configured, ABC):
-    """Chooses the labels that a training step scores, among those seen in training."""
+    """Chooses the labels that a training step scores among those seen in training."""
 
     @abstractmethod
     def __call__(
@@ -40,15 +40,15 @@ class LabelSampler(Configured, ABC):
         Args:
             label_ids: the documents' labels [P], flat.
             label_counts: labels per document [B].
-            frequencies: training documents, at least 1, of each label seen in training; the ids
-                below their number can be drawn.
+            frequencies: training documents of each label seen in training, at least 1. Their
+                number is the number of labels that can be drawn.
             generator: source of randomness, on the device of ``label_ids``.
         """
 
     def refine(
         self, sample: LabelSample, logits: Tensor, generator: torch.Generator
     ) -> LabelSample:
-        """Choose again among the pairs of a sample, now that they are scored.
+        """Change the weights of a sample after its pairs are scored; by default nothing.
 
         Args:
             sample: what the call returned.
@@ -56,7 +56,7 @@ class LabelSampler(Configured, ABC):
             generator: the source of randomness of the call.
 
         Returns:
-            The same labels and targets; by default the sample as it is.
+            A sample of the same labels and targets.
         """
         return sample
 
@@ -69,5 +69,5 @@ def scatter_pairs(rows: Tensor, columns: Tensor, documents: int, labels: int) ->
 
 
 def positives(label_ids: Tensor, label_counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the pairs (document, label) of the documents' labels, [P] each."""
+    """Return the documents and the label ids of all pairs of a document and its label: [P] each."""
     return segment_ids(label_counts), label_ids

@@ -1,4 +1,4 @@
-"""One draw of labels for all documents of a batch, and what corrects for its being a sample."""
+"""One draw of labels for all documents of a batch, and its corrections."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -20,31 +20,30 @@ Correction = Literal["none", "importance", "log_q"]
 
 @dataclass(frozen=True)
 class SharedLabels(LabelSampler):
-    """The labels of all documents in the batch and one draw of M labels, shared by all of them.
+    """The labels of all documents of a batch, and one draw of M labels for all of them.
 
-    Label k is drawn with the probability π_k, which ``correction`` can make up for. Otherwise
-    every document is scored against every label of the step, each once. With a correction, the
-    negatives of a document are the drawn labels that it lacks, and a label that is there for other
-    documents' sake alone has the weight 0: the probability of that is not π_k.
+    Label k is drawn with the probability π_k. Without a ``correction`` every document is scored
+    once against every label of the step. With one, the negatives of a document are the drawn labels
+    that it lacks. A label that is there only because other documents have it gets the weight 0, as
+    its probability is not π_k.
 
-    ``importance`` makes the binary cross-entropy an estimate of that over all K labels (Horvitz
-    and Thompson, 1952; Bengio and Senécal, 2008): a document's own labels P have the weight 1, as
-    they are always scored, and its negatives weights proportional to 1 / π_k that sum to K - |P|.
-    So the weights sum to K, which the loss is divided by. As the weights are normalised per
-    document the mean over its negatives is a quotient of two sums: exact in expectation if all
-    π_k are equal, as soon as a negative is drawn, else up to terms of the order of 1 / M. In a
-    softmax the weights correct the sum over labels (the importance sampling of Bengio and Senécal).
+    ``importance`` makes the binary cross-entropy an estimate of the one over all K labels (Horvitz
+    and Thompson, 1952; Bengio and Senécal, 2008). A document's own labels P have the weight 1, as
+    they are always scored. Its negatives have weights proportional to 1 / π_k that sum to K - |P|,
+    so that all weights sum to K, by which the loss is divided. The estimate is exact in expectation
+    if all π_k are equal and a negative is drawn; otherwise its error is of the order of 1 / M, as
+    the normalised mean is a quotient of two sums. In a softmax the weights correct the sum over
+    labels (the importance sampling of Bengio and Senécal).
 
-    ``log_q`` subtracts log π_k from the logits of the step, those of a document's own labels too.
-    In a softmax this is the log-Q correction of sampled softmax (Jean et al., 2015; Yi et al.,
-    2019). In binary cross-entropy, where negatives are scored as often as π_k and positives
-    always, the odds of a label are 1 / π_k of the true ones, so that the loss of logits less
-    log π_k is least where the logits are the true ones (King and Zeng, 2001). The loss is none
-    over all labels; the weights are 1, which has less variance.
+    ``log_q`` subtracts log π_k from all logits of the step. In a softmax this is the log-Q
+    correction of sampled softmax (Jean et al., 2015; Yi et al., 2019). In binary cross-entropy
+    negatives are scored with the probability π_k and positives always, which multiplies the odds
+    of a label by 1 / π_k. So the loss is least where the uncorrected logits are the true ones (King
+    and Zeng, 2001). It estimates no loss over all labels, but its weights of 1 have less variance.
 
     Args:
         rate: M as a share of the labels seen in training, in (0, 1].
-        correction: for the draw: none, or as above.
+        correction: ``none``, ``importance`` or ``log_q``.
     """
 
     rate: float = 0.1

@@ -1,4 +1,4 @@
-"""Uniformly drawn negative labels."""
+"""Negatives drawn uniformly for each document."""
 
 from dataclasses import dataclass
 
@@ -13,20 +13,20 @@ from gile_lightning.training.samplers.sampler import (
     positives,
     scatter_pairs,
 )
-from gile_lightning.training.samplers.shared import SharedLabels, check_rate
+from gile_lightning.training.samplers.shared import check_rate
 
 
 @dataclass(frozen=True)
 class UniformLabels(LabelSampler):
-    """A document's labels and k* others, drawn uniformly for each (paper, section 3.4).
+    """The labels of a document and k* negatives, drawn for each document (paper, section 3.4).
 
-    The negatives are drawn with replacement from the labels that the document does not have, so
-    a label can count more than once. All documents are scored against all labels drawn in the
-    batch in one matrix product; the weights say which pairs count.
+    The negatives are drawn uniformly, with replacement, from the labels that the document lacks, so
+    a label can count more than once. One matrix product scores all documents of the batch against
+    all labels drawn; the weights tell which pairs count.
 
     Args:
         rate: k* as a share of the labels seen in training, in (0, 1] (paper: 0.003).
-        negatives: k* itself, in place of a rate.
+        negatives: k* itself, instead of a rate.
     """
 
     rate: float | None = 0.003
@@ -65,9 +65,9 @@ class UniformLabels(LabelSampler):
 def _labels_before(
     order: Tensor, rows: Tensor, columns: Tensor, label_counts: Tensor, label_count: int
 ) -> Tensor:
-    """Count the document's own labels before the r-th of the labels that it lacks, r = order.
+    """Count a document's labels before the r-th label that it lacks, for r in ``order``.
 
-    With its own labels sorted, p_0 < p_1 < ..., that is the number of i with p_i - i <= r.
+    With the document's labels sorted, p_0 < p_1 < ..., it is the number of i with p_i - i <= r.
     """
     columns = (rows * label_count + columns).sort().values % label_count
     position = torch.arange(len(rows), device=rows.device) - segment_starts(label_counts)[rows]
@@ -75,44 +75,3 @@ def _labels_before(
     lacking = columns.new_full((len(label_counts), most), label_count)
     lacking[rows, position] = columns - position
     return torch.searchsorted(lacking, order, right=True)
-
-
-@dataclass(frozen=True)
-class SharedUniformLabels(SharedLabels):
-    """The labels of all documents in the batch and one uniform draw, shared by all of them.
-
-    Scores more pairs than a draw per document at the same cost, since projecting a label is dearer
-    than scoring it.
-
-    Args:
-        rate: number of labels drawn, without replacement, as a share of those seen, in (0, 1].
-        correction: for the draw, see `SharedLabels`; π_k is the rate.
-    """
-
-    def draw(
-        self, count: int, frequencies: Tensor, generator: torch.Generator
-    ) -> tuple[Tensor, Tensor]:
-        """Draw labels uniformly; see `SharedLabels`."""
-        total = len(frequencies)
-        probability = torch.tensor(count / total, device=generator.device)
-        return _distinct(count, total, generator), probability.expand(total)
-
-
-def _distinct(count: int, total: int, generator: torch.Generator) -> Tensor:
-    """Draw ``count`` distinct ids below ``total``, in any order, without a pass over all of them.
-
-    The first distinct ones among draws with replacement are draws without replacement.
-    """
-    if 4 * count > total:
-        return torch.randperm(total, generator=generator, device=generator.device)[:count]
-    drawn = torch.empty(0, dtype=torch.long, device=generator.device)
-    while True:
-        size = (2 * count + 64,)
-        more = torch.randint(total, size, generator=generator, device=generator.device)
-        drawn = torch.cat([drawn, more])
-        ids, inverse = torch.unique(drawn, return_inverse=True)
-        if len(ids) >= count:
-            place = torch.arange(len(drawn), device=drawn.device)
-            first = torch.full_like(ids, len(drawn)).scatter_reduce_(0, inverse, place, "amin")
-            chosen: Tensor = ids[first.topk(count, largest=False).indices]
-            return chosen

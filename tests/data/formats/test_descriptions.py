@@ -32,12 +32,6 @@ def test_ancestors_are_the_nearest_first_and_each_once(levels, expected):
     assert names_above(DIAMOND, "e", levels) == expected
 
 
-def test_a_short_way_up_counts():
-    labels = tree(a="", b="a", c="ba")  # a is above c at once and by way of b
-    assert names_above(labels, "c", 1) == "ba"
-    assert names_above(labels, "c", 2) == "ba"
-
-
 def test_circles_end_where_they_began():
     labels = tree(a="c", b="a", c="b", self="")
     labels["self"] = labels["self"]._replace(parents=("self", "a"))
@@ -72,23 +66,8 @@ def test_text(options, expected):
     assert label_text(DIAMOND["d"], DIAMOND, *options) == expected
 
 
-def test_text_without_descriptions():
-    labels = {
-        "a": Described("f:1", "a", ""),
-        "b": Described("f:2", "b", "", ("beta",), ("a",)),
-    }
-    assert label_text(labels["b"], labels) == "b"
-    assert label_text(labels["b"], labels, synonyms=True, parents=1) == "b beta a"
-
-
 def test_other_names_are_each_there_once_without_the_name():
     assert other_names("a", ["b ", "a", "", " ", "c", " b", "A"]) == ["b", "c", "A"]
-
-
-def test_records():
-    fields = {"description": " d ", "synonyms": ["x", "n", "x"], "parents": ["p", "q"]}
-    assert described("f:1", "n", fields) == ("f:1", "n", "d", ("x",), ("p", "q"))
-    assert described("f:1", "n", {"synonyms": None}) == ("f:1", "n", "", (), ())
 
 
 @pytest.mark.parametrize("key", ["synonyms", "parents"])

@@ -103,15 +103,6 @@ def test_formats_give_the_same_headings(write, name, content):
     assert [heading[1:] for heading in read_headings(write(name, content))] == EXPECTED
 
 
-def test_places(write):
-    ascii_file, xml_file = write("d.bin", ASCII), write("desc.xml", XML)
-    lines = [n for n, line in enumerate(ASCII.splitlines(), 1) if line == "*NEWRECORD"]
-    assert [h.where for h in read_headings(ascii_file)] == [f"{ascii_file}:{n}" for n in lines]
-    assert [h.where for h in read_headings(xml_file)] == [
-        f"{xml_file}: record {n}" for n in (1, 2, 3)
-    ]
-
-
 def test_parents_have_the_tree_numbers_without_their_last_part():
     headings = [
         Heading("f:1", "Pain", "Hurts.", ["Ache"], ["C23.888", "F02.830"]),
@@ -127,13 +118,6 @@ def test_parents_have_the_tree_numbers_without_their_last_part():
         Described("f:4", "Top", "", (), ()),
         Described("f:5", "Orphan", "", (), ()),
     ]
-
-
-@pytest.mark.parametrize("name", ["desc2016.xml", "desc.xml.gz", "d2014.bin", "d2014.bin.gz"])
-def test_find_the_one_file(write, name):
-    path = write(name, "")
-    write("allMeSH.json", "")
-    assert find_descriptors(path.parent) == [path]
 
 
 def test_no_or_several_files(write, tmp_path):

@@ -112,9 +112,3 @@ def test_bad_gzip(tmp_path, name, write):
         (tmp_path / name).write_bytes(damaged)
         with pytest.raises(InputError, match=message):
             find_vectors(tmp_path / name, ["w1"])
-
-
-@pytest.mark.parametrize("name", ["none.txt", "none.bin"])
-def test_missing(tmp_path, name):
-    with pytest.raises(InputError, match="no such file"):
-        vector_size(tmp_path / name)

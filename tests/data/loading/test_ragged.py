@@ -1,17 +1,14 @@
-import numpy as np
 import pyarrow as pa
 import pytest
 import torch
 
 from gile_lightning.data.loading.ragged import (
     RaggedBatch,
-    Texts,
     batch_from_arrow,
     distinct,
     gather_segments,
     gather_texts,
     join,
-    segment_ids,
     segment_starts,
 )
 
@@ -56,31 +53,10 @@ def test_batch_from_part_of_a_table(rows):
     assert as_lists(batch_from_arrow(rows())) == [[8, 9, 10], [1, 2], [1, 1], [3, 1], [2, 0]]
 
 
-def test_batch_of_no_document():
-    assert as_lists(batch_from_arrow(table().slice(0, 0))) == [[]] * 5
-
-
 def test_batch_does_not_share_memory_with_the_table():
     rows = table()
     batch_from_arrow(rows).words.zero_()
     assert rows.column("words").to_pylist()[0] == [5, 6, 7]
-
-
-def test_texts_of_a_batch():
-    batch = batch_from_arrow(table())
-    assert isinstance(batch.texts, Texts)
-    assert as_lists(batch.texts) == as_lists(batch)[:3]
-
-
-def test_flat_texts_have_one_sentence_each():
-    texts = Texts.from_flat(np.array([4, 5, 6], np.int32), np.array([2, 0, 1]))
-    assert as_lists(texts) == [[4, 5, 6], [2, 0, 1], [1, 1, 1]]
-    assert texts.document_lengths.dtype == torch.int64
-
-
-def test_segment_starts_and_ids():
-    assert segment_starts(LENGTHS).tolist() == [0, 2, 2, 5]
-    assert segment_ids(LENGTHS).tolist() == [0, 0, 2, 2, 2, 3]
 
 
 @pytest.mark.parametrize("ids", [[0, 1, 2, 3], [3, 2, 2, 0], [1], [], [2, 1, 0]])

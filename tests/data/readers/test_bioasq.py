@@ -9,6 +9,7 @@ from gile_lightning.data import BioASQ
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_testing.corpora import ready
 
 HEADINGS = "*NEWRECORD\nMH = Cells\nMS = Living units.\n\n*NEWRECORD\nMH = Female\n"
 ARTICLE = {
@@ -44,9 +45,7 @@ def bioasq(folder, tmp_path):
         data = BioASQ(str(path), min_count=1, cache_dir=tmp_path / "cache", **options)
         if known:
             data.encode_for_scoring({"english": known})
-        data.prepare_data()
-        data.setup()
-        return data
+        return ready(data)
 
     return make
 
@@ -69,13 +68,6 @@ def test_small_folder(bioasq):
     assert len(decoded(data, "train")) == 2
     assert data.tasks["english"].labels.texts == ["Living units."]
     assert data.meta["skipped"]["label assignments without a description"]["count"] == 4
-
-
-def test_several_and_gzipped_files(bioasq, folder, write):
-    write("raw/allMeSH_2.json.gz", articles(*({"pmid": f"new{i}", "year": 2010} for i in range(3))))
-    write("raw/other.json", "not read")
-    found = {id for id, _, _ in decoded(bioasq(), "test")}
-    assert found == {"3", "new0", "new1", "new2"}
 
 
 TREE = """\
@@ -121,14 +113,6 @@ def test_formats_of_the_descriptors(bioasq, folder, write):
         "</DescriptorRecord></S>",
     )
     assert bioasq().tasks == ascii_labels
-
-
-def test_descriptors_by_name(bioasq, folder, write):
-    write("raw/d2015.bin", "*NEWRECORD\nMH = Cells\nMS = Newer note.\n")
-    with pytest.raises(InputError, match=rf"{folder}: several .*--data\.descriptors"):
-        bioasq()
-    data = bioasq(descriptors=folder / "d2015.bin")
-    assert data.tasks["english"].labels.texts == ["Newer note."]
 
 
 def test_incomplete_folders(bioasq, folder, tmp_path):
@@ -191,8 +175,7 @@ def test_real_articles(shared, tmp_path):
     new = {str(a["pmid"]) for a in read if int(a["year"]) >= 2005}
 
     data = BioASQ(str(folder), cache_dir=tmp_path)
-    data.prepare_data()
-    data.setup()
+    ready(data)
     assert data.meta["counts"]["documents"] == {"train": 4_909, "validation": 546, "test": 1_079}
     names = data.tasks["english"].labels.names
     found = {}

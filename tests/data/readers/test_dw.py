@@ -3,7 +3,6 @@ import json
 import pickle
 import re
 import warnings
-from collections import Counter
 
 import datasets
 import numpy as np
@@ -16,6 +15,7 @@ from gile_lightning.data.readers.dw import LANGUAGES
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_testing.corpora import ready
 
 FILES = {"train": "train", "dev": "validation", "test": "test"}
 VECTORS = {
@@ -71,10 +71,7 @@ def make(vectors, tmp_path):
 @pytest.fixture
 def prepared(make):
     def prepared(*args, **options):
-        data = make(*args, **options)
-        data.prepare_data()
-        data.setup()
-        return data
+        return ready(make(*args, **options))
 
     return prepared
 
@@ -128,16 +125,6 @@ def test_folder_of_json_lines(prepared, raw):
         )
 
 
-@pytest.mark.parametrize("files", [["train"], ["dev", "test"], list(FILES)])
-def test_gzipped_files(prepared, raw, write, files):
-    for language in VECTORS:
-        for file in files:
-            path = raw / language / f"{file}.jsonl"
-            write(f"raw/{language}/{file}.jsonl.gz", path.read_text())
-            path.unlink()
-    expect_articles(prepared(raw))
-
-
 @pytest.mark.parametrize("file", FILES)
 def test_missing_file(make, raw, file):
     (raw / "german" / f"{file}.jsonl").unlink()
@@ -152,18 +139,10 @@ def test_trained_model_needs_the_test_file_only(make, raw):
     text = Tokenizer([*VECTORS["english"], "UNK"], known_words_only=True, sentences="en")
     data = make(raw, languages=["english"])
     data.encode_for_scoring({"english": Task(text, LabelSet(["Culture!"], ["Culture!"], [3]))})
-    data.prepare_data()
-    data.setup()
+    ready(data)
     assert documents(data, "english", "test") == {
         f"english{i}": (ENGLISH[i % 2], ["Culture!"]) for i in (6, 7, 8)
     }
-
-
-def test_paper_sizes(make, raw):
-    part = make(raw).only("german")
-    text = part.settings.tokenizer(["UNK"])
-    assert (text.max_sentences, text.max_sentence_words, text.max_document_words) == (30, 30, 900)
-    assert (part.batch_size, text.max_label_words, text.sentences) == (16, 100, "de")
 
 
 def test_languages_by_their_code(prepared, write, vectors):
@@ -202,16 +181,6 @@ def test_one_file(prepared, write, names, name):
     for language, other in (("english", 2), ("german", 1)):
         skipped = data.meta["skipped"][language]["documents of other languages"]
         assert skipped == {"count": 10, "first": f"{path}:{other}"}
-
-
-def test_files_named_after_their_split(prepared, write):
-    rows = in_one()
-    for file, split in FILES.items():
-        own = [
-            {k: v for k, v in row.items() if k != "split"} for row in rows if row["split"] == split
-        ]
-        path = write(f"all/{file}.jsonl", own)
-    expect_articles(prepared(path.parent / "*.jsonl"))
 
 
 @pytest.mark.parametrize("dev", ["validation", "dev", "valid"])
@@ -253,15 +222,6 @@ def expect_released(data):
         "validation-0": (["of news"], ["culture sport"])
     }
     assert documents(data, "english", "test") == {"test-0": (["wins", "wins goals"], ["culture"])}
-
-
-def test_authors_format(prepared, write):
-    data = prepared(write_released(write, "dw"), languages=["english"])
-    expect_released(data)
-    np.testing.assert_array_equal(data.vectors("english")[:3], [[0, 1], [1, 1], [2, 1]])
-    text = data.tasks["english"].tokenizer
-    assert (text.max_sentences, text.max_sentence_words, text.max_document_words) == (30, 30, 900)
-    assert text.sentences == "en"  # of texts to come: these are split already
 
 
 @pytest.mark.parametrize("prefix", ["", "dw_"])
@@ -307,30 +267,6 @@ def test_wrong_options(make, raw, options, message):
         make(raw, **options)
 
 
-def test_options_reach_every_language(make, raw):
-    data = make(
-        raw,
-        batch_size=3,
-        eval_batch_size=5,
-        samples_per_epoch=7,
-        split_seed=8,
-        validation_size=9,
-        test_size=10,
-        held_out_labels=0.5,
-        max_broken_lines=11,
-        seed=12,
-        pretrained="a/model",
-        max_subwords=13,
-    )
-    for number, part in enumerate(data.modules.values()):
-        assert (part.batch_size, part.eval_batch_size, part.samples_per_epoch) == (3, 5, 7)
-        settings = part.settings
-        assert (settings.split_seed, settings.validation_size, settings.test_size) == (8, 9, 10)
-        assert settings.held_out_labels == 0.5
-        assert (settings.pretrained, settings.max_subwords) == ("a/model", 13)
-        assert (part.max_broken_lines, part.seed) == (11, 12 + number)
-
-
 # ---------------------------------------------------------------- the invented corpus
 
 
@@ -340,10 +276,7 @@ def builtin_news(tmp_path_factory):
     cache = tmp_path_factory.mktemp("news")
 
     def make(*languages, label_set="general"):
-        data = DW(None, None, languages, label_set, builtin_documents=120, cache_dir=cache)
-        data.prepare_data()
-        data.setup()
-        return data
+        return ready(DW(None, None, languages, label_set, builtin_documents=120, cache_dir=cache))
 
     return make
 
@@ -361,23 +294,6 @@ def test_builtin(builtin_news):
             assert 1 < len(sentences) <= 30
             assert max(len(sentence.split()) for sentence in sentences) <= 30
     assert not list(data.directory.parent.glob("*.partial"))
-
-
-def test_builtin_is_written_once(builtin_news):
-    file = builtin_news("german", "persian").directory / "german" / "train.jsonl"
-    written = file.stat().st_mtime_ns
-    again = builtin_news("german")
-    assert again.directory == file.parent.parent
-    assert file.stat().st_mtime_ns == written
-
-
-@pytest.mark.parametrize("label_set", ["general", "specific"])
-def test_builtin_labels(builtin_news, label_set):
-    data = builtin_news("german", label_set=label_set)
-    labels = data.tasks["german"].labels
-    lines = (data.directory / "german" / "train.jsonl").read_text().splitlines()
-    numbers = Counter(name for line in lines for name in json.loads(line)[label_set])
-    assert dict(zip(labels.names, labels.frequencies, strict=True)) == numbers
 
 
 # ---------------------------------------------------------------- real articles, eight languages
@@ -409,16 +325,6 @@ def words_of(shared):
         return words, np.stack(vectors)
 
     return words_of
-
-
-@pytest.mark.parametrize("door", ["released", "raw"])
-def test_real_counts(real, door):
-    data = real[door]
-    sizes = {"train": 701, "validation": 99, "test": 204}
-    assert counts(data) == {name: sizes for name in LANGUAGES}
-    for name in LANGUAGES:
-        assert data.tasks[name].labels.seen == len(data.tasks[name].labels) == 7
-        assert data.meta["skipped"][name] == {}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

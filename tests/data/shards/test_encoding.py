@@ -294,12 +294,6 @@ def test_draw_depends_on_the_seed_alone(run):
     assert len(other.validation) == 9
 
 
-@pytest.mark.parametrize("size", [40, 41, 0.999])
-def test_validation_takes_not_all(run, size):
-    with pytest.raises(InputError, match=f"validation_size = {size:g} would take all 40 documents"):
-        run(settings=replace(SETTINGS, validation_size=size))
-
-
 @pytest.mark.parametrize(("size", "expected"), [(12, 12), (0.3, 18)])
 def test_test_documents_are_drawn_where_nothing_says_which(run, size, expected):
     result = run(
@@ -374,7 +368,6 @@ def test_held_out_labels(run, monkeypatch, size, held_out):
         assert skipped.pop(reason, 0) == bare
         assert skipped.pop("training assignments of held-out labels") == taken
         assert skipped == {reason: case["count"] for reason, case in plain.skipped.items()}
-        assert run(LABELLED, settings=settings).rows == result.rows
     assert drawn_ones == set(POOL)
 
 
@@ -383,20 +376,6 @@ def test_labels_cannot_all_be_held_out(run, held_out):
     message = f"held_out_labels = {held_out:g} would take all 3 labels that training and valid"
     with pytest.raises(InputError, match=message):
         run(LABELLED, settings=EncodingSettings(1, held_out_labels=held_out))
-
-
-def test_no_label_to_hold_out(run):
-    documents = [d._replace(labels=["label1"]) for d in LABELLED]
-    with pytest.raises(InputError, match=r"held_out_labels: 1 labels .* set it to 0"):
-        run(documents, settings=EncodingSettings(1, held_out_labels=0.5))
-
-
-def test_a_trained_model_is_scored_on_labels_that_were_held_out(run):
-    settings = EncodingSettings(1, held_out_labels=2)
-    trained = run(LABELLED, settings=settings)
-    scored = run(LABELLED, settings=settings, trained_task=trained.task)
-    assert scored.test == trained.test
-    assert scored.task == trained.task
 
 
 # ---------------------------------------------------------------- a trained model

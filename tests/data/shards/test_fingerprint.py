@@ -4,6 +4,7 @@ import sys
 import pytest
 
 from gile_lightning.common.errors import InputError
+from gile_testing.corpora import ready
 
 READER = """
 from gile_lightning.data import Corpus
@@ -39,9 +40,7 @@ def test_edited_reader_is_encoded_anew(corpus, reader):
         return kind(given.path, given.labels, cache_dir=given.cache_dir, columns=given.columns)
 
     for word in ("one", "two"):
-        data = read(reader(word))
-        data.prepare_data()
-        data.setup()
+        data = ready(read(reader(word)))
         assert data.tasks["english"].tokenizer.vocabulary == [word, "UNK"]
     first = key("one")
     assert key("one", header="# code elsewhere in the file\n") == first

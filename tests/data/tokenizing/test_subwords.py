@@ -6,7 +6,7 @@ import torch
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.loader import RaggedLoader
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.shards import shard as shards
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.minilm import NAME, oracle
@@ -112,12 +112,3 @@ def test_parts_keep_their_subwords_and_vectors():
         assert [len(part.subword_counts) for part in parts] == [2, 2, 1]
         assert [row for part in parts for row in rows_of(part)] == rows_of(whole)
         assert torch.equal(torch.cat([part.vectors for part in parts]), whole.vectors)
-
-
-def test_texts_move_whole():
-    moved = batch().texts.to("meta")
-    assert all(part.is_meta for part in moved if part is not None)
-    assert moved.subwords is not None
-    assert moved.vectors is not None
-    plain = Texts(*batch().texts[:3]).to("meta")
-    assert all(part is None for part in plain[3:])

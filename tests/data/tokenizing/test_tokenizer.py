@@ -1,15 +1,12 @@
-import json
 import math
 import random
 from collections import Counter
-from itertools import chain, product
+from itertools import product
 
 import numpy as np
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import (
     Tokenizer,
     build_vocabulary,
@@ -113,15 +110,6 @@ def test_further_words_are_known_words():
 def test_vocabulary_must_end_with_the_unknown_word(vocabulary):
     with pytest.raises(InputError, match="must end with 'UNK'"):
         Tokenizer(vocabulary)
-
-
-@pytest.mark.parametrize(
-    "name", ["max_document_words", "max_label_words", "max_sentences", "max_sentence_words"]
-)
-@pytest.mark.parametrize("value", [0, -2])
-def test_lengths_must_be_positive(name, value):
-    with pytest.raises(InputError, match=f"{name} is {value}"):
-        Tokenizer(["UNK"], **{name: value})
 
 
 # ---------------------------------------------------------------- truncation
@@ -278,29 +266,3 @@ def test_unambiguous_keeps_every_number(length):
         for i, word in enumerate(words):
             if word not in (*words[:i], "a ", "UNK", "") and "\ufffd" not in word:
                 assert names[i] == word
-
-
-# ---------------------------------------------------------------- settings
-
-
-SETTINGS = [
-    {},
-    {"max_document_words": 900, "max_label_words": 100},
-    {"max_sentences": 30, "max_sentence_words": 30, "sentences": "en"},
-    {"max_sentences": 2, "known_words_only": True},
-]
-
-
-@pytest.mark.parametrize("settings", SETTINGS)
-def test_settings_come_back_with_the_language(settings):
-    tokenizer = Tokenizer([*unambiguous(["a", "b", "a", "x y"]), "UNK"], **settings)
-    task = Task(tokenizer, LabelSet(["l"], ["a"], [1]))
-    again = Task.from_state(json.loads(json.dumps(task.state())))
-    assert again == task
-    assert again.tokenizer.settings() == tokenizer.settings()
-    assert tokenizer.settings() | settings == tokenizer.settings()
-    text = ["b a. A 5 b! c"]
-    assert again.tokenizer.split(text) == tokenizer.split(text)
-    assert list(chain(*map(again.tokenizer.word_ids, again.tokenizer.split(text)))) == list(
-        chain(*map(tokenizer.word_ids, tokenizer.split(text)))
-    )

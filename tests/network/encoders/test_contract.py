@@ -92,12 +92,6 @@ def test_documents_do_not_touch_each_other(encode):
     equal(encode(DOCUMENTS), alone)
 
 
-@every_encoder
-def test_order_of_documents(encode):
-    order = [2, 0, 3, 1]
-    equal(encode([DOCUMENTS[i] for i in order]), encode(DOCUMENTS)[order])
-
-
 def differ(actual, expected):
     assert (actual - expected).abs().amax(dim=1).min() > 1e-3  # every document
 

@@ -47,13 +47,6 @@ def test_load_vectors(load, header):
     assert embedding.weight.requires_grad
 
 
-def test_words_with_spaces_are_passed_over(load):
-    """As GloVe's largest file has them: here "the ..." and "cat a@b.c"."""
-    embedding, before = load("the . . 1 2", "cat a@b.c 3 4", "UNK 5 6")
-    assert embedding.found == 1
-    assert torch.equal(embedding.weight[:3], before[:3])
-
-
 def test_vectors_of_another_size(load):
     with pytest.raises(InputError, match=r"vectors\.txt are 3-dimensional.* dim 2: set .*dim 3"):
         load("the 1 2 3")

@@ -80,36 +80,6 @@ def test_equals_numpy_segment_by_segment(kind, sizes):
     torch.testing.assert_close(states, expected, rtol=1e-12, atol=1e-14)
 
 
-def test_backward_states_are_in_reading_order():
-    layer = make(BiGRU)
-    values, lengths = random(5, INPUT_DIM), torch.tensor([3, 2])
-    states = layer(values, lengths)
-    changed = values.clone()
-    changed[1] += 1
-    moved = (layer(changed, lengths) - states).abs() > 1e-9
-    assert moved[:, :DIM].any(dim=1).tolist() == [False, True, True, False, False]
-    assert moved[:, DIM:].any(dim=1).tolist() == [True, True, False, False, False]
-
-
-@pytest.mark.parametrize(
-    ("kind", "inputs", "parameters"),
-    [
-        (Dense, (40, 100), 14_200),
-        (GRU, (40,), 42_300),
-        (GRU, (100,), 60_300),
-        (GRU, (40, 100), 102_600),
-        (BiGRU, (40, 200), 265_200),
-    ],
-)
-def test_sizes_of_the_paper(kind, inputs, parameters):
-    with torch.device("meta"):
-        layers = [kind(size) for size in inputs]
-    assert {p.device.type for layer in layers for p in layer.parameters()} == {"meta"}
-    assert sum(p.numel() for layer in layers for p in layer.parameters()) == parameters
-    assert all(layer.hidden_dim == 100 for layer in layers)
-    assert all(layer.output_dim == (200 if kind is BiGRU else 100) for layer in layers)
-
-
 @recurrent
 def test_starts_as_in_the_authors_code(kind):
     torch.manual_seed(0)

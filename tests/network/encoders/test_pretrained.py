@@ -4,7 +4,6 @@ from functools import partial
 
 import pytest
 import torch
-from torch import nn
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import instantiate
@@ -85,29 +84,14 @@ def test_a_network_keeps_the_pretrained_weights():
         assert torch.equal(own[key], weight)
 
 
-def test_a_training_step_moves_the_transformer():
-    built = model(encoder=TUNED, label_encoder=Pretrained)
-    network, labels = built.network("en"), built.encoded("en")
-    before = {k: v.clone() for k, v in network.encoder.state_dict().items()}
-    optimizer = torch.optim.SGD(built.parameters(), lr=1.0)
-    logits = network(texts(SENTENCES[:2]), labels.select(torch.tensor([2, 0, 1])))
-    nn.functional.binary_cross_entropy_with_logits(logits, torch.eye(3)[:2]).backward()
-    optimizer.step()
-    moved = {k for k, v in network.encoder.state_dict().items() if not torch.equal(v, before[k])}
-    assert moved >= {k for k in before if k.endswith(("query.weight", "word_embeddings.weight"))}
-    other = model(encoder=TUNED, label_encoder=Pretrained)
-    other.load_state_dict(built.state_dict())
-    scored = [m.eval().network("en").encode_documents(texts(SENTENCES[:2])) for m in (built, other)]
-    assert torch.equal(*scored)
-
-
 def test_label_texts_have_the_vectors_of_their_ids():
     built = model(encoder=Pretrained, label_encoder=Pretrained)
     chosen = built.encoded("en").texts_of(torch.tensor([2, 0]))
     torch.testing.assert_close(chosen.vectors, oracle(["mice", "insulin"]), rtol=0, atol=1e-5)
     assert chosen.subwords is None  # which nothing reads
-    tuned = model(encoder=Pretrained, label_encoder=TUNED).encoded("en")
-    tuned = tuned.texts_of(torch.tensor([2, 0]))
+    tuned = (
+        model(encoder=Pretrained, label_encoder=TUNED).encoded("en").texts_of(torch.tensor([2, 0]))
+    )
     subwords, counts = TEXT.subwords(["mice", "insulin"])
     assert tuned.subwords.tolist() == subwords.tolist()
     assert tuned.subword_counts.tolist() == counts.tolist()

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch import nn
 
 from gile_lightning.network.encoders import GRU, BiGRU, recurrence
 
@@ -129,16 +128,3 @@ def test_second_derivatives_are_refused(kind):
     (gradient,) = torch.autograd.grad(total, values, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         gradient.sum().backward()
-
-
-@recurrent
-def test_weights_of_pytorchs_layer_load(kind):
-    layer, values, lengths = make(kind, [4])
-    library = nn.GRU(INPUT_DIM, DIM, bidirectional=kind is BiGRU).double()
-    with torch.no_grad():
-        for name, parameter in library.named_parameters():
-            if "bias_hh" in name:
-                parameter.zero_()
-    state = library.state_dict()
-    layer.load_state_dict({f"gru.{name}": state[name] for name in state if "bias_hh" not in name})
-    torch.testing.assert_close(layer(values, lengths), library(values)[0], rtol=1e-12, atol=1e-14)

@@ -74,20 +74,6 @@ def test_learned_weights_and_their_gradients(stemmer):
         torch.testing.assert_close(ours, expected, rtol=1e-10, atol=1e-12)
 
 
-def test_words_of_one_stem_are_one():
-    matcher = made(partial(LexicalMatch, stemmer="english"))
-    assert matcher.stem_count < len(TEXT.vocabulary)
-    rats, rat = (scores(matcher, [[word]]) for word in ("rats", "rat"))
-    assert torch.equal(rats, rat)
-    # as often as there are documents with "rat" and with "rats", of five
-    counts = sum(
-        word in TEXT.words(" ".join(document)) for document in DOCUMENTS for word in ("rat", "rats")
-    )
-    stem = STEMS["rat"]
-    assert stem == STEMS["rats"]
-    assert float(matcher.idf[stem]) == pytest.approx(np.log(6 / (1 + counts)), rel=1e-6)
-
-
 def test_new_words():
     """They count in the norm of a document for the labels that have them, and for no others."""
     matcher = made(LexicalMatch)

@@ -128,41 +128,6 @@ def test_matched_joint_dim(labels, joint_dim):
         assert parameters(gile) == pytest.approx(101 * labels, rel=0.02)  # a linear layer's
 
 
-# --- more than one layer ---
-
-
-def test_deep_layers_by_hand():
-    """h' + 0.1 relu(2 h' - 3) for h' = 2 and 1; the label's layer adds 0.1 · 5."""
-    gile = GILE(1, 1, 1, joint_dim=1, layers=2)
-    values = {
-        "document_projection.weight": [[1.0]],
-        "document_projection.bias": [0.0],
-        "label_projection.weight": [[1.0]],
-        "label_projection.bias": [0.0],
-        "document_layers.0.linear.weight": [[2.0]],
-        "document_layers.0.linear.bias": [-3.0],
-        "label_layers.0.linear.weight": [[0.0]],
-        "label_layers.0.linear.bias": [5.0],
-        "unit.weight": [[10.0]],
-        "unit.bias": [-1.0],
-    }
-    result = gile.load_state_dict({k: torch.tensor(v) for k, v in values.items()}, strict=False)
-    assert result.missing_keys == ["document_layers.0.scale", "label_layers.0.scale"]
-    logits = gile(torch.tensor([[2.0], [1.0]]), torch.tensor([[3.0]]))
-    assert logits.flatten().tolist() == pytest.approx([2.1 * 3.5 * 10 - 1, 1 * 3.5 * 10 - 1])
-
-
-def test_further_layers_are_near_the_identity_at_first(vectors):
-    torch.manual_seed(1)
-    shallow = GILE(D_H, D, K, joint_dim=64).double()
-    further = GILE(D_H, D, K, joint_dim=64, layers=2).double()
-    further.load_state_dict(shallow.state_dict(), strict=False)
-    for name in ("project_documents", "project_labels"):
-        given = vectors[name == "project_labels"]
-        before, after = (getattr(layer, name)(given) for layer in (shallow, further))
-        assert 0 < (after - before).norm() < 0.1 * before.norm()
-
-
 @pytest.mark.parametrize("layers", [2, 3, 6])
 @pytest.mark.parametrize("labels", [91, 327, 2_000])
 def test_matched_joint_dim_of_deep_layers(labels, layers):

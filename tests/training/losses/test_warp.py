@@ -96,18 +96,6 @@ def test_documents_of_a_batch_add_up():
         torch.testing.assert_close(part, first + change, rtol=1e-10, atol=1e-12)
 
 
-def test_violations_are_in_the_order_of_the_documents():
-    given = [torch.from_numpy(part) for part in tables()]
-    ids, counts = torch.tensor([1, 2, 3, 4, 5, 6]), torch.tensor([3, 0, 2, 1])
-    generator = torch.Generator().manual_seed(0)
-    rows = torch.tensor([3, 0, 1, 4])
-    settings = {**SETTINGS, "margin": 9.0}  # everything is a violation
-    found = warp_updates(*given, rows, ids, counts, generator, **settings)
-    assert found.documents.tolist() == [0, 0, 0, 2, 2, 3]
-    assert sorted(found.positives[:3].tolist()) == [1, 2, 3]
-    assert sorted(found.positives[3:5].tolist()) == [4, 5]
-
-
 @pytest.mark.parametrize("first", [1, 3, 32])
 def test_violations_have_the_distribution_of_single_trials(first):
     """4 of 12 labels violate, beside the document's own three; at most 12 - 3 trials."""

@@ -1,0 +1,47 @@
+import math
+
+import pytest
+import torch
+
+from gile_lightning.training.samplers import SharedUniformLabels
+from gile_lightning.training.samplers.shared_uniform import _distinct
+from gile_testing.draws import assert_uniform, batch, equal, generator
+
+
+@pytest.mark.parametrize(
+    ("rate", "label_count", "drawn"), [(0.1, 100, 10), (0.1, 2, 1), (0.26, 10, 3), (1, 10, 10)]
+)
+def test_draw_has_no_label_twice(rate, label_count, drawn):
+    sample = SharedUniformLabels(rate)(*batch([[], []]), equal(label_count), generator())
+    assert len(sample.labels) == drawn
+    assert sample.weights.tolist() == [[1] * drawn] * 2
+
+
+def test_draw_adds_to_the_labels_of_the_batch():
+    sizes = set()
+    for seed in range(50):
+        sample = SharedUniformLabels(0.05)(*batch([[3, 90], [7]]), equal(100), generator(seed))
+        assert {3, 90, 7} <= set(sample.labels.tolist())
+        assert sample.weights.eq(1).all()
+        sizes.add(len(sample.labels))
+    assert max(sizes) == 3 + 5  # none of the five is one of the batch's, mostly
+    assert min(sizes) >= 5
+
+
+@pytest.mark.parametrize(("count", "total"), [(1, 40), (9, 40), (10, 41), (11, 40), (40, 40)])
+def test_draws_are_without_replacement_and_uniform(count, total):
+    """Every label equally often, and every pair of labels: few of many, and most of them."""
+    drawn = [_distinct(count, total, generator(seed)).tolist() for seed in range(2_000)]
+    assert all(len(set(ids)) == count and set(ids) <= set(range(total)) for ids in drawn)
+    singles = torch.tensor(drawn).flatten().bincount(minlength=total)
+    # of draws without replacement the counts vary less than the chi-square test allows
+    assert_uniform(singles)
+    if count > 8:
+        with_first = torch.tensor([ids for ids in drawn if 0 in ids]).flatten().bincount()[1:]
+        assert_uniform(with_first)
+
+
+def test_probability_of_a_draw():
+    """Three of ten labels."""
+    sample = SharedUniformLabels(0.3, "log_q")(*batch([[1]]), equal(10), generator())
+    assert sample.offsets.tolist() == pytest.approx([math.log(0.3)] * len(sample.labels))
