@@ -75,8 +75,8 @@ def released_checkpoint(
             "class_path": "gile_lightning.systems.NeuralSystem",
             "tasks": tasks,
             "config": _configuration(system, list(names.values()), word_vectors),
-            "extra": {"joint_dim": model.joint_dim},
             "thresholds": {},
+            "extra": {"joint_dim": model.joint_dim},
         },
     }
 

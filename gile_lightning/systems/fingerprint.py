@@ -12,7 +12,7 @@ import torch
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.network.network import Network
+from gile_lightning.network import Network
 from gile_lightning.systems.label_encoding import encode_texts
 
 Fingerprints = dict[str, list[float]]  # by language, without empty ones

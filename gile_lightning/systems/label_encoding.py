@@ -13,9 +13,7 @@ from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.pretrained import VectorStore
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.network.encoded_labels import EncodedLabels
-from gile_lightning.network.label_residual import NOT_SEEN
-from gile_lightning.network.network import Network
+from gile_lightning.network import NOT_SEEN, EncodedLabels, Network
 
 
 def encode_labels(
@@ -39,10 +37,10 @@ def encode_labels(
     residuals = 0 if network.label_residual is None else len(network.label_residual)
     places = [own_ids.get(label, residuals) for label in labels.names]
     ids = np.array([i if i < residuals else NOT_SEEN for i in places], dtype=np.int64)
-    read = partial(encode_texts, tokenizer, cache=cache, device=device)
+    encode = partial(encode_texts, tokenizer, cache=cache, device=device)
     matchers: Iterable[Any] = network.matchers
-    prepared = [matcher.prepare_labels(tokenizer, labels, read) for matcher in matchers]
-    texts = read(labels.texts, network.label_encoder.inputs)
+    prepared = [matcher.prepare_labels(tokenizer, labels, encode) for matcher in matchers]
+    texts = encode(labels.texts, network.label_encoder.inputs)
     seen = labels.frequencies[: labels.seen]
     return EncodedLabels(texts, torch.from_numpy(ids), prepared, seen).to(device)
 
@@ -55,7 +53,7 @@ def encode_texts(
     cache: Path,
     device: torch.device,
 ) -> Texts:
-    """Encode label texts as what an encoder reads: words, and perhaps subwords or vectors."""
+    """Encode label texts as the fields of `Texts` that are needed; see `Encoder.inputs`."""
     subwords = tokenizer.subwords(texts)
     encoded = Texts.from_flat(*tokenizer.labels(texts), None, *subwords)
     if "vectors" in inputs and subwords[0] is not None:

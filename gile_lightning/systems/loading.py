@@ -30,7 +30,7 @@ def load_system(checkpoint: dict[str, Any]) -> System:
         system: System = instantiate(_class_of(checkpoint), hparams, check_parts)
     except (ArgumentError, ImportError, AttributeError, ValueError) as error:
         raise InputError(
-            f"the checkpoint names a part that is not to be had here: {error}"
+            f"the checkpoint names a part that cannot be made here: {error}"
         ) from error
     restore(system, checkpoint)
     return system

@@ -11,7 +11,7 @@ from torch import Tensor
 from gile_lightning.common.errors import InputError, nearest, positive
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.network.prepared_labels import PreparedLabels
+from gile_lightning.network import PreparedLabels
 from gile_lightning.systems.candidates import LabelsLike, read_candidates
 from gile_lightning.systems.loading import load_system
 from gile_lightning.systems.system import SCORES, System

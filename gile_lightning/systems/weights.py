@@ -12,11 +12,9 @@ from gile_lightning.data.tokenizing.frequencies import document_frequencies
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.training_data import TrainingData
-from gile_lightning.network.encoded_labels import EncodedLabels
+from gile_lightning.network import NOT_SEEN, EncodedLabels, Network
 from gile_lightning.network.encoders import Idf, WordEmbedding
-from gile_lightning.network.label_residual import NOT_SEEN
 from gile_lightning.network.matchers import Matcher
-from gile_lightning.network.network import Network
 from gile_lightning.training.checkpoint import STATE
 
 

@@ -11,8 +11,8 @@ from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.stored import dropped_keys
 from gile_lightning.data import BioASQ
 from gile_lightning.network.outputs import GILE
+from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.baselines import AiTextML
-from gile_lightning.systems.neural import NeuralSystem
 from gile_lightning.tracking.history import History
 from gile_lightning.tracking.wandb_logger import RunLogger
 from gile_lightning.training.callbacks import LastCheckpoint, PlateauEarlyStopping

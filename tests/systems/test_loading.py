@@ -23,10 +23,10 @@ def test_the_system_comes_back(checkpoint):
     assert system.thresholds == checkpoint[STATE]["thresholds"]
 
 
-def test_what_is_not_to_be_had(checkpoint):
+def test_what_cannot_be_imported(checkpoint):
     other = copy.deepcopy(checkpoint)
     other[HPARAMS]["encoder"]["class_path"] = "somebody.elses.Encoder"
-    with pytest.raises(InputError, match=r"somebody\.elses\.Encoder is not to be had here"):
+    with pytest.raises(InputError, match=r"cannot import somebody\.elses\.Encoder"):
         load_system(other)
     checkpoint[STATE]["class_path"] = "gile_lightning.network.encoders.Mean"
     with pytest.raises(InputError, match="as its model, which is no System"):

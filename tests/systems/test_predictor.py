@@ -13,7 +13,6 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network import prepared_labels
-from gile_lightning.network.network import Network
 from gile_lightning.network.outputs import Linear
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems import predictor as predictor_module
@@ -164,20 +163,6 @@ def test_own_labels_keep_their_synonyms(predictor, monkeypatch):
     record = {"name": name, "description": "x"}
     found = label_sets(predictor, monkeypatch, [record], [record | {"synonyms": ["Other"]}])
     assert [x.synonyms for x in found] == [[own.synonyms[own.ids[name]]], [["Other"]]]
-
-
-def test_labels_stay_in_use(predictor, monkeypatch):
-    encoded = []
-    encode = Network.encode_labels
-    monkeypatch.setattr(
-        Network, "encode_labels", lambda self, texts: encoded.append(1) or encode(self, texts)
-    )
-    predictor.set_labels(LABELS)
-    first, second = predictor.predict(TEXTS), predictor.predict(TEXTS)
-    predictor.set_labels(None)
-    assert len(encoded) == 1
-    assert first == second
-    assert {label["name"] for label in first[0]} == set(LABELS)
 
 
 def test_stream_takes_texts_one_batch_at_a_time(predictor):

@@ -10,12 +10,7 @@ import yaml
 from gile_lightning import evaluate, fit, load
 from gile_lightning.commands.stored import stored_configuration
 from gile_lightning.common.errors import InputError
-from gile_lightning.training.checkpoint import (
-    HPARAMS,
-    STATE,
-    AtomicCheckpointIO,
-    read_checkpoint,
-)
+from gile_lightning.training.checkpoint import HPARAMS, STATE, AtomicCheckpointIO, read_checkpoint
 from gile_testing import own_parts, runs
 
 CALLS = {  # what is named, by a name for the test

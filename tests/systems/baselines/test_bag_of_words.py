@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -58,20 +57,3 @@ def test_tfidf_is_that_of_scikit_learn_less_one(sublinear):
     others = ["never mice", "the the liver"]
     found = tfidf(word_counts(encoded(others), len(VOCABULARY))).toarray()
     assert found == pytest.approx(oracle.transform(others).toarray(), abs=1e-6)
-
-
-def test_tfidf_by_hand():
-    tfidf = TfIdf(2)
-    tfidf.fit([word_counts(Texts.from_flat(*_flat([[0, 0, 1], [0], [2]])), 2)])
-    # of three documents two have word 0 and one has word 1
-    idf = np.array([np.log(4 / 3), np.log(4 / 2)])
-    assert tfidf.idf.numpy() == pytest.approx(idf, abs=1e-6)
-    weights = np.array([1 + np.log(2), 1]) * idf
-    found = tfidf(word_counts(Texts.from_flat(*_flat([[0, 1, 0], [2]])), 2)).toarray()
-    assert found[0] == pytest.approx(weights / np.sqrt((weights**2).sum()), abs=1e-6)
-    assert found[1].tolist() == [0, 0]
-
-
-def _flat(rows):
-    words = np.array([word for row in rows for word in row], dtype=np.int32)
-    return words, np.array([len(row) for row in rows])

@@ -5,10 +5,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 import gile_lightning
 from gile_lightning import fit
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Task
-from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
 from gile_lightning.systems.baselines import TfidfCosine
 from gile_testing import baseline_runs, dw_runs, runs
 
@@ -102,26 +98,6 @@ def test_predict_new_labels(run, articles):
     for labels, row in zip(found, expected, strict=True):
         scores = {label["name"]: label["score"] for label in labels}
         assert [scores[name] for name in NEW] == pytest.approx(row.tolist(), abs=1e-6)
-
-
-def small(texts, **options):
-    """A model of three words, not fitted, and the scores of a text for labels."""
-    names = [str(i) for i in range(len(texts))]
-    labels = LabelSet(names, texts, [1] * len(texts))
-    task = Task(Tokenizer(["liver", "heart", "mice", UNKNOWN]), labels)
-    model = TfidfCosine(**options)
-    model.build({"text": task})
-    documents = Texts.from_flat(*task.tokenizer.documents(["heart heart mice", "nothing known"]))
-    return model.score("text", documents, model.prepare_labels("text", labels)).sigmoid()
-
-
-def test_before_training_all_words_weigh_the_same():
-    scores = small(["heart mice", "liver", "heart heart mice"], sublinear_tf=False)
-    assert scores[0].tolist() == pytest.approx([3 / 10**0.5, 0, 1], abs=1e-6)
-    assert scores[1].tolist() == [0, 0, 0]
-    first = 1 + np.log(2)
-    expected = (first + 1) / (2 * (first**2 + 1)) ** 0.5
-    assert small(["heart mice"])[0].item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_labels_by_name_in_two_languages():
