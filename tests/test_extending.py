@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from gile_lightning import fit, load
-from gile_lightning.systems.system import STATE
-from gile_lightning.training.checkpoint import HPARAMS, read_checkpoint
+from gile_lightning.training.checkpoint import HPARAMS, STATE, read_checkpoint
 from gile_testing import runs
 
 PAGE = (Path(__file__).parents[1] / "docs/extending.md").read_text()
