@@ -9,7 +9,7 @@ import torch
 from gile_lightning import evaluate, fit
 from gile_lightning.common.errors import InputError
 from gile_lightning.search.settings import Search
-from gile_lightning.systems.system import STATE
+from gile_lightning.training.checkpoint import STATE
 from gile_testing import runs
 from gile_testing.own_metric import HitAt
 

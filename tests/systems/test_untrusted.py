@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from gile_lightning import evaluate, fit, load
-from gile_lightning.commands.cli import stored_configuration
+from gile_lightning.commands.stored import stored_configuration
 from gile_lightning.common.errors import InputError
 from gile_lightning.training.checkpoint import (
     HPARAMS,
