@@ -18,6 +18,7 @@ from measuring import peak_memory
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.encoders import GRU, HAN, BiGRU, Dense
 
 LIMIT, INPUT_DIM = 30, 40
@@ -88,7 +89,7 @@ def batches(sizes: list[Tensor], batch_size: int):
         flat = torch.randn(int(mask.sum()), INPUT_DIM)
         words = torch.zeros(*mask.shape, INPUT_DIM)
         words[mask] = flat
-        yield (flat, torch.cat(chosen), counts), (words, mask)
+        yield (flat, Texts(torch.arange(len(flat)), torch.cat(chosen), counts)), (words, mask)
 
 
 def step(encoder: HAN, vectors: Tensor, upstream: Tensor) -> list[Tensor]:

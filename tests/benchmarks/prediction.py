@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     labels = len(predictor.label_names)
     print(f"{labels:,} labels ready in {seconds['ready']:.1f} s, {memory():.2f} GB")
     records = map(json.loads, given.texts.read_text(encoding="utf-8").splitlines())
-    columns = predictor.language.recipe.columns or ("text",)
+    columns = predictor.task.recipe.columns or ("text",)
     texts = [[record[column] for column in columns] for record in records]
     begin = time.perf_counter()
     labelled = len(list(predictor.stream(texts)))
