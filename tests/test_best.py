@@ -44,7 +44,7 @@ def test_files_of_the_page_to_lay_over(number, config, tmp_path):
     given = yaml.safe_load(over.read_text())
     assert yaml.safe_load(cli.resolved())["data"]["class_path"] == given["data"]["class_path"]
     matchers = given["model"]["matchers"]
-    assert len(cli.model.make.matchers) == len(matchers) in (2, 3)
+    assert len(cli.model.factories.matchers) == len(matchers) in (2, 3)
 
 
 def test_scratch_against_the_baselines_on_a_small_corpus(tmp_path):

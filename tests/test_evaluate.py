@@ -81,30 +81,21 @@ def expected(run, folder, notes) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("form", ["run folder", "file", "with an equals sign", "encoded anew"])
-def test_the_numbers_of_fit(run, form, monkeypatch, tmp_path, tmp_path_factory):
+@pytest.mark.parametrize("anew", [False, True], ids=["from the shards", "encoded anew"])
+def test_the_numbers_of_fit(run, anew, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    cache = tmp_path_factory.mktemp("cache")
-    given = {
-        "run folder": ["--checkpoint", run.output],
-        "file": ["--checkpoint", run.best],
-        "with an equals sign": [f"--checkpoint={run.output}"],
-        "encoded anew": ["--checkpoint", run.output, "--data.cache_dir", cache],
-    }[form]
-    if form != "encoded anew":  # the shards of the training are there
+    options = ["--data.cache_dir", "cache", "--output", "deep/scores"] if anew else []
+    if not anew:  # the shards of the training are there
         monkeypatch.setattr(Corpus, "documents", None)
-    metrics = runs.call(evaluate.main, *given).result
+    metrics = runs.call(evaluate.main, "--checkpoint", run.output, *options).result
     course = {"epochs", "best_epoch", *runs.TIMED}
     course |= {key for key in run.metrics if key.startswith("val.")}
     assert metrics == {key: value for key, value in run.metrics.items() if key not in course}
-    assert not list(tmp_path.iterdir())  # nothing is left behind
-
-
-def test_linear():
-    run = runs.trained(*runs.LINEAR)
-    metrics = evaluate.main(["--checkpoint", str(run.output)])
-    assert metrics.items() < run.metrics.items()
-    assert not [key for key in metrics if "unseen" in key or ".all." in key]
+    assert [path.name for path in tmp_path.rglob("*.json") if "cache" not in path.parts] == (
+        ["metrics.json"] if anew else []
+    )
+    assert not anew or json.loads((tmp_path / "deep/scores/metrics.json").read_text()) == metrics
+    assert anew or not list(tmp_path.iterdir())  # nothing is left behind
 
 
 @pytest.mark.parametrize("parts", [(), runs.MATCHING], ids=["plain", "matchers and memory"])
@@ -156,53 +147,27 @@ def test_documents_alone(run, other, tmp_path):
         assert metrics[key] == pytest.approx(score, abs=1e-6), key
 
 
-def test_output(run, tmp_path):
-    output = tmp_path / "deep/scores"
-    metrics = evaluate.main(["--checkpoint", str(run.output), "--output", str(output)])
-    assert json.loads((output / "metrics.json").read_text()) == metrics
-    assert [file.name for file in output.iterdir()] == ["metrics.json"]
-
-
 # --- errors ---
-
-
-@pytest.mark.parametrize(
-    ("args", "error"),
-    [
-        ((), "--checkpoint RUN is needed: a checkpoint file or a run folder"),
-        (("--checkpoint",), "--checkpoint RUN is needed: a checkpoint file or a run folder"),
-        (("--checkpoint", "/no/where"), "/no/where: no such file or folder (--checkpoint)"),
-    ],
-)
-def test_no_checkpoint(args, error):
-    done = runs.call(evaluate.main, *args)
-    assert done.status == 2
-    assert done.errors == f"error: {error}\n"
 
 
 @pytest.mark.parametrize(
     ("options", "error"),
     [
+        ((), "--checkpoint RUN is needed: a checkpoint file or a run folder"),
+        (("--checkpoint",), "--checkpoint RUN is needed: a checkpoint file or a run folder"),
+        (("--checkpoint", "/no/where"), "/no/where: no such file or folder (--checkpoint)"),
         (("--data.path", "/no/where"), "/no/where: no such folder (--data.path)"),
         (("--data.language", "german"), "the model knows english, not german: set --data.language"),
         (("--data.batch_sise", "3"), "did you mean 'batch_size'?"),
         (("--model.output.joint_dim", "7"), "the model is not that of the checkpoint"),
+        (("--output", "RUN"), "holds a run already"),
     ],
 )
-def test_other_mistakes(run, options, error):
-    done = runs.call(evaluate.main, "--checkpoint", run.output, *options)
+def test_mistakes(run, options, error):
+    options = [str(run.output) if option == "RUN" else option for option in options]
+    if options and not options[0].startswith("--checkpoint"):
+        options = ["--checkpoint", run.output, *options]
+    done = runs.call(evaluate.main, *options)
     assert done.status == 2
     assert done.errors.startswith("error: ")
     assert error in done.errors.splitlines()[0]
-
-
-def test_a_run_is_not_overwritten(run):
-    done = runs.call(evaluate.main, "--checkpoint", run.output, "--output", run.output)
-    assert done.status == 2
-    assert str(run.output) in done.errors
-
-
-def test_help():
-    done = runs.call(evaluate.main, "--help")
-    assert done.status == 0
-    assert "--checkpoint RUN" in done.printed

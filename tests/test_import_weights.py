@@ -11,7 +11,7 @@ from sklearn.metrics import precision_recall_fscore_support
 import gile_lightning
 from gile_lightning import evaluate, fit, import_weights, predict
 from gile_lightning.released import read_weights
-from gile_lightning.systems.neural import STATE
+from gile_lightning.training.checkpoint import STATE
 from gile_testing import released_oracle as oracle
 from gile_testing import runs
 from gile_testing.import_files import (
@@ -111,19 +111,17 @@ def test_shared_weights_are_stored_once(tmp_path):
             assert (tensor.data_ptr() == other.data_ptr()) != own, key
 
 
-def test_no_vocabulary_is_stored_unless_asked_for(files, tmp_path):
-    write_weights(tmp_path, GILE, 2)
-    for name, more in (("a", ()), ("b", whole(files)[:2])):
-        output = imported(tmp_path, *more, name=name)
+def test_no_vocabulary_is_stored_unless_asked_for(files, gile):
+    for beside in ("nothing", "words"):
+        output = gile_with(beside, files, gile)
         state = torch.load(output / "checkpoints/best.ckpt", weights_only=True)
         for language in LANGUAGES:
             stored = state[STATE]["tasks"][language]
-            if not more:
+            if beside == "nothing":
                 assert stored is None
-                continue
-            assert stored["vocabulary"].split("\n") == [*WORDS[language].split(), "UNK"]
-            none = {"names": [], "texts": [], "frequencies": [], "documents": 0, "synonyms": []}
-            assert stored["labels"] == none
+            else:
+                assert stored["vocabulary"].split("\n") == [*WORDS[language].split(), "UNK"]
+                assert stored["labels"]["names"] == []
 
 
 @pytest.mark.parametrize(("language", "code"), [("german", "de"), ("fr", "fr"), ("klingon", "en")])
@@ -168,60 +166,38 @@ def run(request, files, gile):
     return output, (VECTORS, files / "vectors") if request.param == "nothing" else ()
 
 
-def parameters(made):
-    return sum(w.size for layer in made[1].values() for w in layer if w is not None)
-
-
-def test_evaluate(files, gile, run):
-    output, more = run
+def scores(output, made, files, *more):
+    """Evaluate an import of both languages, which must score what the equations do."""
     done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files, *more))
-    assert done.status is None, done.errors
-    for number, language in enumerate(LANGUAGES):
-        expected = expected_scores(files, language, number, gile[1])
-        found = {key: done.result[f"{language}.{key}"] for key in expected}
-        assert found == pytest.approx(expected, abs=1e-6)
-    assert done.result["parameters"] == parameters(gile[1])
-
-
-@pytest.mark.parametrize("run", ["nothing", "labels"], indirect=True)
-def test_evaluate_one_of_the_languages(files, gile, run):
-    output, more = run
-    one = ("--data.languages", '["german"]')
-    done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files, *more, *one))
-    assert done.status is None, done.errors
-    expected = expected_scores(files, "german", 1, gile[1])
-    assert {key: done.result[key] for key in expected} == pytest.approx(expected, abs=1e-6)
-
-
-def test_evaluate_needs_word_vectors(files, gile):
-    output = gile_with("nothing", files, gile)
-    done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files))
-    assert done.status == 2
-    assert "no word vectors: set --data.word_vectors" in done.errors
-
-
-def test_evaluate_in_a_language_that_the_model_does_not_know(files, run, tmp_path):
-    output, _ = run
-    for folder in ("raw", "vectors"):
-        (tmp_path / folder).mkdir()
-        for file in (files / folder).iterdir():
-            (tmp_path / folder / file.name.replace("german", "spanish")).symlink_to(file)
-    more = (VECTORS, tmp_path / "vectors", "--data.languages", '["english","spanish"]')
-    given = data_of(files, *more, "--data.path", tmp_path / "raw")
-    done = runs.call(evaluate.main, "--checkpoint", output, *given)
-    assert done.status == 2
-    assert "knows english, german, not spanish" in done.errors.splitlines()[-1]
-
-
-def test_evaluate_linear(files, linear):
-    _, made, output = linear
-    done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files))
     assert done.status is None, done.errors
     for number, language in enumerate(LANGUAGES):
         expected = expected_scores(files, language, number, made)
         found = {key: done.result[f"{language}.{key}"] for key in expected}
         assert found == pytest.approx(expected, abs=1e-6)
-    assert done.result["parameters"] == parameters(made)
+    sizes = [w.size for layer in made[1].values() for w in layer if w is not None]
+    assert done.result["parameters"] == sum(sizes)
+
+
+def test_evaluate(files, gile, run):
+    output, more = run
+    scores(output, gile[1], files, *more)
+
+
+def test_evaluate_linear(files, linear):
+    _, made, output = linear
+    scores(output, made, files)
+
+
+def test_evaluate_one_of_the_languages(files, gile):
+    output = gile_with("nothing", files, gile)
+    done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files))
+    assert done.status == 2
+    assert "no word vectors: set --data.word_vectors" in done.errors
+    more = (VECTORS, files / "vectors", "--data.languages", '["german"]')
+    done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files, *more))
+    assert done.status is None, done.errors
+    expected = expected_scores(files, "german", 1, gile[1])
+    assert {key: done.result[key] for key in expected} == pytest.approx(expected, abs=1e-6)
 
 
 def test_labels_beyond_those_of_a_linear_model_are_misses(files, linear, tmp_path):
@@ -258,16 +234,11 @@ def said(output, texts, *more):
     return done, [json.loads(line)["labels"] for line in done.printed.splitlines()]
 
 
-@pytest.mark.parametrize("beside", ["words", "labels"])
-@pytest.mark.parametrize("labels", ["the model's", "one's own"])
-def test_predict(files, gile, texts, beside, labels):
-    own = labels == "one's own"
+@pytest.mark.parametrize("own", [True, False], ids=["one's own labels", "the model's labels"])
+def test_predict(files, gile, texts, own):
+    output = gile_with("words" if own else "labels", files, gile)
     given = ("--labels", files / "described-english.jsonl") if own else ()
-    done, found = said(gile_with(beside, files, gile), texts, *given)
-    if beside == "words" and not own:
-        assert done.status == 2
-        assert "holds no labels: give labels (predict --labels)" in done.errors
-        return
+    done, found = said(output, texts, *given)
     assert done.status is None, done.errors
     table = vectors_of(files, "english")
     x = padded([[["team"], ["goal", "game"]], [["vote", "party"]]], table)
@@ -280,17 +251,18 @@ def test_predict(files, gile, texts, beside, labels):
         assert [label["score"] for label in of_text] == pytest.approx(scores, abs=1e-5)
 
 
-def test_predict_needs_words(files, gile, texts):
-    for labels in ((), ("--labels", files / "described-english.jsonl")):
-        done, _ = said(gile_with("nothing", files, gile), texts, *labels)
-        assert done.status == 2
-        assert "import them with --word_vectors (and --labels)" in done.errors
-
-
-def test_no_tuned_threshold(files, gile, texts):
-    done, _ = said(gile_with("labels", files, gile), texts, "--threshold", "tuned")
+@pytest.mark.parametrize(
+    ("beside", "options", "error"),
+    [
+        ("nothing", (), "import them with --word_vectors (and --labels)"),
+        ("words", (), "holds no labels: give labels (predict --labels)"),
+        ("labels", ("--threshold", "tuned"), "no tuned threshold"),
+    ],
+)
+def test_predict_needs_words_and_labels(files, gile, texts, beside, options, error):
+    done, _ = said(gile_with(beside, files, gile), texts, *options)
     assert done.status == 2
-    assert "no tuned threshold" in done.errors
+    assert error in done.errors
 
 
 def test_predict_linear(files, linear, texts):
@@ -343,40 +315,36 @@ def test_another_number_of_labels(files, tmp_path):
     assert "labels: 5 labels (german), the model has 3" in refused(tmp_path, *whole(files))
 
 
-def test_labels_that_are_not_to_be_had(files, tmp_path):
-    write_weights(tmp_path, GILE, 2)
-    error = refused(tmp_path, *whole(files)[:3], tmp_path)
-    expected = "no english.json, train/english.json or english.jsonl there (--labels)"
-    assert error == f"{tmp_path}: {expected}"
-
-
-def test_labels_without_a_known_word(files, tmp_path):
+@pytest.mark.parametrize(
+    ("names", "error"),
+    [
+        (None, "{}: no english.json, train/english.json or english.jsonl there (--labels)"),
+        (["sport", "Xylophones"], "{}: labels without a known word: Xylophones"),
+        (["sport", "sport"], "unique names"),
+    ],
+)
+def test_wrong_labels(files, tmp_path, names, error):
     write_weights(tmp_path, GILE, 1)
-    write_lines(tmp_path / "english.jsonl", [{"name": "sport"}, {"name": "Xylophones"}])
-    error = refused(tmp_path, *whole(files)[:3], tmp_path)
-    assert error == f"{tmp_path}: labels without a known word: Xylophones"
+    if names is not None:
+        write_lines(tmp_path / "english.jsonl", [{"name": name} for name in names])
+    assert error.format(tmp_path) in refused(tmp_path, *whole(files)[:3], tmp_path)
 
 
-def test_labels_twice(files, tmp_path):
+@pytest.mark.parametrize(
+    ("vectors", "error"),
+    [
+        ("sport 1 2 3\n", "{}/english.txt: 3-dimensional vectors, the model has 40"),
+        (None, "no word vectors for 'english'"),
+    ],
+)
+def test_wrong_word_vectors(tmp_path, vectors, error):
     write_weights(tmp_path, GILE, 1)
-    write_lines(tmp_path / "english.jsonl", [{"name": "sport"}, {"name": "sport"}])
-    assert "unique names" in refused(tmp_path, *whole(files)[:3], tmp_path)
+    if vectors is not None:
+        (tmp_path / "english.txt").write_text(vectors)
+    assert error.format(tmp_path) in refused(tmp_path, "--word_vectors", tmp_path)
 
 
 # --- files ---
-
-
-def test_word_vectors_of_another_size(files, tmp_path):
-    write_weights(tmp_path, GILE, 1)
-    (tmp_path / "english.txt").write_text("sport 1 2 3\n")
-    error = refused(tmp_path, "--word_vectors", tmp_path)
-    assert error == f"{tmp_path}/english.txt: 3-dimensional vectors, the model has 40"
-
-
-def test_word_vectors_that_are_not_to_be_had(files, tmp_path):
-    write_weights(tmp_path, GILE, 2)
-    (tmp_path / "english.txt").symlink_to(files / "vectors/english.txt")
-    assert "no word vectors for 'german'" in refused(tmp_path, "--word_vectors", tmp_path)
 
 
 def test_missing_files(tmp_path):
@@ -388,40 +356,41 @@ def test_missing_files(tmp_path):
     assert "missing: file" in done.errors
 
 
-def test_no_run_is_written_over(tmp_path):
-    write_weights(tmp_path, GILE, 1)
-    output = imported(tmp_path)
-    before = (output / "checkpoints/best.ckpt").stat().st_mtime_ns
-    done = runs.call(import_weights.main, tmp_path / "weights.h5", "--output", output)
-    assert done.status == 2
-    assert "holds a run already; choose another --output" in done.errors
-    assert (output / "checkpoints/best.ckpt").stat().st_mtime_ns == before
-
-
-def test_output_by_default(tmp_path, monkeypatch):
+def test_output_by_default_which_is_not_written_over(tmp_path, monkeypatch):
     write_weights(tmp_path, GILE, 1)
     monkeypatch.chdir(tmp_path)
     done = runs.call(import_weights.main, "weights.h5", "--args", "args.json")
     assert done.result == Path("runs/import_weights/weights")
     assert f"run folder: {done.result}" in done.printed
     assert sorted(file.name for file in done.result.iterdir()) == ["checkpoints", "config.yaml"]
+    before = (done.result / "checkpoints/best.ckpt").stat().st_mtime_ns
+    again = runs.call(import_weights.main, "weights.h5")
+    assert again.status == 2
+    assert "holds a run already; choose another --output" in again.errors
+    assert (done.result / "checkpoints/best.ckpt").stat().st_mtime_ns == before
 
 
-def test_without_arguments_languages_are_numbered(files, tmp_path):
+def test_without_arguments_languages_are_numbered_or_named(files, tmp_path):
     made = write_weights(tmp_path, GILE, 2)
     for number, language in enumerate(LANGUAGES):
         name = f"language_{number}"
         (tmp_path / f"{name}.txt").symlink_to(files / f"vectors/{language}.txt")
         (tmp_path / f"{name}.jsonl").symlink_to(files / f"labels/{language}.jsonl")
-    output = tmp_path / "run"
-    more = ("--output", output, "--word_vectors", tmp_path, "--labels", tmp_path)
+    more = ("--output", tmp_path / "run", "--word_vectors", tmp_path, "--labels", tmp_path)
     done = runs.call(import_weights.main, tmp_path / "weights.h5", *more)
     assert done.status is None, done.errors
-    found = gile_lightning.load(output, language="language_1").logits(["Tor. Ball und Spiel."])
+    found = gile_lightning.load(done.result, language="language_1").logits(["Tor. Ball und Spiel."])
     table = vectors_of(files, "german")
     x = padded([[["tor"], ["ball", "spiel"]]], table)
     *_, expected = oracle.run(x, label_vectors("german", table), made[0][1], made[1])
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+
+    assert "for a model of 2 languages" in refused(tmp_path, "--languages", '["german"]', args=None)
+    named = ("--languages", '["english", "german"]', "--output", tmp_path / "named")
+    done = runs.call(import_weights.main, tmp_path / "weights.h5", *named)
+    checkpoint = torch.load(tmp_path / "named/checkpoints/best.ckpt", weights_only=True)
+    assert list(checkpoint[STATE]["tasks"]) == ["english", "german"]
+    assert {key.split(".")[1] for key in checkpoint["state_dict"]} == {"english", "german"}
 
 
 # --- training further ---
@@ -476,8 +445,8 @@ def test_start_from_a_linear_model(files, linear, tmp_path):
     torch.testing.assert_close(after["state_dict"][key], before["state_dict"][key][ids])
 
 
-def test_resuming_needs_more_than_weights(files, run, tmp_path):
-    output, _ = run
+def test_resuming_needs_more_than_weights(files, gile, tmp_path):
+    output = gile_with("nothing", files, gile)
     file = output / "checkpoints/best.ckpt"
     given = ("--output", tmp_path / "x", *data_of(files, VECTORS, files / "vectors"))
     done = runs.call(fit.main, "--config", output / "config.yaml", "--ckpt_path", file, *given)
@@ -524,18 +493,3 @@ def test_published_model_on_real_text(shared, tmp_path):
     expected = runs.ranking_scores(logits, targets)
     found = {key: scored.result[f"german.test.seen.{key}"] for key in expected}
     assert found == pytest.approx(expected, abs=1e-5)
-
-
-def test_languages_named_where_there_are_no_settings(files, tmp_path):
-    write_weights(tmp_path, GILE, 2)
-    output = tmp_path / "run"
-    arguments = (tmp_path / "weights.h5", "--output", output)
-    done = runs.call(import_weights.main, *arguments, "--languages", '["german"]')
-    assert done.status == 2
-    assert "for a model of 2 languages" in done.errors
-    done = runs.call(import_weights.main, *arguments, "--languages", '["english", "german"]')
-    assert done.status is None, done.errors
-    checkpoint = torch.load(output / "checkpoints/best.ckpt", weights_only=True)
-    assert list(checkpoint[STATE]["tasks"]) == ["english", "german"]
-    named = {key.split(".")[1] for key in checkpoint["state_dict"]}
-    assert named == {"english", "german"}

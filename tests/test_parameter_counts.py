@@ -9,7 +9,7 @@ from torch import nn
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.network.encoders import GRU, HAN, HNN, BiGRU, Dense, Mean, WordEmbedding
+from gile_lightning.network.encoders import GRU, HAN, BiGRU, Dense, WordEmbedding
 from gile_lightning.network.outputs import (
     GILE,
     Bilinear,
@@ -18,7 +18,8 @@ from gile_lightning.network.outputs import (
     JointBilinear,
     Linear,
 )
-from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems import NeuralSystem
+from gile_lightning.systems.sizes import count_parameters
 
 WORDS = 528_156
 LABELS = 27_455  # those of MeSH 2015
@@ -40,10 +41,6 @@ def build(task, **parts):
     return model
 
 
-def count(model):
-    return sum(p.numel() for p in model.parameters())
-
-
 @pytest.mark.parametrize(
     ("output", "parameters"),
     [
@@ -59,7 +56,7 @@ def count(model):
 )
 def test_sizes_of_table_2(bioasq, output, parameters):
     model = build(bioasq, output=output)
-    assert count(model) == parameters
+    assert count_parameters(model) == parameters
     assert model.network("en").embedding.weight.numel() == WORDS * 100
 
 
@@ -68,7 +65,7 @@ def test_default_norm_adds_no_parameter():
     with_norm, without = build(task), build(task, norm=nn.Identity)
     assert isinstance(with_norm.network("en").document_norm, nn.LayerNorm)
     assert isinstance(with_norm.network("en").label_norm, nn.LayerNorm)
-    assert count(with_norm) == count(without)
+    assert count_parameters(with_norm) == count_parameters(without)
 
 
 # --- DW: labels per language, general and specific (paper, Table 1) ---
@@ -102,7 +99,7 @@ def dw_parameters(languages, kind=GENERAL, encoder=HAN, output=MATCHED, sharing=
             sharing=sharing,
         )
         model.build(known)
-    return count(model)
+    return count_parameters(model)
 
 
 def layered(layer):
@@ -191,18 +188,3 @@ def test_released_bilingual_totals(sharing, kind, auxiliary, total):
 )
 def test_released_monolingual_totals(layer, language, total):
     assert dw_parameters([language], encoder=layered(layer)) == total
-
-
-@pytest.mark.parametrize(
-    ("encoder", "output", "total"),
-    [
-        (Mean, Linear, 41 * 327),
-        (Mean, MATCHED, 2 * 41 * 163 + 163 + 1),  # d_h = d = 40, so d_j = 327 // 2
-        (HNN, Linear, 14_200 + 101 * 327),
-        (HNN, MATCHED, 14_200 + (41 + 101) * 233 + 233 + 1),
-        (HAN, Bilinear, 34_602 + 4_000),
-        (HAN, GILEOnlyInput, 34_602 + 101 * 40 + 41),
-    ],
-)
-def test_other_systems_in_english(encoder, output, total):
-    assert dw_parameters(["english"], encoder=encoder, output=output) == total

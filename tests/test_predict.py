@@ -10,9 +10,10 @@ import torch
 
 import gile_lightning
 from gile_lightning import predict
-from gile_lightning.common.errors import InputError
+from gile_lightning.commands import labelling
 from gile_lightning.data.tokenizing.tokenizer import tokenize
 from gile_lightning.network.network import Network
+from gile_lightning.systems.predictor import Predictor
 from gile_testing import runs
 
 TEXTS = [
@@ -37,15 +38,20 @@ def run():
 @pytest.fixture(scope="module")
 def scores(run):
     """The probability of each label of the model for each text, computed from the weights."""
+    weights, task = stored(run)
+    return probabilities(weights, task, TEXTS, task["labels"]["texts"])
+
+
+def stored(run):
+    """Return the weights and the task of a checkpoint."""
     state = torch.load(run.best, weights_only=True)
-    weights = {k: w.double() for k, w in state["state_dict"].items()}
-    language = state["gile_lightning"]["languages"]["english"]
-    return probabilities(weights, language, TEXTS, language["labels"]["texts"])
+    weights = {key: weight.double() for key, weight in state["state_dict"].items()}
+    return weights, state["gile_lightning"]["tasks"]["english"]
 
 
-def probabilities(weights, language, texts, labels):
+def probabilities(weights, task, texts, labels):
     """Score texts and labels one by one, as the paper's equations say."""
-    vocabulary = language["vocabulary"].split("\n")
+    vocabulary = task["vocabulary"].split("\n")
     ids = {word: i for i, word in enumerate(vocabulary)}
 
     def part(name):
@@ -76,14 +82,13 @@ def probabilities(weights, language, texts, labels):
 
 
 @pytest.fixture
-def call(run, tmp_path, monkeypatch):
+def call(run, tmp_path):
     """Calls the command on lines of text; returns the lines it wrote and what it said."""
 
-    def call(lines, *options, text=None):
+    def call(lines, *options):
         source, target = tmp_path / "in", tmp_path / "out.jsonl"
         target.unlink(missing_ok=True)
-        content = text if text is not None else "".join(f"{line}\n" for line in lines)
-        source.write_bytes(content.encode())
+        source.write_text("".join(f"{line}\n" for line in lines))
         given = ["--checkpoint", run.output, "--input", source, "--output", target]
         done = runs.call(predict.main, *given, *options)
         assert not done.printed
@@ -116,34 +121,24 @@ def assert_predicted(found, row, names, count):
 def test_scores_are_those_of_the_equations(call, run, scores):
     names = gile_lightning.load(run.best).task.labels.names
     written, done = call(TEXTS)
-    assert done.status is None
-    assert done.errors == ""
+    assert (done.status, done.errors) == (None, "")
     assert [line["id"] for line in written] == [1, 2, 3, 4, 5]
     for line, row in zip(written, scores, strict=True):
         assert_predicted(line["labels"], row, names, 5)
 
 
 def test_new_labels(call, run, labels):
-    state = torch.load(run.best, weights_only=True)
-    weights = {k: w.double() for k, w in state["state_dict"].items()}
-    language = state["gile_lightning"]["languages"]["english"]
-    rows = probabilities(weights, language, TEXTS, [label["description"] for label in LABELS])
+    texts = [label["description"] for label in LABELS]
+    rows = probabilities(*stored(run), TEXTS, texts)
     written, _ = call(TEXTS, "--labels", labels(), "--top_k", 7)  # more than there are
     for line, row in zip(written, rows, strict=True):
         assert_predicted(line["labels"], row, [label["name"] for label in LABELS], 3)
 
 
-def test_top_k(call):
-    everything, _ = call(TEXTS, "--top_k", 10_000)
-    two, _ = call(TEXTS, "--top_k", 2)
-    count = len(everything[0]["labels"])
-    assert count > 400  # every label of the model
-    assert [line["labels"] for line in two] == [line["labels"][:2] for line in everything]
-
-
 def test_threshold_is_exclusive(call):
     everything, _ = call(TEXTS[:1], "--top_k", 10_000)
     ranked = everything[0]["labels"]
+    assert len(ranked) > 400  # every label of the model
     limit = ranked[7]["score"]
     above = [label for label in ranked if label["score"] > limit]
     assert 0 < len(above) <= 7
@@ -151,8 +146,8 @@ def test_threshold_is_exclusive(call):
     assert alone[0]["labels"] == above
     both, _ = call(TEXTS[:1], "--threshold", repr(limit), "--top_k", 3)
     assert both[0]["labels"] == above[:3]
-    none, _ = call(TEXTS[:1], "--threshold", 1)
-    assert none == [{"id": 1, "labels": []}]
+    assert call(TEXTS[:1], "--threshold", 1)[0] == [{"id": 1, "labels": []}]
+    assert call([])[0] == []
 
 
 def test_batches_do_not_matter(call):
@@ -162,107 +157,6 @@ def test_batches_do_not_matter(call):
         assert [x["name"] for x in line["labels"]] == [x["name"] for x in line2["labels"]]
         for label, label2 in zip(line["labels"], line2["labels"], strict=True):
             assert label["score"] == pytest.approx(label2["score"], rel=1e-5)
-
-
-# --- input ---
-
-
-def test_json_lines(call):
-    title, abstract = TEXTS[0], TEXTS[1]
-    lines = [
-        {"text": f"{title} {abstract}"},
-        {"id": "a", "title": title, "abstract": abstract},
-        {"pmid": 77, "title": title, "abstractText": abstract, "text": None},
-        {"id": 0, "text": f"{title} {abstract}", "pmid": 5},
-        {"id": "", "text": f"{title} {abstract}", "other": [1]},
-    ]
-    written, done = call(map(json.dumps, lines))
-    assert done.status is None
-    assert [line["id"] for line in written] == [1, "a", 77, 0, 5]
-    assert all(line["labels"] == written[0]["labels"] for line in written)
-    plain, _ = call([f"{title} {abstract}"])
-    # the last digit depends on what else is in the batch
-    scores = {label["name"]: label["score"] for label in written[0]["labels"]}
-    assert {label["name"]: label["score"] for label in plain[0]["labels"]} == pytest.approx(scores)
-
-
-def test_records_with_some_of_the_columns(call):
-    """The model's columns are title and abstractText."""
-    first, second = TEXTS[:2]
-    lines = [
-        {"title": first},
-        {"title": first, "abstractText": ""},
-        {"abstractText": first},
-        {"title": second, "text": first},
-        {"title": second, "abstractText": first, "text": "other"},
-        {"title": second, "abstract": first},
-        {"title": "", "abstractText": None},
-    ]
-    written, done = call(map(json.dumps, lines))
-    assert done.status is None
-    alone, joined = (line["labels"] for line in call([first, f"{second} {first}"])[0])
-    for line, labels in zip(written, [alone] * 4 + [joined] * 2 + [[]], strict=True):
-        assert [label["name"] for label in line["labels"]] == [label["name"] for label in labels]
-
-
-def test_records_with_columns_of_other_names():
-    def read(*columns, **fields):
-        (document,) = predict._Reader([json.dumps(fields)], "in", "jsonl", columns)
-        return document[1]
-
-    assert read("body", "end", body="b", end="", title="t") == ["b"]
-    assert read("body", "end", body="b", title="t") == ["b"]
-    assert read("title", title="t", abstract="a") == ["t"]
-    assert read("title", "text", title="t", text="x", abstract="a") == ["t", "x"]
-    assert read("title", "text", title="t", abstract="a") == ["t", "a"]
-    assert read("body", body="") == []
-    with pytest.raises(InputError, match=r"no 'text'.*; the keys are bdy"):
-        read("body", bdy="b")
-
-
-def test_plain_text_that_looks_like_json(call):
-    written, _ = call(['{"text": "a"}', "b"], "--format", "text")
-    assert [line["id"] for line in written] == [1, 2]
-    assert all(line["labels"] for line in written)
-
-
-def test_byte_order_mark(call):
-    written, _ = call((), text='\ufeff{"id": "x", "text": "Liver"}\n')
-    assert written[0]["id"] == "x"
-
-
-def test_texts_without_a_word_get_no_label(call):
-    lines = [
-        {"id": 1, "text": ""},
-        {"id": 2, "title": "", "abstract": None},
-        {"id": 3, "text": "x"},
-    ]
-    written, done = call(map(json.dumps, lines))
-    assert done.status is None
-    assert [len(line["labels"]) for line in written] == [0, 0, 5]
-
-
-def test_broken_lines_are_left_out_and_counted(call):
-    lines = ['{"text": "one"}', '{"text": "tw', "", "[3]", '{"text": "four"}', "  "]
-    written, done = call(lines)
-    assert [line["id"] for line in written] == [1, 5]
-    errors = done.errors.splitlines()
-    assert len(errors) == 3
-    assert [error.split(":")[1] for error in errors[:2]] == ["2", "4"]
-    assert errors[-1].endswith("left out 2 broken and 2 empty lines")
-
-
-def test_too_many_broken_lines(call):
-    _, done = call(['{"text": "one"}', *["plain"] * 101])
-    assert done.status == 2
-    assert "in:102: more than 100 lines are not JSON objects" in done.errors.splitlines()[-1]
-    assert "--format text" in done.errors
-
-
-def test_empty_input(call):
-    written, done = call([])
-    assert written == []
-    assert done.status is None
 
 
 # --- streams ---
@@ -337,12 +231,6 @@ def test_pipes(run, monkeypatch):
         ([], ["labels.jsonl: no JSON object"]),
         ([*LABELS, LABELS[1]], ["labels.jsonl:4", "'Liver'", "labels.jsonl:2"]),
         ([{"name": "Liver"}], ["labels.jsonl:1", "'Liver' has no description"]),
-        ([{"title": "Liver", "description": "x"}], ["labels.jsonl:1", "needs a 'name'", "title"]),
-        (
-            [LABELS[0] | {"synonyms": [1]}],
-            ["labels.jsonl:1", "'synonyms' is not a list of strings"],
-        ),
-        ([{"name": "Liver", "description": "  "}], ["labels.jsonl:1", "'Liver' has no descr"]),
     ],
 )
 def test_bad_labels(call, labels, records, errors):
@@ -375,21 +263,11 @@ def test_mistakes(call, options, error):
 def test_mps_is_no_device_to_choose_by_itself(call, monkeypatch):
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     devices = []
-    load = predict.load
-    monkeypatch.setattr(predict, "load", lambda *args: devices.append(args[1]) or load(*args))
+
+    def made(system, device, language):
+        devices.append(device)
+        return Predictor(system, device, language)
+
+    monkeypatch.setattr(labelling, "Predictor", made)
     call(TEXTS)
     assert devices == ["cuda" if torch.cuda.is_available() else "cpu"]
-
-
-def test_wrong_keys(call):
-    _, done = call(['{"txt": "Liver", "year": 1999}'])
-    assert done.status == 2
-    assert "in:1: no 'text' (or 'title' and 'abstract'); the keys are txt, year" in done.errors
-
-
-def test_other_encoding(call, tmp_path):
-    path = tmp_path / "latin.txt"
-    path.write_bytes("Ménière".encode("latin-1"))
-    _, done = call((), "--input", path)
-    assert done.status == 2
-    assert f"{path}: not UTF-8 text near line 1" in done.errors

@@ -48,7 +48,7 @@ def test_evaluate_gives_the_figures_of_the_run(run):
 def test_the_checkpoint_only_names_the_model(run):
     checkpoint = torch.load(run / "checkpoints/best.ckpt", weights_only=True)
     assert not [key for key in checkpoint["state_dict"] if "encoder" in key]
-    language = checkpoint["gile_lightning"]["languages"]["english"]
+    language = checkpoint["gile_lightning"]["tasks"]["english"]
     assert (language["pretrained"], language["max_subwords"]) == (NAME, LENGTH)
 
 
@@ -82,7 +82,7 @@ def test_another_model_in_its_place_is_refused(run, tmp_path):
             key = "encoder.layer.5.output.dense.weight"
             weights[key] = weights[key].flip(0)
             save_file(weights, folder / "model.safetensors", {"format": "pt"})
-        checkpoint["gile_lightning"]["languages"]["english"]["pretrained"] = str(folder)
+        checkpoint["gile_lightning"]["tasks"]["english"]["pretrained"] = str(folder)
         torch.save(checkpoint, tmp_path / f"{name}.ckpt")
     assert load(tmp_path / "same.ckpt").predict(["Insulin."], top_k=1)
     with pytest.raises(InputError, match=r"other: not the pretrained model that the checkpoint"):
@@ -99,7 +99,7 @@ def test_several_languages():
         key = f"{language}.test.seen.average_precision"
         assert again[key] == pytest.approx(run.metrics[key], abs=1e-6)
         predictor = load(run.output, language=language)
-        vectors = predictor.system.texts(language).texts_of(torch.arange(3)).vectors
+        vectors = predictor.system.encoded(language).texts_of(torch.arange(3)).vectors
         expected = oracle(predictor.task.labels.texts[:3], LENGTH)
         torch.testing.assert_close(vectors, expected, rtol=0, atol=1e-5)
 

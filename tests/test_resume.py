@@ -106,45 +106,21 @@ def test_crashed_at(hook, step, tmp_path, cache, unbroken):
     assert_same(outcome(output), unbroken)
 
 
-def test_crashed_while_gradients_are_gathered(tmp_path, cache):
-    gathering = ["--trainer.accumulate_grad_batches", "2", "--checkpoint_every", "2"]
-    outputs = [tmp_path / name for name in ("unbroken", "crashed")]
-    fit.main([*arguments(outputs[0], cache), *gathering])
-    # the fifth batch: after the second step, before the third
-    crash = {"class_path": "gile_testing.crash.Crash", "init_args": {"step": 2, "batch": 4}}
-    with pytest.raises(RuntimeError, match="crash"):
-        fit.main(
-            [*arguments(outputs[1], cache), *gathering, "--trainer.callbacks", json.dumps([crash])]
-        )
-    fit.main([*arguments(outputs[1], cache), *gathering, "--ckpt_path", "last"])
-    assert_same(*map(outcome, outputs))
-
-
-def test_sparse_gradients_are_resumed_exactly(tmp_path, cache):
-    """The state of LazyAdam goes on where it was, with clipping and gathered gradients too.
-
-    And with matchers and a memory, of which other labels are hidden in each step, with dropout and
-    a schedule of the learning rate.
-    """
-    sparse = [
+def test_all_that_draws_or_counts_is_resumed_exactly(tmp_path, cache):
+    """Sparse gradients, clipped and accumulated; matchers, residuals, dropout, a schedule."""
+    more = [
         *("--config", str(CONFIG.with_name("fast.yaml")), "--model.embedding.dim", "20"),
         *("--trainer.gradient_clip_val", "0.5", "--trainer.accumulate_grad_batches", "2"),
-        *(
-            "--model.dropout",
-            "0.3",
-            "--model.label_dropout",
-            "0.5",
-            "--model.schedule",
-            "gile_lightning.training.schedules.WarmupDecay",
-        ),
-        *runs.MATCHING,
+        *("--model.dropout", "0.3", "--model.label_dropout", "0.5"),
+        *("--model.schedule", "gile_lightning.training.schedules.WarmupDecay"),
+        *("--checkpoint_every", "2", *runs.MATCHING),
     ]
     outputs = [tmp_path / name for name in ("unbroken", "crashed")]
-    fit.main([*arguments(outputs[0], cache), *sparse])
+    fit.main([*arguments(outputs[0], cache), *more])
+    # the fifth batch: after the second step, before the third
     crash = {"class_path": "gile_testing.crash.Crash", "init_args": {"step": 2, "batch": 4}}
+    again = [*arguments(outputs[1], cache), *more]
     with pytest.raises(RuntimeError, match="crash"):
-        fit.main(
-            [*arguments(outputs[1], cache), *sparse, "--trainer.callbacks", json.dumps([crash])]
-        )
-    fit.main([*arguments(outputs[1], cache), *sparse, "--ckpt_path", "last"])
+        fit.main([*again, "--trainer.callbacks", json.dumps([crash])])
+    fit.main([*again, "--ckpt_path", "last"])
     assert_same(*map(outcome, outputs))

@@ -1,4 +1,4 @@
-"""Launches fits: each a process of its own, in a run folder, with a log, a lock and a slot."""
+"""Launches fits: each is a process with a run folder, a log, a lock and a slot."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ FIT = ("-m", "gile_lightning.fit")
 
 _PAUSE = 0.2  # seconds between two looks at a process
 _GRACE = 15.0  # seconds that a process has to end when it is told to
-# a command may be a task of SLURM or torchrun; the fits that it starts are none
+# variables of SLURM and torchrun: a command may be one of their tasks, its fits are not
 _FOREIGN = (
     *("SLURM_", "TORCHELASTIC_", "RANK", "LOCAL_", "GROUP_", "ROLE_", "NODE_RANK"),
     *("WORLD_SIZE", "MASTER_"),

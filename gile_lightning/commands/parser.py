@@ -26,8 +26,8 @@ _UNKNOWN_NAME = re.compile(
 _EXPECTED = re.compile(r"Expected a (?:<class '|typing\.Literal\[)(.*?)(?:'>|\])")
 
 _CONFIG = ("--config", "-c")
-# the library would take the last part of the list
-_OF_A_LIST = re.compile(
+# keys within lists, of which the library would read the last item
+_LIST_ITEM = re.compile(
     r"--(model\.(?:init_args\.)?(?:matchers|(?:label_)?encoder\.(?:init_args\.)?encoders))\."
 )
 
@@ -49,23 +49,23 @@ class ErrorFirst(ArgumentParser):
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, *more: Any, **kwargs: Any
     ) -> Any:
-        """Parse arguments; ``--config`` takes the name of a shipped configuration, too."""
-        given = list(sys.argv[1:] if args is None else args)
-        for i, arg in enumerate(given):
+        """Parse arguments; ``--config`` accepts the name of a shipped configuration, too."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        for i, arg in enumerate(arguments):
             key, equals, value = arg.partition("=")
-            if match := _OF_A_LIST.match(arg):
+            if match := _LIST_ITEM.match(arg):
                 self.error(
-                    f"{key[2:]}: {match[1]} is a list; give the whole of it in a file, or as "
+                    f"{key[2:]}: {match[1]} is a list; give all of it in a file, or as "
                     f"--{match[1]} '[{{class_path: ..., init_args: {{...}}}}, ...]'"
                 )
             if key in _CONFIG and equals:
-                given[i] = f"{key}={find_configuration(value)}"
-            elif key in _CONFIG and i + 1 < len(given):
-                given[i + 1] = find_configuration(given[i + 1])
+                arguments[i] = f"{key}={find_configuration(value)}"
+            elif key in _CONFIG and i + 1 < len(arguments):
+                arguments[i + 1] = find_configuration(arguments[i + 1])
             elif value == "None" and key.startswith("--"):
                 # so the library passes on the null of a part within a part, after reading it
-                given[i] = f"{key}=null"
-        return super().parse_args(given, *more, **kwargs)
+                arguments[i] = f"{key}=null"
+        return super().parse_args(arguments, *more, **kwargs)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Print the error with its remedy, then the usage, and leave with status 2."""
@@ -111,15 +111,15 @@ class ErrorFirst(ArgumentParser):
         """Name the nearest key of the classes, the innermost of which comes first, or of these."""
         if group is not None:
             key = f"{group}.{key}"
-        takers = {f" of {path}": _parameters(path) for path in classes}
-        takers = takers or {"": [action.dest for action in self._actions]}
-        for owner, known in takers.items():
+        owners = {f" of {path}": _parameters(path) for path in classes}
+        owners = owners or {"": [action.dest for action in self._actions]}
+        for owner, known in owners.items():
             # as a whole, or by its first part: ouput.joint_dim
             if near := nearest(key, known) or nearest(key.partition(".")[0], known):
                 return f"unknown key {key!r}{owner}{near}"
-        owner, known = next(iter(takers.items()))
-        takes = f"; it takes {', '.join(sorted(known))}" if owner else ""
-        return f"unknown key {key!r}{owner}{takes}"
+        owner, known = next(iter(owners.items()))
+        accepts = f"; it takes {', '.join(sorted(known))}" if owner else ""
+        return f"unknown key {key!r}{owner}{accepts}"
 
 
 def _classes(message: str) -> dict[str, str]:
@@ -136,7 +136,7 @@ def _classes(message: str) -> dict[str, str]:
 
 
 def _parameters(class_path: str) -> list[str]:
-    """List what a class can be given, as the parser sees it."""
+    """List the arguments of a class, as the parser sees them."""
     try:
         parser = ArgumentParser(exit_on_error=False)
         kind = jsonargparse.typing.import_object(class_path)  # type: ignore[attr-defined]
@@ -148,9 +148,9 @@ def _parameters(class_path: str) -> list[str]:
 def parse(
     function: Callable[..., Any], args: list[str] | None, prog: str, positional: bool = False
 ) -> dict[str, Any]:
-    """Parse a command's arguments after the signature and docstring of its function.
+    """Parse the arguments of a command by the signature and docstring of its function.
 
-    Those without a default are given by name, or by position if ``positional``.
+    Those without a default are options, or positions if ``positional``.
     """
     description = (function.__doc__ or "").partition("Args:")[0]
     parser = ErrorFirst(prog=prog, description=description, allow_abbrev=False)

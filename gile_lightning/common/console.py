@@ -1,4 +1,4 @@
-"""What a run prints: a progress bar, sizes, and nothing that does not help."""
+"""What a run prints, and which messages of libraries it leaves out."""
 
 import logging
 import sys
@@ -9,13 +9,11 @@ import lightning
 from lightning.pytorch.callbacks import TQDMProgressBar
 from lightning.pytorch.utilities import rank_zero_only
 
-from gile_lightning.systems.system import System
-
 _NOISE = ("💡", "`weights_only`", "TPU available", "GPU available", "Seed set", "HPU", "Restoring")
 
 
 class ProgressBar(TQDMProgressBar):
-    """Loss and validation scores; redrawn seldom where the output is a file."""
+    """A progress bar with loss and validation scores; redrawn seldom if the output is a file."""
 
     def __init__(self) -> None:
         super().__init__(refresh_rate=5 if sys.stderr.isatty() else 100)
@@ -23,25 +21,14 @@ class ProgressBar(TQDMProgressBar):
     def get_metrics(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
     ) -> dict[str, Any]:
-        """Return the figures to show, without the name of the run."""
+        """Return the figures to show, without Lightning's version number of the run."""
         metrics: dict[str, Any] = super().get_metrics(trainer, pl_module)
         metrics.pop("v_num", None)
         return metrics
 
 
-class Sizes(lightning.Callback):
-    """Prints the number of parameters before training."""
-
-    def on_fit_start(
-        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
-    ) -> None:
-        """Print the counts of a built model."""
-        if isinstance(pl_module, System):
-            say(parameters(pl_module))
-
-
 def quiet() -> None:
-    """Leave out the libraries' messages that tell a user nothing."""
+    """Leave out messages of libraries that tell a user nothing."""
     warnings.filterwarnings("ignore", message=r".*LeafSpec.*")
     warnings.filterwarnings("ignore", message=r"The number of training batches .* is smaller")
     warnings.filterwarnings(
@@ -54,25 +41,6 @@ def quiet() -> None:
 
 def _useful(record: logging.LogRecord) -> bool:
     return not record.getMessage().startswith(_NOISE)
-
-
-def parameters(model: System) -> str:
-    """List the number of parameters of every part and in all."""
-    lines = []
-    for language in model.tasks:
-        sizes = model.sizes(language).items()
-        counts = ", ".join(f"{name} {count:,}" for name, count in sizes if count)
-        if counts:
-            lines.append(f"parameters ({language}): {counts}")
-    total, languages = count_parameters(model), len(model.tasks)
-    each = f", {total / languages:,.0f} per language" if languages > 1 else ""
-    lines.append(f"parameters in all: {total:,}{each}")
-    return "\n".join(lines)
-
-
-def count_parameters(model: System) -> int:
-    """Count the parameters, shared ones once."""
-    return sum(p.numel() for p in model.parameters())
 
 
 @rank_zero_only

@@ -193,7 +193,7 @@ def instantiate(
         check: is called with the parsed arguments, before anything is made of them.
     """
     parser = ArgumentParser(exit_on_error=False)
-    parser.add_class_arguments(kind, "part")
+    parser.add_class_arguments(kind, "part", fail_untyped=False)  # as the command line does
     config = parser.parse_object({"part": dict(init_args)})
     if check is not None:
         check(config)

@@ -33,13 +33,7 @@ class Ranks(NamedTuple):
     columns: int
 
     def within(self, k: int) -> Tensor:
-        """Return which positives are among the k best columns of their documents, [P].
-
-        Raises:
-            ValueError: k is below 1.
-        """
-        if k < 1:
-            raise ValueError(f"k must be at least 1, not {k}")
+        """Return which positives are among the k best columns of their documents, [P]."""
         return self.position < k
 
     def total(self, values: Tensor) -> Tensor:

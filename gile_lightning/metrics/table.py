@@ -147,6 +147,8 @@ def checked(added: Metrics) -> tuple[DocumentMetric, ...]:
         InputError: One has no name or heading, or those of another metric, or does not return a
             number per document.
     """
+    if not added:
+        return ()
     names = {*PSP.values(), COVERAGE, MACRO_F1, *COUNTS, *THRESHOLDS, *F1_COLUMNS, UNSEEN, BOTH}
     titles = {*ranking_columns().values(), *PANELS}
     for metric in (*DOCUMENT_METRICS, *NAM16):

@@ -16,11 +16,14 @@ from gile_lightning.released.model import LayerKind, ReleasedModel
 from gile_lightning.released.tensors import KerasLayer, WeightFile, read_tensors
 
 
-class Fit(NamedTuple):
-    """How the layers of a file go with a layout.
+class Pairing(NamedTuple):
+    """The layers of a file as the components of a layout.
 
-    ``pairs`` are the components with their layers as far as they fit, ``sizes`` what the file
-    tells of the layout's open sizes, ``problem`` says what does not fit, if anything.
+    Attributes:
+        layout: of the model.
+        pairs: components with their layers, up to the first that does not fit.
+        sizes: those that the layout leaves to the file: of label sets and of the joint space.
+        problem: the first misfit, in words, if there is one.
     """
 
     layout: Layout
@@ -49,67 +52,67 @@ def read_weights(h5_path: Path | str, args_path: Path | str | None = None) -> Re
     file = read_tensors(Path(h5_path))
     arguments: dict[str, Any] = {}
     if args_path is None:
-        fit = infer(file)
-        if file.keras_1 and fit.layout.layer_kind != "dense":
+        pairing = infer(file)
+        if file.keras_1 and pairing.layout.layer_kind != "dense":
             raise InputError(
                 f"{h5_path}: the file does not tell the activation of its recurrent layers; give "
                 "the model's args.json too"
             )
     else:
         arguments = read_arguments(Path(args_path))
-        fit = expect(file, layout_of(arguments, Path(args_path)), args_path)
+        pairing = expect(file, layout_of(arguments, Path(args_path)), args_path)
         joint_dim = arguments.get("ladim")
-        if fit.layout.gile and joint_dim not in (None, fit.sizes[JOINT]):
+        if pairing.layout.gile and joint_dim not in (None, pairing.sizes[JOINT]):
             raise InputError(
                 f"{args_path}: ladim is {joint_dim!r}, but the joint space of {h5_path} has "
-                f"{fit.sizes[JOINT]}; the two files are not of the same model"
+                f"{pairing.sizes[JOINT]}; the two files are not of the same model"
             )
-    return build(fit, arguments)
+    return build(pairing, arguments)
 
 
-def expect(file: WeightFile, layout: Layout, args_path: Path | str) -> Fit:
-    """Fit the layers to the layout that ``args.json`` describes.
+def expect(file: WeightFile, layout: Layout, args_path: Path | str) -> Pairing:
+    """Pairing the layers to the layout that ``args.json`` describes.
 
     Raises:
         InputError: they do not fit.
     """
-    fit = fit_layers(file, layout)
-    if fit.problem is None:
-        return fit
-    other = _fitting(fits(file))
+    pairing = pair_layers(file, layout)
+    if pairing.problem is None:
+        return pairing
+    other = _without_problem(pairings(file))
     if other is not None:
         raise InputError(
             f"{args_path} describes {layout}, but the tensors of {file.path} are those of "
             f"{other.layout}; give the args.json of the same model"
         )
-    raise InputError(f"{file.path}: {fit.problem} for {layout} ({args_path})")
+    raise InputError(f"{file.path}: {pairing.problem} for {layout} ({args_path})")
 
 
-def infer(file: WeightFile) -> Fit:
+def infer(file: WeightFile) -> Pairing:
     """Find the layout of the layers.
 
     Raises:
         InputError: none fits.
     """
-    tried = list(fits(file))
-    fit = _fitting(tried)
-    if fit is not None:
-        return fit
+    tried = list(pairings(file))
+    pairing = _without_problem(tried)
+    if pairing is not None:
+        return pairing
     if not tried:
         names = [layer.name for layers in file.layers.values() for layer in layers]
         raise InputError(
             f"{file.path}: no released model has the layers {', '.join(names)}; some are missing "
             "or too many, and the model's args.json tells which"
         )
-    nearest = max(tried, key=lambda fit: len(fit.pairs))
+    nearest = max(tried, key=lambda pairing: len(pairing.pairs))
     raise InputError(
         f"{file.path}: {nearest.problem} for {nearest.layout}, which comes closest; if the model "
         "is another, give its args.json"
     )
 
 
-def fits(file: WeightFile) -> Iterator[Fit]:
-    """Yield the fit of every layout that has as many layers of each kind as the file."""
+def pairings(file: WeightFile) -> Iterator[Pairing]:
+    """Yield the pairing with every layout that has as many layers of each kind as the file."""
     total = sum(map(len, file.layers.values()))
     for sharing, layer_kind, gile in product(
         get_args(Sharing), get_args(LayerKind), [False] if file.keras_1 else [False, True]
@@ -122,36 +125,38 @@ def fits(file: WeightFile) -> Iterator[Fit]:
             if sum(1 for _ in layout.components()) > total:
                 break
             if _wrong_counts(file, layout) is None:
-                yield fit_layers(file, layout)
+                yield pair_layers(file, layout)
 
 
-def _fitting(tried: Iterable[Fit]) -> Fit | None:
-    """Return the fit without a problem; there is at most one.
+def _without_problem(tried: Iterable[Pairing]) -> Pairing | None:
+    """Return the pairing without a problem, if there is one; no file has two.
 
-    A classifier fits any number of labels. Were sets of a single label allowed, the attention
-    blocks of several languages could as well be classifiers: their networks have one column.
+    A linear output fits any number of labels. Were sets of one label allowed, the attention
+    blocks of several languages could as well be outputs: their scores have one column.
     """
-    fitting = (fit for fit in tried if fit.problem is None and 1 not in fit.sizes.values())
-    return next(fitting, None)
+    found = (
+        pairing for pairing in tried if pairing.problem is None and 1 not in pairing.sizes.values()
+    )
+    return next(found, None)
 
 
-def fit_layers(file: WeightFile, layout: Layout) -> Fit:
+def pair_layers(file: WeightFile, layout: Layout) -> Pairing:
     """Pair the layout's components with the file's layers, kind by kind in order."""
-    fit = Fit(layout, [], {}, _wrong_counts(file, layout))
-    if fit.problem is not None:
-        return fit
+    pairing = Pairing(layout, [], {}, _wrong_counts(file, layout))
+    if pairing.problem is not None:
+        return pairing
     layers = {kind: iter(found) for kind, found in file.layers.items()}
     for component in layout.components():
         layer = next(layers[_kind(file, component)])
         columns = component.columns
         if isinstance(columns, str):
-            columns = fit.sizes.setdefault(columns, layer.columns)
-        rows = component.rows if isinstance(component.rows, int) else fit.sizes[component.rows]
+            columns = pairing.sizes.setdefault(columns, layer.columns)
+        rows = component.rows if isinstance(component.rows, int) else pairing.sizes[component.rows]
         problem = layer.wrong_shape(rows, columns)
         if problem is not None:
-            return fit._replace(problem=problem)
-        fit.pairs.append((component, layer))
-    return fit
+            return pairing._replace(problem=problem)
+        pairing.pairs.append((component, layer))
+    return pairing
 
 
 def _kind(file: WeightFile, component: Component) -> str:
@@ -175,22 +180,22 @@ def _wrong_counts(file: WeightFile, layout: Layout) -> str | None:
     return None
 
 
-def build(fit: Fit, arguments: Mapping[str, Any]) -> ReleasedModel:
+def build(pairing: Pairing, arguments: Mapping[str, Any]) -> ReleasedModel:
     """Make the model and copy the weights into it."""
-    layout = fit.layout
+    layout = pairing.layout
     model = ReleasedModel(
         layout.languages,
         layout.sharing,
         layout.layer_kind,
-        label_counts={name: fit.sizes.get(labels_of(name)) for name in layout.languages},
-        joint_dim=fit.sizes[JOINT] if layout.gile else None,
+        label_counts={name: pairing.sizes.get(labels_of(name)) for name in layout.languages},
+        joint_dim=pairing.sizes[JOINT] if layout.gile else None,
         input_dim=layout.input_dim,
         hidden_dim=layout.hidden_dim,
         activation=arguments.get("gruact", "tanh"),
         args=arguments,
     )
     with torch.no_grad():
-        for component, layer in fit.pairs:
+        for component, layer in pairing.pairs:
             module = model.get_submodule(component.target)
             kernel, *others = map(torch.from_numpy, layer.weights())
             # Keras multiplies from the right, x W; nn.Linear holds W transposed

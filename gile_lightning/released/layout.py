@@ -1,4 +1,4 @@
-"""In which order the authors' code makes a model's layers, which is how Keras numbers them."""
+"""The order in which the authors' code makes the layers of a model: Keras numbers them so."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,8 +18,11 @@ def labels_of(language: str) -> str:
 class Component(NamedTuple):
     """A layer with parameters.
 
-    ``kind`` is that of its Keras layer: ``time_distributed``, ``dense`` or ``gru``; ``target`` the
-    name of our module. Its kernel is [rows, columns]; a size that only the file tells is a name.
+    Attributes:
+        kind: of its Keras layer: ``time_distributed``, ``dense`` or ``gru``.
+        target: name of our module.
+        rows: of its kernel; a name where only the file tells the number.
+        columns: of its kernel, likewise.
     """
 
     kind: str
@@ -30,11 +33,11 @@ class Component(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """What a model is made of: all that the names and shapes of its tensors depend on.
+    """The structure of a model, on which the names and shapes of its tensors depend.
 
     Args:
         languages: their names.
-        sharing: what their encoders have in common.
+        sharing: the modules that their encoders share.
         layer_kind: of the word and sentence layers.
         gile: whether the output layers are GILE's, with one joint space for all languages; linear
             otherwise.

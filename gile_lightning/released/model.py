@@ -23,7 +23,7 @@ LAYERS: dict[LayerKind, Callable[..., nn.Module]] = {
 
 
 class ReleasedOutput(NamedTuple):
-    """What a model says of B documents; all but the logits are the same for any labels.
+    """The outputs of a model for B documents; only the logits depend on the labels.
 
     Shapes: ``document_vectors`` [B, n], ``word_attention`` [B, 30, 30] (sentence, word),
     ``sentence_attention`` [B, 30], ``logits`` [B, k].
@@ -52,7 +52,7 @@ class ReleasedModel(nn.Module):
         input_dim: size of the word and label vectors.
         hidden_dim: size of the states in one direction.
         activation: of recurrent layers.
-        args: the authors' settings, kept for the reader.
+        args: the authors' settings, for information.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class ReleasedModel(nn.Module):
         return ReleasedOutput(*attended, self.outputs[language](attended[0], labels))
 
     def _labels(self, language: str, label_vectors: Tensor | None, like: Tensor) -> Tensor:
-        """Return what the output layer takes for labels: vectors, or the ids of all."""
+        """Return the labels as the output layer reads them: vectors, or the ids of all."""
         if self.joint_dim is None:
             if label_vectors is not None:
                 raise InputError(

@@ -37,7 +37,7 @@ class KerasLayer(NamedTuple):
 
     @property
     def gates(self) -> int:
-        """Into how many tensors per gate Keras 1 split each of a recurrent layer's."""
+        """Into how many tensors Keras 1 split the kernel of a recurrent layer: one per gate."""
         return 3 if len(self.tensors) == 9 else 1
 
     @property

@@ -1,1 +1,1 @@
-"""The paper's tables as grids of fits: what to run, how to run it, how to show it."""
+"""The paper's tables as grids of fits: the fits, their runner, and the tables written."""

@@ -1,4 +1,4 @@
-"""Draws the figures of rows against what the rows vary (paper, the figure of section 5.2.4)."""
+"""Draws the scores of rows against their sampling rates (paper, the figure of section 5.2.4)."""
 
 import io
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ def draw(grid: Grid, lines: Sequence[Line], data: str, kind: str) -> bytes:
     """Draw a panel per block: score on the left axis, speed on the right, the baseline dashed.
 
     Args:
-        grid: the table, whose ``figure`` says what is what.
+        grid: the table, with the headings to draw in its ``figure``.
         lines: its rows.
         data: name of the corpus.
         kind: ``png`` or ``svg``.

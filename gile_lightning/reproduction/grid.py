@@ -1,4 +1,4 @@
-"""Grids of fits: each table of the paper is a YAML file that says what to run and what to show."""
+"""Grids of fits: a YAML file per table of the paper names its fits, columns and figures."""
 
 import hashlib
 import json
@@ -23,13 +23,13 @@ class Column:
 
     Attributes:
         heading: its name.
-        key: where the figure stands in a fit's ``metrics.json``; ``RUN:KEY`` in rows of several
+        key: the figure's key in a fit's ``metrics.json``; ``RUN:KEY`` in rows of several
             runs. Both may be patterns with ``*``: the figure is the mean of what they match. A
             mapping gives a key for each set of runs.
         mean: the figure is the mean of the columns before this one.
         percent: the figure is a fraction, shown x100.
         better: whether a ``higher`` or a ``lower`` figure is better.
-        relative_to: a row; the figure is by how many percent its own is exceeded.
+        relative_to: a row; the figure is the excess over that row's, in percent.
     """
 
     heading: str
@@ -46,16 +46,16 @@ class Row:
 
     Attributes:
         name: its name, as in the paper.
-        form: the form of its output layer.
+        form: the formula of its output layer.
         config: its configuration, if another than the table's.
         set: its overrides of the configuration.
         runs: its set of runs, where several fits make a row.
         paper: the paper's figures in the order of the columns, null where it has none; a mapping
             where the table has blocks.
         parameters: the number of parameters that the paper prints; a mapping with blocks.
-        seconds: about what a fit takes on the built-in corpus, on two CPU cores.
-        seeds: the most seeds that make sense: 1 where nothing is drawn.
-        x: where a figure draws the row.
+        seconds: roughly the time of a fit on the built-in corpus, on two CPU cores.
+        seeds: at most so many seeds; 1 where nothing is drawn at random.
+        x: its place on a figure's horizontal axis.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Fit:
         run: which of the row's runs it is.
         seed: its seed.
         languages: number of languages of the model.
-        arguments: all arguments but where the run is kept.
+        arguments: all arguments except the run folder.
         key: name of its folder: equal fits of several rows and tables share it.
     """
 
@@ -123,7 +123,8 @@ class Grid:
         builtin: further overrides on the built-in corpus.
         runs: sets of runs: overrides by name.
         notes: lines below the table.
-        figure: what a figure draws: the headings ``score`` and ``speed`` and the row ``baseline``.
+        figure: what the figure shows: the headings ``score`` and ``speed``, and the row
+            ``baseline``.
         root: the repository's folder.
     """
 
@@ -157,8 +158,9 @@ class Grid:
         """
         chosen = _chosen("--rows", rows, {row.name: row for row in self.rows})
         parts = _chosen("--blocks", blocks, {block: block for block in self.blocks})
+        configs = {row.config or self.config: self._read(row) for row in chosen}
         return [
-            self._fit(block, row, run, SEED + seed, further)
+            self._fit(block, row, run, SEED + seed, further, configs)
             for seed in range(seeds)
             for block in parts
             for row in chosen
@@ -166,16 +168,29 @@ class Grid:
             for run in self.runs.get(row.runs, {"": {}})
         ]
 
-    def _fit(self, block: str, row: Row, run: str, seed: int, further: Overrides) -> Fit:
-        runs = self.runs.get(row.runs, {"": {}})
-        overrides = filled({**self.set, **row.set, **runs[run]}, block) | dict(further)
+    def _read(self, row: Row) -> Any:
         config = self.root / (row.config or self.config)
         if not config.is_file():
             raise InputError(f"{config}: no such file (configuration of {row.name!r})")
+        return yaml.safe_load(config.read_text(encoding="utf-8"))
+
+    def _fit(
+        self,
+        block: str,
+        row: Row,
+        run: str,
+        seed: int,
+        further: Overrides,
+        configs: Mapping[str, Any],
+    ) -> Fit:
+        runs = self.runs.get(row.runs, {"": {}})
+        overrides = filled({**self.set, **row.set, **runs[run]}, block) | dict(further)
+        name = row.config or self.config
+        config = self.root / name
         given = {**overrides, "seed_everything": seed}
         # in order of the keys a class comes before its arguments, and equal fits look equal
         flags = [part for key in sorted(given) for part in (f"--{key}", as_text(given[key]))]
-        content = json.dumps([yaml.safe_load(config.read_text(encoding="utf-8")), flags])
+        content = json.dumps([configs[name], flags])
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
         languages = len(as_text(overrides.get("data.languages", "")).split(","))
         arguments = ("--config", str(config), *flags)

@@ -1,4 +1,4 @@
-"""Runs the fits of tables, several at a time, each of them once."""
+"""Runs the fits of tables, several at a time, each once."""
 
 import json
 import textwrap
@@ -70,7 +70,7 @@ class Runner:
         return (self.folder / key / CONFIG).is_file()
 
     def seconds(self, fits: Sequence[Fit]) -> dict[str, float]:
-        """Return what the fits took that are done."""
+        """Return the seconds of the fits that are done."""
         found = {fit.key: self.metrics(fit.key) for fit in fits}
         return {key: float(x["seconds"]) for key, x in found.items() if x and "seconds" in x}
 

@@ -15,7 +15,7 @@ Result = tuple[str, dict[str, Any] | None]
 """The state of a fit, and its figures if it is done."""
 
 Values = dict[int, float | str]
-"""A figure by seed, or what keeps it from being there."""
+"""A figure by seed, or the state of a fit that has none."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Cell:
 
     Attributes:
         values: ours, a seed each.
-        state: what stands in place of a figure that is not there.
+        state: shown in place of a missing figure.
         paper: the paper's, None if it has none.
     """
 
@@ -54,7 +54,7 @@ class Line:
 
     Attributes:
         block: the part of the table that it belongs to.
-        row: what the grid says of it.
+        row: of the grid.
         cells: a figure per column.
         done: seeds of which all fits are done.
         seeds: seeds in all.
@@ -129,7 +129,7 @@ def _value(column: Column, key: str, runs: Mapping[str, Result]) -> float | str:
 
 
 def _mean(values: Sequence[float | str]) -> float | str:
-    """Return the mean, or what keeps it from being there."""
+    """Return the mean, or the state of the first figure that is missing."""
     for state in (FAILED, RUNNING, WAITING, NO_FIGURE):
         if state in values:
             return state

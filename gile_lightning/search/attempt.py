@@ -1,4 +1,4 @@
-"""One trial of a worker: a fit that the launcher runs, and what came of it."""
+"""One trial of a worker: a fit that the launcher runs, and its result."""
 
 import json
 import math
@@ -8,24 +8,23 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
 import optuna
 
 from gile_lightning.commands import launcher
-from gile_lightning.commands.launcher import Launcher, told
+from gile_lightning.commands.launcher import told
 from gile_lightning.common.errors import InputError
-from gile_lightning.search import study as studies
-from gile_lightning.search.artifacts import keep
-from gile_lightning.search.settings import Search
-from gile_lightning.search.space import Space, Value, arguments
-from gile_lightning.search.storage import host
-from gile_lightning.search.study import LOG_TAIL, OUTCOME, WORKER
+from gile_lightning.search import recovery
+from gile_lightning.search.plan import Plan
+from gile_lightning.search.recovery import LOG_TAIL, OUTCOME, WORKER
+from gile_lightning.search.setting import Value
+from gile_lightning.search.space import arguments
+from gile_lightning.search.storage import host, keep_artifact
 from gile_lightning.search.trial import ORDER, RESULT
 
-BASE = "base.yaml"  # in a trial's folder: what all trials have in common
+BASE = "base.yaml"  # in a trial's folder: the configuration that all trials share
 NAME = f"{host()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"  # of this worker, as of no other one
 
 _OUTAGE = 20  # times that a storage may fail in a row, with as many pauses between them
@@ -41,38 +40,13 @@ class TrialError(Exception):
     """A trial has ended without a value."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What a worker does, and with what.
-
-    Attributes:
-        search: how many trials, for how long, ...
-        space: what is varied.
-        objectives: names of the scores, in the order of the study's directions.
-        configuration: what all trials have in common, as YAML.
-        pruner: as plain values, None for none.
-        folder: the study's.
-        storage: its URL.
-        launcher: runs the trials, so many at a time.
-    """
-
-    search: Search
-    space: Space
-    objectives: Sequence[str]
-    configuration: str
-    pruner: Any
-    folder: Path
-    storage: str
-    launcher: Launcher
-
-
 class Attempt:
     """One trial, tried once.
 
     Args:
         study: its study.
-        trial: the trial, which has just been taken.
-        plan: what the worker does.
+        trial: the trial, which this worker has just taken.
+        plan: of the worker.
         program: arguments of Python that run a trial.
     """
 
@@ -82,12 +56,12 @@ class Attempt:
         self.study, self.trial, self.plan, self.program = study, trial, plan, program
 
     def begin(self) -> IO[str]:
-        """Settle on the run folder and tell the study; returns the folder's lock.
+        """Choose the run folder, lock it, and report it to the study; returns the lock.
 
-        The folder is that of the trial it repeats, if nobody is there.
+        A repetition continues in the folder of the first attempt, unless another process is there.
         """
         number = self.trial.number
-        first = studies.first_number(self.study.get_trials(deepcopy=False)[number])
+        first = recovery.first_number(self.study.get_trials(deepcopy=False)[number])
         for name in (first, number):
             self.folder = self.plan.folder / f"trials/{name:04d}"
             if lock := launcher.lock(self.folder):
@@ -121,13 +95,13 @@ class Attempt:
             patiently(self._keep_log)
 
     def _watch(self) -> None:
-        """End a trial that is interrupted, or that others have taken for dead: they go on with it.
+        """End a trial that is interrupted, or that other workers took for dead and repeat.
 
         Raises:
             TrialError: it is.
         """
         if self.plan.launcher.stopped.is_set():
-            self.trial.set_user_attr(OUTCOME, "interrupted; to be gone on with")
+            self.trial.set_user_attr(OUTCOME, "interrupted; the next worker continues it")
             raise TrialError
         if time.monotonic() - self._looked < self.plan.search.heartbeat:
             return
@@ -157,10 +131,10 @@ class Attempt:
         with tempfile.TemporaryDirectory() as place:
             path = Path(place) / "log-tail.txt"
             path.write_text(launcher.tail(self.folder, _LINES), encoding="utf-8")
-            keep(self.plan.folder, self.trial, path)
+            keep_artifact(self.plan.folder, self.trial, path)
 
     def _result(self, status: int) -> list[float]:
-        """Read how it has ended: from its files, as the status of DDP runs is not safe."""
+        """Read the result from the run folder: the status of processes says too little."""
         found = self._ending(status)
         if found["state"] == "complete":
             metrics = json.loads((self.folder / "metrics.json").read_text(encoding="utf-8"))

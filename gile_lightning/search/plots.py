@@ -65,7 +65,7 @@ def _value(i: int, sign: int) -> Callable[[FrozenTrial], float]:
 
 
 def enough(study: optuna.Study) -> bool:
-    """Whether there is something to draw: two trials with a value."""
+    """Whether two trials have a value, so that plots show something."""
     return len(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))) > 1
 
 
@@ -79,7 +79,7 @@ def short(value: Any) -> Any:
     """
     if not isinstance(value, str):
         return value
-    if value.startswith('{"class_path":'):  # as a space writes what is no single value
+    if value.startswith('{"class_path":'):  # how a search space writes a part with arguments
         found = json.loads(value)
         given = [f"{key}={short(x)}" for key, x in found.get("init_args", {}).items()]
         return f"{short(found['class_path'])}({', '.join(given)})"
@@ -87,7 +87,7 @@ def short(value: Any) -> Any:
 
 
 def shortened(study: optuna.Study) -> optuna.Study:
-    """Copy a study, with the choices as `short` makes them, to be drawn.
+    """Copy a study for drawing, with choices shortened by `short`.
 
     Choices that would then be the same keep their modules.
     """

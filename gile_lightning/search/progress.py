@@ -1,4 +1,4 @@
-"""What a sweep says while it goes on."""
+"""Messages of a running sweep."""
 
 import time
 from collections import Counter
@@ -10,19 +10,20 @@ from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning.common.console import say
 from gile_lightning.reproduction.estimate import clock
+from gile_lightning.search import recovery
 from gile_lightning.search import study as studies
-from gile_lightning.search.attempt import Plan
+from gile_lightning.search.plan import Plan
 from gile_lightning.search.results import best_files
 from gile_lightning.search.space import values_of
 from gile_lightning.search.storage import without_password
 
 
 class Progress:
-    """Tells of trials as they end: best value, how many there are, how long it will take.
+    """Reports trials as they end: the best value, counts, the time left.
 
     Args:
         study: the study.
-        plan: what this worker does.
+        plan: of this worker.
     """
 
     def __init__(self, study: optuna.Study, plan: Plan) -> None:
@@ -31,7 +32,7 @@ class Progress:
         self._done_before = self._counts()["over"]
 
     def begin(self, folder: Path, url: str) -> None:
-        """Say what there is."""
+        """Report the study, its objectives and its folder."""
         own = values_of(self.plan.space, yaml.safe_load(self.plan.configuration))
         settings = ", ".join(setting.key for setting in self.plan.space)
         aims = [direction.name.lower() for direction in self.study.directions]
@@ -41,23 +42,23 @@ class Progress:
         if url.startswith("sqlite"):
             say(f"watch: optuna-dashboard {url} --artifact-dir {folder / 'artifacts'}")
         if self._done_before:
-            say(f"going on: {self._summary()}")
+            say(f"continuing: {self._summary()}")
         elif drawn := [x.key for x in self.plan.space if x.key not in own and x.applies(own)]:
             say(f"the first trial has the configuration's values, but draws {', '.join(drawn)}")
 
     def ended(self, trial: FrozenTrial) -> None:
-        """Tell of a trial that this worker has ended."""
+        """Report a trial of this worker that has ended."""
         done = self._counts()["over"]
         of = f"{done}/{self.plan.search.trials}" if self.plan.search.trials else f"{done}"
         say(f"[{of}] {_name(trial)} {self.told(trial)}; {self._summary()}")
-        tail = trial.user_attrs.get(studies.LOG_TAIL)
+        tail = trial.user_attrs.get(recovery.LOG_TAIL)
         if tail and trial.state == TrialState.FAIL:
             say("\n".join(f"  | {line}" for line in tail.splitlines()))
 
     def told(self, trial: FrozenTrial) -> str:
-        """Say in some words how a trial ended."""
+        """Describe how a trial ended."""
         if trial.state != TrialState.COMPLETE:
-            return studies.outcome(trial)
+            return recovery.outcome(trial)
         return f"complete: {self._values(trial)}"
 
     def _values(self, trial: FrozenTrial) -> str:
@@ -68,8 +69,8 @@ class Progress:
 
     def _counts(self) -> Counter[str]:
         trials = self.study.get_trials(deepcopy=False)
-        repeated = studies.repeated(trials)
-        again = {x.number for x in studies.cut_off(trials, self.plan.search.retries)}
+        repeated = recovery.repeated(trials)
+        again = {x.number for x in recovery.cut_off(trials, self.plan.search.retries)}
         over = repeated | again
         counts = Counter(trial.state.name for trial in trials if trial.number not in over)
         counts["over"] = counts["COMPLETE"] + counts["PRUNED"] + counts["FAIL"]
@@ -83,7 +84,7 @@ class Progress:
             found = f"best {self._values(best[0])} ({_name(best[0])})"
             parts.append(found if len(best) == 1 else f"{len(best)} that none is better than")
         done = f"{counts['COMPLETE']} complete, {counts['PRUNED']} pruned, {counts['FAIL']} failed"
-        parts.append(f"{done}, {counts['again']} to go on with" if counts["again"] else done)
+        parts.append(f"{done}, {counts['again']} to continue" if counts["again"] else done)
         if left := self._left(counts["over"]):
             parts.append(f"about {clock(left)} left")
         return "; ".join(parts)
@@ -97,7 +98,7 @@ class Progress:
         return max(0.0, min(limits, default=0.0))
 
     def end(self) -> None:
-        """Say what came of it."""
+        """Report the best trials."""
         say(f"study {self.study.study_name}: {self._summary()}")
         for path, trial in best_files(self.study, self.plan.folder).items():
             values = ", ".join(f"{key} {value}" for key, value in trial.params.items())
@@ -105,5 +106,5 @@ class Progress:
 
 
 def _name(trial: FrozenTrial) -> str:
-    """Name a trial after its run folder, which is that of the first one that it repeats."""
+    """Name a trial after its run folder; a repetition has the folder of the first attempt."""
     return f"trial {trial.user_attrs.get('folder', trial.number)}"

@@ -1,4 +1,4 @@
-"""What a study leaves: its best configurations, a table of trials, plots, a page, a W&B run."""
+"""The files of a study: best configurations, a table of trials, plots, a page; and its W&B run."""
 
 import base64
 from collections import Counter
@@ -10,11 +10,12 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning.common.console import say
-from gile_lightning.search import plots
+from gile_lightning.search import plots, recovery
 from gile_lightning.search import study as studies
-from gile_lightning.search.artifacts import keep
-from gile_lightning.search.space import Value
-from gile_lightning.search.study import CONFIGURATION, LOG_TAIL, OUTCOME, WORKER
+from gile_lightning.search.recovery import LOG_TAIL, OUTCOME, WORKER
+from gile_lightning.search.setting import Value
+from gile_lightning.search.storage import keep_artifact
+from gile_lightning.search.study import CONFIGURATION
 from gile_lightning.tracking import page
 from gile_lightning.tracking.history import write_csv
 from gile_lightning.tracking.wandb_logger import RunLogger, finish
@@ -33,13 +34,13 @@ def write_results(
     configuration: Callable[[Mapping[str, Value]], str],
     logger: Mapping[str, Any] | None,
 ) -> None:
-    """Write all that a study leaves into its folder, anew each time.
+    """Write all files of a study into its folder, in place of older ones.
 
     Args:
         study: the study.
         folder: where its files are.
         objectives: names of its objectives.
-        configuration: makes the whole configuration of values, as YAML.
+        configuration: returns the whole configuration with some values, as YAML.
         logger: arguments of the study's own W&B run; None for no such run.
     """
     trials = study.get_trials(deepcopy=False)
@@ -55,7 +56,7 @@ def write_results(
     if logger is not None:
         try:
             _log(study, folder, objectives, drawn, rows, logger)
-        except Exception as error:  # whatever it is: the study is done, and the page is written
+        except Exception as error:  # of any kind: the study is done, and the page is written
             say(f"no W&B run of the study: {' '.join(str(error).split())}")
         finally:
             finish()
@@ -67,8 +68,8 @@ def row(
     objectives: Sequence[str],
     settings: Sequence[str],
 ) -> dict[str, Any]:
-    """Return what is known of a trial, in columns."""
-    continued = trial.number in studies.repeated(trials)
+    """Return a trial as a row of the table."""
+    continued = trial.number in recovery.repeated(trials)
     values = trial.values or [None] * len(objectives)
     known = {k: v for k, v in trial.user_attrs.items() if k not in _ATTRIBUTES}
     return {
@@ -76,7 +77,7 @@ def row(
         "state": "continued" if continued else trial.state.name.lower(),
         **dict(zip(objectives, values, strict=True)),
         **{name: trial.params.get(name) for name in settings},
-        OUTCOME: studies.ending(trial, trials),
+        OUTCOME: recovery.ending(trial, trials),
         "folder": trial.user_attrs.get("folder", ""),
         **{key: value for key, value in known.items() if key not in objectives},
     }
@@ -102,7 +103,7 @@ def best_files(study: optuna.Study, folder: Path) -> dict[Path, FrozenTrial]:
 
 
 def _draw(study: optuna.Study, folder: Path, objectives: Sequence[str]) -> Drawn:
-    """Draw all plots that there are enough trials for, as PNG and HTML files."""
+    """Draw all plots as PNG and HTML files, if there are enough trials."""
     if not plots.enough(study):
         return []
     place = folder / "plots"
@@ -118,7 +119,7 @@ def _draw(study: optuna.Study, folder: Path, objectives: Sequence[str]) -> Drawn
             continue
         drawn.append((plot, figure))
         plots.write_page(figure, place / f"{plot.name}.html")
-        keep(folder, study, place / f"{plot.name}.png")
+        keep_artifact(folder, study, place / f"{plot.name}.png")
     return drawn
 
 
@@ -162,10 +163,10 @@ def _picture(folder: Path, plot: plots.Plot) -> page.Picture:
 
 
 def _failures(trials: Sequence[FrozenTrial]) -> list[tuple[str, str]]:
-    """Say of the trials that failed how, and return the ends of their logs."""
-    repeated = studies.repeated(trials)
+    """Return how each failed trial ended, and the end of its log."""
+    repeated = recovery.repeated(trials)
     return [
-        (f"trial {x.number}: {studies.outcome(x)}", str(x.user_attrs.get(LOG_TAIL, "no log")))
+        (f"trial {x.number}: {recovery.outcome(x)}", str(x.user_attrs.get(LOG_TAIL, "no log")))
         for x in trials
         if x.state == TrialState.FAIL and x.number not in repeated
     ]

@@ -19,13 +19,13 @@ _NAME = re.compile(r"[\w.-]+")
 
 @dataclass
 class Search:
-    """What a sweep varies, what it judges by, and how long it goes on.
+    """The search space of a sweep, its objectives and its limits.
 
     Args:
         study: its name; by default that of `--output`, or of the configuration.
-        space: what to vary, by dotted keys of the configuration: `{type: int, low: 50, high: 2000,
-            log: true}`, `{type: float, low: 0.0, high: 0.5, step: 0.1}` or `{choices: [...]}`,
-            each perhaps with `when: {KEY: CHOICE}`.
+        space: the settings to vary, by dotted keys of the configuration: `{type: int, low: 50,
+            high: 2000, log: true}`, `{type: float, low: 0.0, high: 0.5, step: 0.1}` or
+            `{choices: [...]}`, each perhaps with `when: {KEY: CHOICE}`.
         objectives: one or several scores to `maximize` or `minimize`: validation scores
             (val/average_precision), documents_per_second, parameters, seconds; by default what
             early stopping watches. The scores are those of the checkpoint that a fit keeps.

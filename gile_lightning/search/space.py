@@ -1,130 +1,14 @@
-"""The settings that a study varies, each between bounds or among choices."""
+"""A search space: the settings that a study varies."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from dataclasses import fields
+from typing import Any
 
 import optuna
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
 
 from gile_lightning.common.errors import InputError, nearest
-
-Value = None | bool | int | float | str
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One key of a configuration that a study varies.
-
-    Args:
-        key: its dotted key, as on the command line.
-        type: `float` or `int` between ``low`` and ``high``, both included, or one of ``choices``
-            (`categorical`, which ``choices`` alone say).
-        low: the least value.
-        high: the greatest value.
-        log: whether values are drawn from the logarithmic scale.
-        step: what values differ from ``low`` by multiples of.
-        choices: values; those that are no single ones, such as a class with its arguments, are
-            known to the study by their JSON.
-        when: choices of keys before this one for which it is varied; otherwise it keeps its place
-            in the configuration.
-
-    Raises:
-        InputError: the bounds or choices leave nothing to choose from, or do not go together.
-    """
-
-    key: str
-    type: Literal["float", "int", "categorical"] | None = None
-    low: float | None = None
-    high: float | None = None
-    log: bool = False
-    step: float | None = None
-    choices: list[Any] | None = None
-    when: Mapping[str, Any] = field(default_factory=dict)
-    distribution: BaseDistribution = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        try:
-            distribution = self._distribution()
-        except (ValueError, TypeError) as error:  # Optuna's words about bounds
-            raise self.error(" ".join(str(error).split())) from error
-        object.__setattr__(self, "distribution", distribution)
-
-    def error(self, problem: str) -> InputError:
-        """Return an error that names the key."""
-        return InputError(f"sweep.space, {self.key}: {problem}")
-
-    def _distribution(self) -> BaseDistribution:
-        bounds = {"low": self.low, "high": self.high}
-        if self.choices is not None:
-            if self.type not in (None, "categorical") or set(bounds.values()) != {None}:
-                raise self.error("give either choices or low and high")
-            if self.log or self.step is not None:
-                raise self.error("choices have neither log nor step")
-            if len(set(map(plain, self.choices))) < len(self.choices):
-                raise self.error("the same choice twice")
-            return CategoricalDistribution([plain(choice) for choice in self.choices])
-        if self.type not in ("float", "int"):
-            raise self.error("needs a type (float or int) with low and high, or choices")
-        if missing := [name for name, value in bounds.items() if value is None]:
-            raise self.error(f"needs {' and '.join(missing)}")
-        for name, value in {**bounds, "step": self.step}.items():
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, int | float)
-            ):
-                # YAML 1.1 reads 1e-3 as a word
-                raise self.error(f"{name} is {value!r}, not a number (write 1.0e-3, not 1e-3)")
-            if self.type == "int" and isinstance(value, float):
-                raise self.error(f"{name} is {value}, not a whole number")
-        assert self.low is not None
-        assert self.high is not None
-        if self.low >= self.high:
-            raise self.error(f"empty: low is {self.low:g}, high is {self.high:g}")
-        if self.type == "int":
-            step = 1 if self.step is None else int(self.step)
-            return IntDistribution(int(self.low), int(self.high), self.log, step)
-        return FloatDistribution(self.low, self.high, self.log, self.step)
-
-    def applies(self, values: Mapping[str, Value]) -> bool:
-        """Whether this is varied beside these values of keys before it."""
-        return all(k in values and values[k] == v for k, v in self.conditions().items())
-
-    def conditions(self) -> dict[str, Value]:
-        """Return `when` as a study knows it."""
-        return {key: plain(value) for key, value in self.when.items()}
-
-    def suggest(self, trial: optuna.Trial) -> Value:
-        """Let a study choose a value."""
-        found = self.distribution
-        if isinstance(found, CategoricalDistribution):
-            value: Value = trial.suggest_categorical(self.key, found.choices)
-            return value
-        assert isinstance(found, IntDistribution | FloatDistribution)
-        bounds: dict[str, Any] = {"low": found.low, "high": found.high, "log": found.log}
-        if isinstance(found, IntDistribution):
-            return trial.suggest_int(self.key, **bounds, step=found.step)
-        return trial.suggest_float(self.key, **bounds, step=found.step)
-
-    def contains(self, value: Any) -> bool:
-        """Whether a value is within the bounds or among the choices."""
-        if isinstance(self.distribution, CategoricalDistribution):
-            return plain(value) in self.distribution.choices
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number and self.distribution._contains(value)
-
-    def extremes(self) -> list[Value]:
-        """Return the least and the greatest value, or all choices."""
-        if isinstance(self.distribution, CategoricalDistribution):
-            return list(self.distribution.choices)
-        assert isinstance(self.distribution, IntDistribution | FloatDistribution)
-        return [self.distribution.low, self.distribution.high]  # which a step may have lowered
-
+from gile_lightning.search.setting import Setting, Value, plain
 
 Space = tuple[Setting, ...]
 
@@ -161,7 +45,7 @@ def read_space(section: Mapping[str, Any]) -> Space:
 
 
 def suggest(space: Space, trial: optuna.Trial) -> dict[str, Value]:
-    """Let a study choose a value of every setting that applies, in order."""
+    """Suggest a value for each setting that applies, in order."""
     values: dict[str, Value] = {}
     for setting in space:
         if setting.applies(values):
@@ -178,7 +62,7 @@ def in_order(space: Space, values: Mapping[str, Any]) -> dict[str, Value]:
 
 
 def values_of(space: Space, configuration: Mapping[str, Any]) -> dict[str, Value]:
-    """Return the values that a configuration has itself, as far as they are within the space.
+    """Return a configuration's own values, as far as they are within the space.
 
     >>> space = read_space({"model.output.joint_dim": {"type": "int", "low": 50, "high": 2000}})
     >>> output = {"class_path": "GILE", "init_args": {"joint_dim": 500}}
@@ -204,11 +88,6 @@ def _look_up(config: Any, key: str) -> Any:
         config = config[name]
     known = isinstance(config, Mapping) and not config.get("init_args")
     return config.get("class_path", config) if known else config
-
-
-def plain(value: Any) -> Value:
-    """Return a single value as it is, anything else as JSON."""
-    return value if isinstance(value, Value) else json.dumps(value)
 
 
 def arguments(values: Mapping[str, Value]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where studies are kept: a file, or a database that many machines share."""
+"""The storage of studies: a file, or a database that several machines share."""
 
 import re
 import socket
@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import optuna
+from optuna.artifacts import FileSystemArtifactStore, get_all_artifact_meta, upload_artifact
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 
 from gile_lightning.common.errors import InputError
 
+ARTIFACTS = "artifacts"  # in the study's folder
 _JOURNAL = "journal://"
 _PATIENCE = 4  # heartbeats that are missed before a trial is taken for dead
 _RACES = ("already exists", "duplicate key", "UNIQUE constraint", "Duplicate entry")
@@ -100,8 +102,26 @@ def without_password(url: str) -> str:
     return re.sub(r"(password=)[^&]*", r"\1***", shown)
 
 
+def keep_artifact(folder: Path, owner: optuna.Trial | optuna.Study, path: Path) -> None:
+    """Copy a file to the artifacts that Optuna's dashboard shows; it replaces one of its name.
+
+    Args:
+        folder: the study's.
+        owner: a trial that is running, or a study.
+        path: the file.
+    """
+    (folder / ARTIFACTS).mkdir(exist_ok=True)
+    store = FileSystemArtifactStore(folder / ARTIFACTS)
+    for known in get_all_artifact_meta(owner):
+        if known.filename == path.name:
+            with path.open("rb") as file:
+                store.write(known.artifact_id, file)
+            return
+    upload_artifact(artifact_store=store, file_path=str(path), study_or_trial=owner)
+
+
 def quiet_optuna() -> None:
-    """Leave out what Optuna says of experimental parts and of trials: a sweep tells of them."""
+    """Silence Optuna's messages about experimental features and trials: a sweep reports trials."""
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
 

@@ -17,15 +17,16 @@ from lightning.pytorch.utilities.exceptions import SIGTERMException
 from optuna.pruners import BasePruner
 from optuna.trial import Trial
 
-from gile_lightning.commands.cli import GileCLI, option
+from gile_lightning.commands.cli import GileCLI
+from gile_lightning.commands.fitting import fit
+from gile_lightning.commands.options import option
 from gile_lightning.commands.parser import command
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import instantiate
-from gile_lightning.fit import fit
 from gile_lightning.search.storage import open_storage, quiet_optuna
 from gile_lightning.tracking.wandb_logger import finish
 
-ORDER = "GILE_LIGHTNING_TRIAL"  # environment: what the process has to know of its study, as JSON
+ORDER = "GILE_LIGHTNING_TRIAL"  # environment variable: the study of this process, as JSON
 RESULT = "trial.json"  # in the run folder: the state and its reason
 
 _NO_MEMORY = ("not enough memory", "can't allocate memory", "Unable to allocate")
@@ -34,7 +35,7 @@ _NO_MEMORY = ("not enough memory", "can't allocate memory", "Unable to allocate"
 class Report(lightning.Callback):
     """Reports a score to a study after every epoch; ends the trial where its pruner says so.
 
-    Only the first process talks to the storage; the others hear from it.
+    Only the first process reads and writes the storage; it broadcasts the decision.
 
     Args:
         score: the validation score.
@@ -102,14 +103,14 @@ def _trial(order: dict[str, Any]) -> Trial:
 
 
 class _Pruned:
-    """What a pruner is read into."""
+    """Has a pruner, as the parser makes one only as an argument."""
 
     def __init__(self, pruner: BasePruner) -> None:
         self.pruner = pruner
 
 
 def reason(error: BaseException) -> str:
-    """Say in a line why a fit has failed."""
+    """Describe in one line why a fit failed."""
     text = " ".join(str(error).split()) or type(error).__name__
     memory = isinstance(error, MemoryError | torch.OutOfMemoryError)
     if memory or any(words in text for words in _NO_MEMORY):

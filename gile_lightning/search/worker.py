@@ -12,11 +12,13 @@ from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
+from gile_lightning.search import recovery
 from gile_lightning.search import study as studies
-from gile_lightning.search.attempt import NAME, Attempt, Plan, TrialError, patiently
+from gile_lightning.search.attempt import NAME, Attempt, TrialError, patiently
+from gile_lightning.search.plan import Plan
+from gile_lightning.search.recovery import WORKER
 from gile_lightning.search.space import suggest
 from gile_lightning.search.storage import has_heartbeats
-from gile_lightning.search.study import WORKER
 
 _POLL = 3.0  # seconds between two looks at the trials of other workers
 _HOPELESS = 3  # trials that fail before any succeeds
@@ -24,12 +26,12 @@ _EXHAUSTED = "exhausted"  # user attribute of a study: a finite space that has b
 
 
 class Worker:
-    """Runs trials of a study until there are enough of them, in all its workers together.
+    """Runs trials of a study until all its workers together have run enough.
 
     Args:
         study: the study.
-        plan: what to do.
-        ended: called with every trial of this worker that has ended.
+        plan: the study's settings and folder.
+        ended: called with each trial of this worker when it has ended.
     """
 
     program = ("-m", "gile_lightning.search.trial")
@@ -39,12 +41,12 @@ class Worker:
     ) -> None:
         self.study, self.plan, self._ended = study, plan, ended
         self.folder = plan.folder / "trials"
-        self._lock = threading.Lock()  # of what the threads tell
+        self._lock = threading.Lock()  # for reports of the threads
         self._began = time.monotonic()
         self._waiting = False
 
     def run(self) -> None:
-        """Run trials; an interrupt ends them, and a later worker goes on with them.
+        """Run trials. An interrupt ends them, and a later worker continues them.
 
         Raises:
             InputError: the first trials have all failed.
@@ -69,7 +71,7 @@ class Worker:
             stopped.wait(_POLL)
 
     def _try(self, slot: int, turn: FileLock, held: ExitStack) -> None:
-        """Take a trial and run it; ``held`` is released when the study knows of its end."""
+        """Take a trial and run it; ``held`` is released when the study knows its end."""
 
         def objective(trial: optuna.Trial) -> list[float]:
             attempt = Attempt(self.study, trial, self.plan, self.program)
@@ -97,7 +99,7 @@ class Worker:
         """Whether there is a trial to take or to add."""
         search = self.plan.search
         heartbeats = has_heartbeats(self.plan.storage)
-        studies.recover(self.study, self.folder, search.retries, heartbeats)
+        recovery.recover(self.study, self.folder, search.retries, heartbeats)
         trials = self.study.get_trials(deepcopy=False)
         if self._over:
             return False
@@ -105,10 +107,10 @@ class Worker:
             return True
         if self.study.user_attrs.get(_EXHAUSTED) == str(self.plan.space):
             return False
-        return search.trials is None or studies.counted(trials) < search.trials
+        return search.trials is None or recovery.counted(trials) < search.trials
 
     def _alone(self) -> bool:
-        """Whether no other worker is at a trial, which it could leave to this one."""
+        """Whether no other worker runs a trial, which this one might have to continue."""
         running = self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
         others = [trial for trial in running if trial.user_attrs.get(WORKER) != NAME]
         if others and not self._waiting:
@@ -117,7 +119,7 @@ class Worker:
         return not others
 
     def _after(self, study: optuna.Study, trial: FrozenTrial) -> None:
-        """Tell of a trial, and drop checkpoints."""
+        """Report a trial, and drop checkpoints."""
         if study._stop_flag:  # samplers of finite spaces set it: there is no more
             study.set_user_attr(_EXHAUSTED, str(self.plan.space))
         with self._lock:
@@ -132,7 +134,7 @@ class Worker:
         # only now: another worker's trial may have become the best since
         kept = {trial.user_attrs.get("folder") for trial in studies.best(self.study)}
         kept |= {x.user_attrs.get("folder") for x in trials if not x.state.is_finished()}
-        again = studies.cut_off(trials, self.plan.search.retries)
+        again = recovery.cut_off(trials, self.plan.search.retries)
         kept |= {trial.user_attrs.get("folder") for trial in again}
         for trial in trials:
             folder = trial.user_attrs.get("folder")
@@ -141,7 +143,7 @@ class Worker:
 
     def _hopeless(self) -> None:
         trials = self.study.get_trials(deepcopy=False)
-        over = [studies.outcome(trial) for trial in trials if trial.state.is_finished()]
+        over = [recovery.outcome(trial) for trial in trials if trial.state.is_finished()]
         failed = [told for told in over if told.startswith("failed")]
         if len(failed) == len(over) >= max(_HOPELESS, self.plan.launcher.jobs):
             raise InputError(

@@ -1,6 +1,6 @@
 """Labels for new texts, from a checkpoint alone."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -9,17 +9,16 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError, nearest, positive
-from gile_lightning.data.formats.descriptions import Described, described
-from gile_lightning.data.formats.label_files import read_labels
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.network.prepared_labels import PreparedLabels
+from gile_lightning.systems.candidates import LabelsLike, read_candidates
+from gile_lightning.systems.loading import load_system
 from gile_lightning.systems.system import SCORES, System
-from gile_lightning.training.checkpoint import load_system, read_checkpoint
+from gile_lightning.training.checkpoint import read_checkpoint
 
 Prediction = list[dict[str, Any]]
 Text = str | Sequence[str]  # a document, as one text or in pieces such as title and text
-LabelsLike = Mapping[str, str] | Iterable[Mapping[str, Any]] | Path | str
 
 
 def load(path: Path | str, device: str = "cpu", language: str | None = None) -> "Predictor":
@@ -28,41 +27,44 @@ def load(path: Path | str, device: str = "cpu", language: str | None = None) -> 
     Args:
         path: a checkpoint file or a run folder.
         device: where to compute, such as ``cpu`` or ``cuda``.
-        language: which of the model's languages, its name or ISO 639-1 code; needed if it has
+        language: the name or ISO 639-1 code of one of the model's languages; needed if it has
             several.
 
     Raises:
-        InputError: there is no checkpoint of ours at ``path``.
+        InputError: there is no checkpoint at ``path``, or it cannot be loaded.
     """
     return Predictor(load_system(read_checkpoint(path)), device, language)
 
 
-def find_language(system: System, given: str) -> str:
-    """Return the name of one of the model's languages, given it or the ISO 639-1 code.
+def find_language(system: System, language: str) -> str:
+    """Return the name of one of the model's languages.
+
+    Args:
+        system: the model.
+        language: the name, in any case, or the ISO 639-1 code.
 
     Raises:
         InputError: the model has no such language.
     """
     for name, task in system.tasks.items():
-        if given.lower() in (name.lower(), task.tokenizer.sentences):
+        if language.lower() in (name.lower(), task.tokenizer.sentences):
             return name
     names = list(system.tasks)
     raise InputError(
-        f"the model has no {given!r}; its languages are {', '.join(names)}{nearest(given, names)}"
+        f"the model has no {language!r}; its languages are {', '.join(names)}"
+        f"{nearest(language, names)}"
     )
 
 
 class Predictor:
     """A trained model for one language, ready to label texts.
 
-    Label vectors are computed once: at construction for the model's own labels, and once per
-    call, or per `set_labels`, for others.
+    Labels are prepared once: the model's own when the predictor is made, others in `set_labels`.
 
     Args:
         system: a trained model.
         device: where to compute.
-        language: which of the model's languages, its name or ISO 639-1 code; needed if it has
-            several.
+        language: the name or ISO 639-1 code of one of its languages; needed if it has several.
     """
 
     def __init__(self, system: System, device: str = "cpu", language: str | None = None) -> None:
@@ -79,66 +81,61 @@ class Predictor:
             reason = str(error).splitlines()[0]
             raise InputError(f"device {device!r} cannot be used: {reason}") from error
         self.device = device
-        self._tuned = system.thresholds.get(name)
         self.name, self.task = name, system.tasks[name]
         own = self.task.labels
-        self._own = self._prepare(own)
+        self._own_prepared = self._prepare(own)
         self._own_names = own.names if system.scores_unseen(name) else own.names[: own.seen]
-        self.label_names, self._prepared = self._own_names, self._own
-        self._text = self.task.tokenizer
+        self._set_own_labels()
+
+    def _set_own_labels(self) -> None:
+        self.label_names, self._prepared = self._own_names, self._own_prepared
+        self._tokenizer = self.task.tokenizer
 
     def set_labels(self, labels: LabelsLike | None) -> None:
         """Choose the labels for the following predictions; None for the model's own.
 
-        The text that the model reads of a label is put together as in training, by the options
-        ``label_text``, ``label_synonyms`` and ``label_parents`` of `gile_lightning.data.Corpus`:
-        its description, its name and description, or its name; then perhaps its synonyms, and the
-        labels above it. A label without a description is described by its name where training
-        labels were: with ``undescribed_labels: name``, with ``label_text: name``, or without a
-        file of labels.
+        Label texts are put together as those of the training labels were, by the options
+        ``label_text``, ``label_synonyms`` and ``label_parents`` of `gile_lightning.data.Corpus`. A
+        label needs a description unless training labels did without: with ``undescribed_labels:
+        name``, with ``label_text: name``, or without a file of labels.
 
-        Words of the labels that are new to the vocabulary are told from each other by the matchers
-        of a model that has any (`gile_lightning.network.matchers`), in labels and documents.
-        For all else they are the unknown word.
+        The matchers of a model (`gile_lightning.network.matchers`) tell words apart that are new
+        to the vocabulary, in labels and documents. Encoders read them as the unknown word.
 
         Args:
             labels: descriptions by name; or records with ``name`` and ``description``, and perhaps
-                ``synonyms`` and ``parents``; or a JSONL file of these. A label that the model
-                knows keeps the synonyms it knows unless others are given.
+                ``synonyms`` and ``parents``; or a JSONL file of these. One of the model's own
+                labels keeps its synonyms if it comes without.
 
         Raises:
-            InputError: there is no label, a name comes twice, a description that is needed is
-                missing, a parent that is asked for is none of the labels, or the model cannot
-                score labels it was not trained on.
+            InputError: there is no label, a name comes twice, a description is missing, a parent
+                is none of the labels, or the model scores only labels it was trained on.
         """
         if labels is None:
-            self.label_names, self._prepared = self._own_names, self._own
-            self._text = self.task.tokenizer
+            self._set_own_labels()
             return
         if not self.system.scores_unseen(self.name):
             raise InputError(
                 f"{self.system.layer(self.name)} scores only the labels it was trained on; "
                 "train a model with gile_lightning.network.outputs.GILE to score others"
             )
-        given = {
+        recipe, tokenizer = self.task.recipe, self.task.tokenizer
+        candidates = {
             name: label._replace(synonyms=label.synonyms or self._synonyms(name))
-            for name, label in _described(labels, self.task.recipe.by_name).items()
+            for name, label in read_candidates(labels, recipe.by_name).items()
         }
-        recipe = self.task.recipe
-        texts = {name: recipe.label_text(label, given) for name, label in given.items()}
-        flat = self.task.tokenizer.labels(texts.values())
-        empty = [name for name, words in zip(texts, flat[1], strict=True) if not words]
-        if empty:
+        texts = [recipe.label_text(label, candidates) for label in candidates.values()]
+        names = list(candidates)
+        counts = tokenizer.labels(texts)[1]
+        if empty := [name for name, words in zip(names, counts, strict=True) if not words]:
             raise InputError(f"labels without a word in their text: {', '.join(empty[:5])}")
-        self.label_names = list(texts)
-        synonyms = [list(label.synonyms) for label in given.values()]
-        unseen = [0] * len(texts)
-        label_set = LabelSet(self.label_names, list(texts.values()), unseen, synonyms=synonyms)
-        self._prepared = self._prepare(label_set)
-        self._text = self.system.tokenizer(self.name, label_set)
+        synonyms = [list(label.synonyms) for label in candidates.values()]
+        label_set = LabelSet(names, texts, [0] * len(names), synonyms=synonyms)
+        self.label_names, self._prepared = names, self._prepare(label_set)
+        self._tokenizer = self.system.tokenizer(self.name, label_set)
 
     def _synonyms(self, name: str) -> tuple[str, ...]:
-        """Return the synonyms that the model knows of a label."""
+        """Return the synonyms of one of the model's own labels; of others none."""
         own = self.task.labels
         return tuple(own.synonyms[own.ids[name]]) if name in own.ids else ()
 
@@ -154,9 +151,9 @@ class Predictor:
         Args:
             texts: documents, each one text or a list of pieces (title, text).
             labels: the candidates, as in `set_labels`; by default the model's own labels.
-            top_k: at most so many labels per text; None for no limit.
-            threshold: only labels with a score above this; ``tuned`` for the threshold that was
-                best on the validation documents.
+            top_k: the largest number of labels per text; None for no limit.
+            threshold: the score that labels must exceed; ``tuned`` for the threshold with the best
+                F1 on the validation documents.
 
         Returns:
             For each text its labels, best first: ``{"name": ..., "score": ...}`` with the
@@ -167,7 +164,7 @@ class Predictor:
         if labels is not None:
             self.set_labels(labels)
         try:
-            return [labelled for labelled in self.stream(texts, top_k, threshold)]
+            return list(self.stream(texts, top_k, threshold))
         finally:
             if labels is not None:
                 self.set_labels(None)
@@ -179,7 +176,7 @@ class Predictor:
         threshold: float | Literal["tuned"] | None = None,
         batch_size: int = 256,
     ) -> Iterator[Prediction]:
-        """Label texts one after another, in batches, without keeping them."""
+        """Label texts as an iterator yields them, in batches; see `predict`."""
         if threshold == "tuned":
             threshold = self.tuned_threshold
         if isinstance(threshold, float) and not threshold <= 1:
@@ -196,9 +193,9 @@ class Predictor:
     @property
     def tuned_threshold(self) -> float:
         """The threshold of the best F1 on the validation documents."""
-        if self._tuned is None:
+        if self.name not in self.system.thresholds:
             raise InputError("the checkpoint has no tuned threshold; give a number")
-        return self._tuned
+        return self.system.thresholds[self.name]
 
     @torch.inference_mode()
     def logits(self, texts: Sequence[Text]) -> Tensor:
@@ -209,8 +206,9 @@ class Predictor:
         for text in texts:
             if not isinstance(text, str | list | tuple):
                 raise InputError(f"a text is a string or a list of strings, not {text!r:.60}")
-        encoder = self._text
-        return Texts.from_flat(*encoder.documents(texts), *encoder.subwords(texts)).to(self.device)
+        tokenizer = self._tokenizer
+        encoded = Texts.from_flat(*tokenizer.documents(texts), *tokenizer.subwords(texts))
+        return encoded.to(self.device)
 
     def _score(self, documents: Texts) -> Tensor:
         return self.system.score(self.name, documents, self._prepared)
@@ -229,7 +227,7 @@ class Predictor:
         for documents in self._encode(texts).split(max(1, SCORES // len(self.label_names))):
             logits = self._score(documents)
             count = min(top_k or logits.shape[1], logits.shape[1])
-            # of logits: probabilities near 1 are equal
+            # ranked by logits, as probabilities near 1 are equal
             ids = logits.topk(count, sorted=True).indices
             scores = self.system.log_odds(logits).gather(1, ids).sigmoid().cpu()
             kept = scores.double() > limit  # on the CPU, as MPS has no float64
@@ -242,39 +240,3 @@ class Predictor:
     @torch.no_grad()
     def _prepare(self, labels: LabelSet) -> Any:
         return self.system.prepare_labels(self.name, labels)
-
-
-def _record(number: int, label: Any) -> Described:
-    if not isinstance(label, Mapping):
-        raise InputError(
-            f"label {number} is {label!r:.60}: give descriptions by name, or records with name and "
-            "description"
-        )
-    return described(f"label {number}", str(label.get("name") or ""), label)
-
-
-def _described(labels: LabelsLike, by_name: bool) -> dict[str, Described]:
-    """Return the labels by name, checked; one without a description is no error if ``by_name``."""
-    if isinstance(labels, Path | str):
-        records: Iterable[Described] = read_labels(labels)
-    else:
-        if isinstance(labels, Mapping):
-            labels = [{"name": name, "description": text} for name, text in labels.items()]
-        records = (_record(i, label) for i, label in enumerate(labels))
-    found: dict[str, Described] = {}
-    for label in records:
-        if not label.name:
-            raise InputError(f"{label.where}: a label needs a name")
-        if label.name in found:
-            raise InputError(
-                f"{label.where}: the label {label.name!r} is there already at "
-                f"{found[label.name].where}"
-            )
-        if not label.description and not by_name:
-            raise InputError(
-                f"{label.where}: the label {label.name!r} has no description to score it by"
-            )
-        found[label.name] = label
-    if not found:
-        raise InputError("no label given; leave labels out to use the model's own")
-    return found

@@ -1,22 +1,17 @@
-"""What every system has in common: evaluation, checkpoints, and what the commands ask of it."""
+"""The base class of all systems: how they are validated and tested."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-import lightning
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import DivergedError, InputError
-from gile_lightning.common.factories import Configured, describe
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.common.factories import describe
+from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.text_data_module import TextDataModule
-from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
-from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
-from gile_lightning.data.training_data import TrainingData
 from gile_lightning.metrics import SELECTION_THRESHOLD, DocumentMetric, paper_threshold
 from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, REFERENCES, Evaluation
 from gile_lightning.metrics.summary import Scores, average
@@ -31,32 +26,28 @@ from gile_lightning.metrics.table import (
     val,
     validated,
 )
-
-STATE = "gile_lightning"  # the key of our own part of a checkpoint
-
-NEW: Mapping[str, Any] = {}  # the state of a model that is not from a checkpoint
+from gile_lightning.systems.task_module import TaskModule, smallest_task
 
 SCORES = 2**26  # of documents and labels at a time: 256 MB in float32, whatever the label set
 RANKED = 2**22  # of these, ranked at a time; copies of them are sorted
 
-LOSS = "train/loss"
 VALIDATED = CANDIDATES[:3]  # which of them are ranked in validation
 
 
-class System(Configured, lightning.LightningModule, ABC):
+class System(TaskModule):
     """A system that scores texts against labels, in one or many languages.
 
-    A system is built when a data module is attached or a checkpoint is read, as its sizes come
-    from the data. It says how labels are prepared (`project`) and documents scored against them
-    (`score`); metrics, checkpoints and the commands need no more.
+    Derive from this class to add a system. `TaskModule` says what the new class defines:
+    `prepare_labels` and `score` above all. Metrics, checkpoints and the commands need no more.
 
-    ``hparams``, which Lightning saves in a checkpoint, are the arguments that a system was made
-    with, as plain values: those of its outermost ``__init__``, whatever they are.
+    ``hparams``, which Lightning saves in a checkpoint, are the arguments of the outermost
+    ``__init__`` as plain values.
 
     Attributes:
-        single_process: whether training on several processes is refused.
-        observer: is shown a language's scores [B, K], whose sigmoids are probabilities, and
-            documents, in validation and test.
+        config: the configuration of the run, as YAML.
+        by_language: the scores of the last test.
+        thresholds: those of the best F1 on the validation documents, by language.
+        observer: called in validation and test with a language, its log-odds [B, K] and documents.
 
     Args:
         threshold: of the probability, for precision, recall and F1; null for the paper's rule,
@@ -68,8 +59,6 @@ class System(Configured, lightning.LightningModule, ABC):
         metrics: further metrics of validation and test (see `gile_lightning.metrics`).
         seed: of what training draws.
     """
-
-    single_process = False
 
     def __init__(
         self,
@@ -91,83 +80,11 @@ class System(Configured, lightning.LightningModule, ABC):
         self.config = ""
         self.tasks: dict[str, Task] = {}
         self.by_language: dict[str, Scores] = {}
-        self.thresholds: dict[str, float] = {}  # of the best F1 on the validation documents
+        self.thresholds: dict[str, float] = {}
         self.observer: Callable[[str, Tensor, RaggedBatch], None] | None = None
         self._evaluations = nn.ModuleDict()
         self._prepared: dict[str, Any] = {}
         self._popularity = dict.fromkeys(POPULARITY, float("nan"))
-
-    # --- what a system defines ---
-
-    @property
-    def reads_new_words(self) -> bool:
-        """Whether words that are new to the vocabulary tell the model something: here not."""
-        return False
-
-    @abstractmethod
-    def build(self, tasks: dict[str, Task], state: Mapping[str, Any] = NEW) -> None:
-        """Make empty modules for these vocabularies and label sets, and `set_tasks` them.
-
-        Args:
-            tasks: vocabularies and label sets.
-            state: what `own_state` returned when the checkpoint was written; empty for a new
-                model.
-        """
-
-    @abstractmethod
-    def scores_unseen(self, name: str) -> bool:
-        """Whether labels that have not been seen in training can be scored."""
-
-    @abstractmethod
-    def prepare_labels(self, name: str, labels: LabelSet) -> Any:
-        """Prepare labels for scoring, once for all documents.
-
-        These are the language's own label set, or any other of which some may be known by name.
-        Where a system knows seen labels alone, it prepares those of its own set, in order.
-        """
-
-    @abstractmethod
-    def score(self, name: str, documents: Texts, prepared: Any) -> Tensor:
-        """Score documents against prepared labels: logits [B, K]."""
-
-    def log_odds(self, logits: Tensor) -> Tensor:
-        """Return numbers whose sigmoids are the labels' probabilities [B, K]: here the logits."""
-        return logits
-
-    def layer(self, name: str) -> str:
-        """Name, for messages, what decides which labels can be scored."""
-        return f"the model {type(self).__name__}"
-
-    def own_state(self) -> dict[str, Any]:
-        """Return plain values that `build` needs beside the languages."""
-        return {}
-
-    def sizes(self, name: str) -> dict[str, int]:
-        """Return the number of parameters of a language's parts, by their names."""
-        return {}
-
-    def attach(self, data: TrainingData, resumed: bool = False) -> None:
-        """Build the modules for the languages of training data, with the weights to begin with.
-
-        Args:
-            data: what the data module hands over.
-            resumed: the weights are to come from a checkpoint.
-
-        Raises:
-            InputError: the data do not fit.
-        """
-        self.build(data.tasks)
-
-    def start_from(self, checkpoint: dict[str, Any]) -> None:
-        """Begin with the weights of a checkpoint, in the languages of the data to come.
-
-        Raises:
-            InputError: the system cannot be trained further.
-        """
-        raise InputError(
-            f"{type(self).__name__} cannot be trained further: leave --start_from out, or "
-            "choose the system of that run (--model)"
-        )
 
     def check(
         self,
@@ -175,37 +92,17 @@ class System(Configured, lightning.LightningModule, ABC):
         pretrained: str | None = None,
         epochs: int | None = None,
     ) -> None:
-        """Try the settings, without memory: before hours of encoding, not after them.
+        """Try the settings before hours of encoding; takes next to no memory.
 
         Args:
             names: of the languages.
             pretrained: the pretrained model that texts are split into subwords for.
-            epochs: of the training; below 0 for no end, None where they are not known yet.
+            epochs: of the training; below 0 for no end, None if unknown.
 
         Raises:
             InputError: a part refuses its settings.
         """
-        Evaluation(nothing().labels, scores_unseen=False, threshold=self.threshold)
-
-    # --- common to all ---
-
-    def tokenizer(self, name: str, labels: LabelSet) -> Tokenizer:
-        """Return what documents have to be encoded with, to be scored against these labels.
-
-        It is the language's own, with ids for the words that are new in the labels where these
-        tell the model something.
-        """
-        task = self.tasks[name]
-        return task.with_labels(labels).tokenizer if self.reads_new_words else task.tokenizer
-
-    @property
-    def built(self) -> bool:
-        """Whether the modules are there."""
-        return bool(self.tasks)
-
-    def set_tasks(self, tasks: dict[str, Task]) -> None:
-        """Score these label sets; the vocabularies and the seen labels must be the model's."""
-        self.tasks = tasks
+        Evaluation(smallest_task().labels, scores_unseen=False, threshold=self.threshold)
 
     def setup(self, stage: str) -> None:
         """Build the modules for the data module's languages, or check that they fit."""
@@ -233,34 +130,11 @@ class System(Configured, lightning.LightningModule, ABC):
         seed = np.random.SeedSequence(place).generate_state(1, np.uint64)[0]
         return torch.Generator(self.device).manual_seed(int(seed) >> 1)
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add what is needed to rebuild the model anywhere."""
-        kind = type(self)
-        checkpoint[STATE] = {
-            "class_path": f"{kind.__module__}.{kind.__qualname__}",
-            "tasks": {name: task.state() for name, task in self.tasks.items()},
-            "config": self.config,
-            "thresholds": self.thresholds,
-            **self.own_state(),
-        }
-
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Check that the modules fit the checkpoint."""
-        state = checkpoint[STATE]
-        for name, task in self.tasks.items():
-            stored = state["tasks"].get(name)
-            if stored is None or Task.from_state(stored) != task:
-                raise InputError(
-                    "the checkpoint was trained with another corpus or other text settings "
-                    f"({name}); continue with the data it was trained on"
-                )
-        self.thresholds = state.get("thresholds", {})
-
     def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """Take over weights; those of languages that are not scored just now may be missing.
+        """Load weights; those of languages that are not scored at present may be missing.
 
         Raises:
-            InputError: they are those of a model with other parts.
+            InputError: they belong to a model with other parts.
         """
         others = self._evaluations.keys() - self.tasks.keys()
         kept = {k: w for k, w in self.state_dict().items() if others & {*k.split(".")[1:2]}}
@@ -392,9 +266,3 @@ def _of_both(found: Scores) -> dict[str, float]:
         return {BOTH: seen}
     precision = unseen[AVERAGE_PRECISION.name]
     return {UNSEEN: precision, BOTH: (seen + precision) / 2}
-
-
-def nothing(pretrained: str | None = None) -> Task:
-    """Return a language with one word and one label, to try settings with."""
-    text = Tokenizer([UNKNOWN], pretrained=pretrained)
-    return Task(text, LabelSet(["label"], ["text"], [1]))

@@ -14,10 +14,9 @@ from gile_lightning.metrics.table import (
     popularity,
     val,
 )
-from gile_lightning.systems.system import LOSS
 from gile_lightning.tracking.history import DATA_WAIT, SPEED
 from gile_lightning.tracking.page import Picture
-from gile_lightning.training.callbacks import language_score
+from gile_lightning.training.scores import LOSS, language_score
 
 if TYPE_CHECKING:  # importing matplotlib takes a second
     from matplotlib.axes import Axes

@@ -1,1 +1,1 @@
-"""."""
+"""Losses, samplers, optimizers, schedules, callbacks and checkpoint files."""

@@ -110,7 +110,7 @@ def processes(
     rounds: int, counts: Sequence[int], sizes: Mapping[str, int]
 ) -> list[dict[str, object]]:
     """Measure numbers of processes of one thread."""
-    torch.multiprocessing.set_forkserver_preload(["gile_lightning.systems.neural"])  # imported once
+    torch.multiprocessing.set_forkserver_preload(["gile_lightning.systems"])  # imported once
     rows = []
     for count in counts:
         with socket.socket() as free:

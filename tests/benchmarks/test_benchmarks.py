@@ -19,7 +19,7 @@ SIZES = {
     "feeding": {"documents": 300},
     "scaling": {
         **{**SMALL, "labels": 300},
-        **{"curves": {"labels": [200, 400], "joint_dim": [10]}, "counts": [2]},
+        **{"curves": {"labels": [200], "joint_dim": [10]}, "counts": [2]},
     },
     "aitextml": {
         **{"words": 300, "labels": 100, "documents": 40},

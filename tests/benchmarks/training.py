@@ -132,7 +132,7 @@ def check(workload: Workload, batch: RaggedBatch) -> None:
         scatter_pairs(rows[positive], places.flatten()[positive], *shape),
         scatter_pairs(rows, places.flatten(), *shape),
     )
-    logits = network(batch.texts, model.texts(NAME).select(sample.labels))
+    logits = network(batch.texts, model.encoded(NAME).select(sample.labels))
     loss = BinaryCrossEntropy()(logits, sample.targets, sample.weights)
     torch.testing.assert_close(loss, naive_loss, rtol=1e-6, atol=1e-6)
     for optimizer, value in zip(optimizers, (naive_loss, loss), strict=True):

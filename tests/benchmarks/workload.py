@@ -12,7 +12,7 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
 from gile_lightning.network.encoded_labels import EncodedLabels
-from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems import NeuralSystem
 
 NAME = "english"
 
@@ -70,7 +70,7 @@ class Workload:
             LabelSet(names, ["1"] * self.labels, counts),
         )
         model.build({NAME: task})
-        model.label_texts[NAME] = EncodedLabels(self.label_texts, frequencies=counts)
+        model.encoded_labels[NAME] = EncodedLabels(self.label_texts, frequencies=counts)
         model.log = lambda *args, **kwargs: None  # type: ignore[method-assign]
         return model
 

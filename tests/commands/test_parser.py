@@ -47,24 +47,17 @@ def config(tmp_path):
     ("key", "error"),
     [
         ("--trainer.max_epoch", "'trainer.max_epoch'; did you mean 'trainer.max_epochs'?"),
-        ("--trainr.max_epochs", "'trainr.max_epochs'; did you mean 'trainer.max_epochs'?"),
-        ("--early_stopping.patiance", "did you mean 'early_stopping.patience'?"),
         ("--wandb.projekt", "did you mean 'wandb.project'?"),
         ("--outptu", "'outptu'; did you mean 'output'?"),
         (
             "--model.ouput.joint_dim",
-            "gile_lightning.systems.neural.NeuralSystem; did you mean 'output'?",
+            "gile_lightning.systems.NeuralSystem; did you mean 'output'?",
         ),
         ("--data.batchsize", f"'batchsize' {BIOASQ}"),
         ("--data.batch-size", f"'batch-size' {BIOASQ}"),
-        ("--data.init_args.batchsize", f"'batchsize' {BIOASQ}"),
         (
             "--model.output.joint_dims",
             "'joint_dims' of gile_lightning.network.outputs.GILE; did you mean",
-        ),
-        (
-            "--model.sampler.rat",
-            "gile_lightning.training.samplers.UniformLabels; did you mean 'rate'?",
         ),
         ("--model.encoder.layer.dims", "did you mean 'dim'?"),
         ("--model.optimizer.learning_rate", "of torch.optim.Adam; it takes "),
@@ -79,16 +72,13 @@ def test_unknown_keys(key, error):
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [
-        ("max_epochs:", "max_epoch:", "did you mean 'trainer.max_epochs'?"),
         ("patience:", "patiance:", "did you mean 'early_stopping.patience'?"),
         (
             "label_encoder:",
             "label_encodr:",
-            "'label_encodr' of gile_lightning.systems.neural.NeuralSystem; did you mean 'label_enc",
+            "'label_encodr' of gile_lightning.systems.NeuralSystem; did you mean 'label_enc",
         ),
         ("batch_size:", "batchsize:", f"'batchsize' {BIOASQ}"),
-        ("lr:", "learning_rate:", "'learning_rate' of torch.optim.Adam; it takes"),
-        ("joint_dim:", "jointdim:", "did you mean 'joint_dim'?"),
         ("\nmodel:", "\nmodle:", "did you mean 'model'?"),
     ],
 )
@@ -106,34 +96,19 @@ def test_unknown_keys_in_a_file(config, old, new, error):
             ("--model.matchers.stemmer", "german"),
             "model.matchers.stemmer: model.matchers is a list",
         ),
-        (("--model.matchers.0.stemmer=x",), "model.matchers.0.stemmer: model.matchers is a list"),
         (("--model.encoder.encoders.embedding", "x"), "model.encoder.encoders is a list"),
         (("--model.label_encoder.encoders.embedding=x",), "model.label_encoder.encoders is a list"),
-        (("--model.init_args.matchers.stemmer", "x"), "model.init_args.matchers is a list"),
-        (
-            ("--model.encoder.init_args.encoders.embedding", "x"),
-            "model.encoder.init_args.encoders is a list",
-        ),
         (("--data.label_text", "all"), "data.label_text: expected 'description' or 'name_descr"),
-        (("--trainer.max_epochs", "many"), "trainer.max_epochs: expected int, not 'many'"),
         (("--model.sampler.rate", "big"), "model.sampler.rate: expected float, not 'big'"),
-        (("--model.optimizer.lr", "big"), "model.optimizer.lr: expected float, not 'big'"),
-        (("--model.encoder.layer.dim", "x"), "model.encoder.layer.dim: expected int, not 'x'"),
         (("--model.output.joint_dim", "x"), "model.output.joint_dim: expected int or 'matched', n"),
-        (("--model.without_positive", "x"), "model.without_positive: expected 'skip' or 'released"),
-        (("--checkpoint_every", "x"), "checkpoint_every: expected int, not 'x'"),
         (("--seed_everything", "x"), "seed_everything: expected bool or int, not 'x'"),
-        (("--early_stopping.mode", "up"), "early_stopping.mode: expected 'max' or 'min', not 'up'"),
         (
             ("--model.encoder", "torch.nn.Linear"),
             "model.encoder: Expected 'torch.nn.Linear' to be a sub",
         ),
-        (("--model.encoder", "no.such.Class"), "model.encoder: there is no 'no'"),
         (("--model.loss", "nosuch"), "model.loss: there is no 'nosuch'; give an import path"),
         (("--data", "BioASK"), "data: there is no 'BioASK'; did you mean 'BioASQ'?"),
-        (("--data", "gile_lightning.data.BioASK"), "'BioASK'; did you mean 'BioASQ'?"),
         (("--model.output", "gile_lightning.network.outputs.Gile"), "did you mean 'GILE'?"),
-        (("--model.norm", "torch.nn.Identiti"), "did you mean 'Identity'?"),
         (("--model", "AiTextM"), "model: there is no 'AiTextM'; did you mean 'AiTextML'?"),
         (("--output",), "argument --output: expected one argument"),
         (("extra",), "unrecognized arguments: extra"),
@@ -158,32 +133,12 @@ def test_wrong_values_in_a_file_name_it(config, old, new, error):
     assert error in line
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        *[(f"data.{name}", "0") for name in ("batch_size", "eval_batch_size", "min_count")],
-        *[(f"data.{name}", "-1") for name in ("max_document_words", "max_label_words")],
-        *[(f"data.{name}", "0") for name in ("validation_size", "builtin_documents")],
-        *[("model.embedding.dim", "0"), ("model.encoder.layer.dim", "-4")],
-        *[("model.output.joint_dim", "0"), ("model.sampler.negatives", "0")],
-        *[("checkpoint_every", "0"), ("early_stopping.patience", "-2")],
-    ],
-)
-def test_sizes_are_positive(key, value, tmp_path):
-    """Known before the corpus is read."""
+@pytest.mark.parametrize("keys", [("data.batch_size", "0"), ("model.encoder.layer.dim", "-4")])
+def test_sizes_are_positive(keys, tmp_path):
+    """Refused before the corpus is read."""
+    key, value = keys
     line = refused(*runs.arguments(tmp_path / "run"), f"--{key}", value)
-    name = key.rpartition(".")[2]
-    number = float(value) if name in ("validation_size", "test_size") else value
-    assert line == f"must be above 0: {name} is {number}"
-
-
-@pytest.mark.parametrize("sampler", ["UniformLabels", "SharedUniformLabels"])
-@pytest.mark.parametrize("rate", ["0", "1.5", "-0.1"])
-def test_rate_is_a_share(sampler, rate, tmp_path):
-    sampler = f"gile_lightning.training.samplers.{sampler}"
-    given = runs.arguments(tmp_path, "--model.sampler", sampler, "--model.sampler.rate", rate)
-    error = "a label sampling rate is above 0 and at most 1"
-    assert refused(*given) == f"rate is {float(rate)}: {error}"
+    assert line == f"must be above 0: {key.rpartition('.')[2]} is {value}"
 
 
 @pytest.mark.parametrize(
@@ -215,21 +170,16 @@ def test_a_file_that_is_no_configuration(config, text, error):
     assert re.search(error, line)
 
 
-@pytest.mark.parametrize("name", ["bioask", "bioask.yaml", "configurations/bioask.yaml"])
+@pytest.mark.parametrize("name", ["bioask", "configurations/bioask.yaml", "."])
 def test_a_missing_file(name):
     assert refused("--config", name).startswith(f"{name}: no such file")
-    assert "did you mean 'bioasq'?" in refused(f"--config={name}")
-
-
-def test_a_folder_is_no_configuration(tmp_path):
-    assert refused("--config", tmp_path).startswith(f"{tmp_path}: no such file")
+    assert name == "." or "did you mean 'bioasq'?" in refused(f"--config={name}")
 
 
 def test_no_data_section(config):
-    for path in ((), ("--config", config("", "seed_everything: 1\n"))):
-        assert (
-            refused(*path) == "missing: data; give it as --KEY VALUE or in a file (--config FILE)"
-        )
+    file = config("", "seed_everything: 1\n")
+    error = "missing: data; give it as --KEY VALUE or in a file (--config FILE)"
+    assert refused() == refused("--config", file) == error
 
 
 # --- a command's function as its parser ---
@@ -284,41 +234,28 @@ def test_parse_errors(args, error, capsys):
     [
         (InputError("no such file"), 2, "error: no such file\n"),
         (KeyboardInterrupt(), 130, "interru"),
-        (
-            OSError(errno.ENOSPC, "No space left", "table.md"),
-            2,
-            "error: table.md: No space left; m",
-        ),
+        (OSError(errno.ENOSPC, "No space", "table.md"), 2, "error: table.md: No space; make"),
         (OSError(errno.ENOSPC, "No space left"), 2, "error: No space left; make room first\n"),
+        (PermissionError(errno.EACCES, "denied", "table.md"), None, ""),
+        (ZeroDivisionError(), None, ""),
     ],
 )
-def test_command_ends_without_a_traceback(error, status, printed, capsys):
+def test_errors_of_users_end_a_command_without_a_traceback(error, status, printed, capsys):
     @command
     def main(args=None):
         raise error
 
-    with pytest.raises(SystemExit) as stop:
+    with pytest.raises(type(error) if status is None else SystemExit) as stop:
         main([])
-    assert stop.value.code == status
-    assert capsys.readouterr().err.startswith(printed)
+    if status is not None:
+        assert stop.value.code == status
+        assert capsys.readouterr().err.startswith(printed)
 
 
-def test_other_errors_of_files_pass():
+def test_a_command_returns():
     @command
     def main(args=None):
-        raise PermissionError(errno.EACCES, "denied", "table.md")
+        """Count."""
+        return len(args)
 
-    with pytest.raises(PermissionError):
-        main([])
-
-
-def test_command_returns_and_other_errors_pass():
-    @command
-    def main(args=None):
-        """Divide."""
-        return 1 / len(args)
-
-    assert main(["a", "b"]) == 0.5
-    assert main.__doc__ == "Divide."
-    with pytest.raises(ZeroDivisionError):
-        main([])
+    assert (main(["a", "b"]), main.__doc__) == (2, "Count.")

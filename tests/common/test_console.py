@@ -2,48 +2,11 @@ import logging
 import warnings
 from types import SimpleNamespace
 
-import lightning
 import pytest
 from lightning.pytorch.callbacks import TQDMProgressBar
 from lightning.pytorch.utilities import rank_zero_only
 
-import gile_lightning
-from gile_lightning.common.console import (
-    ProgressBar,
-    Sizes,
-    count_parameters,
-    parameters,
-    quiet,
-    say,
-)
-from gile_testing import runs
-
-
-@pytest.fixture(scope="module")
-def model():
-    return gile_lightning.load(runs.trained().best).system
-
-
-def test_counts_of_the_parts(model):
-    words = len(model.tasks["english"].tokenizer.vocabulary)
-    dim, hidden, joint = (
-        runs.MODEL[key] for key in ("embedding.dim", "encoder.layer.dim", "output.joint_dim")
-    )
-    embedding = words * dim
-    encoder = (dim + 1) * hidden + (hidden + 1) * hidden + hidden + 1
-    output = (hidden + 1) * joint + (dim + 1) * joint + joint + 1
-    assert parameters(model).splitlines() == [
-        f"parameters (english): embedding {embedding:,}, encoder {encoder:,}, output {output:,}",
-        f"parameters in all: {embedding + encoder + output:,}",
-    ]
-    assert count_parameters(model) == embedding + encoder + output
-
-
-def test_sizes_are_printed_once_the_model_is_built(model, capsys):
-    Sizes().on_fit_start(None, model)
-    assert capsys.readouterr().out == parameters(model) + "\n"
-    Sizes().on_fit_start(None, lightning.LightningModule())
-    assert capsys.readouterr().out == ""
+from gile_lightning.common.console import ProgressBar, quiet, say
 
 
 def test_only_the_first_process_speaks(monkeypatch, capsys):

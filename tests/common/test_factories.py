@@ -27,7 +27,7 @@ from gile_lightning.network.encoders import (
     WordEmbedding,
 )
 from gile_lightning.network.outputs import GILE, Linear
-from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems import NeuralSystem
 from gile_lightning.training.losses import BinaryCrossEntropy, SoftmaxCrossEntropy
 from gile_lightning.training.samplers import (
     HardLabels,

@@ -90,13 +90,6 @@ def test_meta_has_counts_sources_and_what_was_left_out(prepared, rows):
     assert "left out: 1 documents without text" in data.summary()
 
 
-def test_second_setup_keeps_the_mapped_shards(prepared):
-    data = prepared()
-    split = data.split("test")
-    data.setup("test")
-    assert data.split("test") is split
-
-
 def test_setup_without_preparation(corpus):
     with pytest.raises(FileNotFoundError):
         corpus().setup()

@@ -169,16 +169,6 @@ def test_epoch_is_a_pass_over_the_longest_while_others_begin_anew(make):
     assert {name: len(found) for name, found in orders.items()} == dict.fromkeys(SIZES, 3)
 
 
-@pytest.mark.parametrize("samples", [3, 10, 50])
-def test_samples_of_every_language(make, samples):
-    loader = make(samples_per_epoch=samples).train_dataloader()
-    assert len(loader) == -(-samples // 4)
-    steps = epoch_of(loader)
-    for name, sizes in SIZES.items():
-        assert len(read(steps, name)) == samples
-        assert set(read(steps, name)) <= set(range(sizes["train"]))
-
-
 @pytest.mark.parametrize("seed", [None, 7])
 def test_languages_have_orders_of_their_own(make, seed):
     def order(data, name):

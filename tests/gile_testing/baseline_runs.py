@@ -2,7 +2,6 @@
 
 import functools
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +17,14 @@ DATA = {"builtin_documents": 200, "min_count": 2, "batch_size": 32, "eval_batch_
 
 def arguments(config: str, output: Path | None, *more: object) -> list[str]:
     """Return the arguments of a small fit; ``more`` are further ones."""
-    keys = {
-        "config": SWEEPS / config,
-        **({} if output is None else {"output": output}),
-        "data.cache_dir": runs.cache(),
-        **{f"data.{key}": value for key, value in DATA.items()},
-        "trainer.accelerator": "cpu",
-        "trainer.enable_progress_bar": "false",
-        "trainer.logger": "false",
-    }
-    given = [part for key, value in keys.items() for part in (f"--{key}", str(value))]
-    return given + [str(part) for part in more]
+    keys = {f"data.{key}": value for key, value in DATA.items()}
+    return runs.small(SWEEPS / config, output, keys, more)
 
 
 @functools.cache
 def trained(config: str, *more: str) -> runs.Run:
     """Return a small run, the same one for the same further arguments."""
-    output = Path(tempfile.mkdtemp(dir=runs.folder())) / "run"
-    done = runs.call(fit.main, *arguments(config, output, *more))
-    assert done.status is None, done.errors
-    return runs.Run(output, json.loads((output / "metrics.json").read_text()), done.printed)
+    return runs.finished(lambda output: arguments(config, output, *more))
 
 
 class Interrupt(lightning.Callback):

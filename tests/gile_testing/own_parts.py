@@ -18,9 +18,8 @@ from gile_lightning.data import Document, DocumentDataModule
 from gile_lightning.network.encoders import Mean, WordEmbedding
 from gile_lightning.network.matchers import LexicalMatch
 from gile_lightning.network.outputs import GILE
+from gile_lightning.systems import NeuralSystem, System
 from gile_lightning.systems.baselines import TfidfCosine
-from gile_lightning.systems.neural import NeuralSystem
-from gile_lightning.systems.system import System
 from gile_lightning.training.losses import BinaryCrossEntropy, Loss
 from gile_lightning.training.samplers import LabelSampler, UniformLabels
 from gile_lightning.training.schedules import Schedule

@@ -45,21 +45,27 @@ def cache() -> Path:
     return folder() / "cache"
 
 
-def arguments(output: Path | None, *more: object, epochs: int = 2) -> list[str]:
-    """Return the arguments of a small fit; ``more`` are further ones."""
-    keys = {
-        "config": CONFIG,
+def small(config: Path, output: Path | None, keys: dict[str, object], more: Any) -> list[str]:
+    """Return the arguments of a fit on the CPU: a configuration, keys, and ``more`` as they are."""
+    given = {
+        "config": config,
         **({} if output is None else {"output": output}),
         "data.cache_dir": cache(),
-        **{f"data.{key}": value for key, value in DATA.items()},
-        **{f"model.{key}": value for key, value in MODEL.items()},
-        "trainer.max_epochs": epochs,
+        **keys,
         "trainer.accelerator": "cpu",
         "trainer.enable_progress_bar": "false",
         "trainer.logger": "false",
     }
-    given = [part for key, value in keys.items() for part in (f"--{key}", str(value))]
-    return given + [str(part) for part in more]
+    return [str(part) for key, value in given.items() for part in (f"--{key}", value)] + [
+        str(part) for part in more
+    ]
+
+
+def arguments(output: Path | None, *more: object, epochs: int = 2) -> list[str]:
+    """Return the arguments of a small fit; ``more`` are further ones."""
+    keys = {f"data.{key}": value for key, value in DATA.items()}
+    keys |= {f"model.{key}": value for key, value in MODEL.items()}
+    return small(CONFIG, output, keys | {"trainer.max_epochs": epochs}, more)
 
 
 class Called(NamedTuple):
@@ -93,16 +99,21 @@ class Run(NamedTuple):
         return self.output / "checkpoints/best.ckpt"
 
 
-@functools.cache
-def trained(*more: str) -> Run:
-    """Return a small run, the same one for the same further arguments."""
+def finished(make: Callable[[Path], list[str]]) -> Run:
+    """Fit with the arguments that are made of a run folder."""
     output = Path(tempfile.mkdtemp(dir=folder())) / "run"
-    done = call(fit.main, *arguments(output, *more))
+    done = call(fit.main, *make(output))
     assert done.status is None, done.errors
     return Run(output, json.loads((output / "metrics.json").read_text()), done.printed)
 
 
-MATCHING = (  # matchers and a memory of labels
+@functools.cache
+def trained(*more: str) -> Run:
+    """Return a small run, the same one for the same further arguments."""
+    return finished(lambda output: arguments(output, *more))
+
+
+MATCHING = (  # matchers and a label residual
     "--model.matchers",
     json.dumps(
         [

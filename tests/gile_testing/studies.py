@@ -10,7 +10,7 @@ import optuna
 
 from gile_lightning.commands.launcher import Launcher
 from gile_lightning.search import worker
-from gile_lightning.search.attempt import Plan
+from gile_lightning.search.plan import Plan
 from gile_lightning.search.settings import Search
 from gile_lightning.search.space import read_space
 from gile_lightning.search.storage import open_storage, quiet_optuna

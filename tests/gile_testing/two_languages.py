@@ -11,9 +11,10 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.data.training_data import TrainingData
-from gile_lightning.network.encoders import WAN, Dense, WordEmbedding
+from gile_lightning.network.encoders import HAN, WAN, Dense, WordEmbedding
 from gile_lightning.network.outputs import GILE
-from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems import NeuralSystem
+from gile_testing import runs
 
 PARTS = {
     "embedding": partial(WordEmbedding, dim=6),
@@ -21,6 +22,7 @@ PARTS = {
     "output": partial(GILE, joint_dim=7),
     "optimizer": partial(torch.optim.SGD, lr=0.0),  # the weights stay what they are
 }
+HIERARCHICAL = PARTS | {"encoder": partial(HAN, layer=partial(Dense, dim=5))}
 
 
 WORDS = {"english": ["liver", "kidney", "rat", "mouse"], "german": ["leber", "niere", "ratte"]}
@@ -121,7 +123,7 @@ def checkpoint_of(model):
 
 def with_labels(names, labels):
     found = languages()
-    return {name: Task(found[name].text, labels[name]) for name in names}
+    return {name: Task(found[name].tokenizer, labels[name]) for name in names}
 
 
 def built(**parts):
@@ -129,3 +131,35 @@ def built(**parts):
     model = NeuralSystem(**parts)
     model.build(languages())
     return model
+
+
+def logits(model, name, words):
+    """Score each document with each label text, all by themselves: the oracle."""
+    network, task = model.network(name), model.tasks[name]
+    with torch.no_grad():
+        embed = network.embedding.weight
+        labels = [
+            network.label_norm(embed[task.tokenizer.word_ids(task.tokenizer.words(text))].mean(0))
+            for text in task.labels.texts
+        ]
+        rows = []
+        for document in words:
+            states = network.encoder.layer.linear(embed[document]).relu()
+            pooling = network.encoder.pooling
+            attention = pooling.score(pooling.hidden(states).relu()).softmax(0)
+            vector = network.document_norm((attention * states).sum(0))
+            output = network.output
+            joint = [
+                output.document_projection(vector).relu() * output.label_projection(label).relu()
+                for label in labels
+            ]
+            rows.append([float(output.unit(e)) for e in joint])
+    return torch.tensor(rows)
+
+
+def of_all_batches(model, name):
+    """Return the logits and targets of all documents of a language."""
+    words = [w for batch, _ in DOCUMENTS[name] for w in batch]
+    labels = [ids for _, batch in DOCUMENTS[name] for ids in batch]
+    count = len(LABELS[name])
+    return logits(model, name, words).numpy(), runs.positives(labels, list(range(count)))

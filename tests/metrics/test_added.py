@@ -9,7 +9,7 @@ import torch
 from gile_lightning import evaluate, fit
 from gile_lightning.common.errors import InputError
 from gile_lightning.search.settings import Search
-from gile_lightning.systems.system import STATE
+from gile_lightning.training.checkpoint import STATE
 from gile_testing import runs
 from gile_testing.own_metric import HitAt
 
@@ -65,8 +65,8 @@ def test_objectives_of_a_sweep():
     added = [HitAt(3)]
     search = Search(objectives={"val/german/hit_at_3": "maximize"})
     assert search.judged_by("val/f1", "max", ["english", "german"], added) == search.objectives
-    with pytest.raises(InputError, match="sweep.objectives is 'val/german/hit_at_3'"):
+    with pytest.raises(InputError, match=r"sweep\.objectives is 'val/german/hit_at_3'"):
         search.judged_by("val/f1", "max", ["english", "german"])
     assert Search().judged_by("val/hit_at_3", "max", [], added) == {"val/hit_at_3": "maximize"}
-    with pytest.raises(InputError, match="early_stopping.monitor is 'val/hit_at_3'"):
+    with pytest.raises(InputError, match=r"early_stopping\.monitor is 'val/hit_at_3'"):
         Search().judged_by("val/hit_at_3", "max", [])

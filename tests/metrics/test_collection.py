@@ -108,10 +108,10 @@ def test_uneven_batches_equal_one_batch(without_positive):
         assert metric.totals.shape == (2 + 12 + 3 + 6,)  # whatever the documents
 
 
-@pytest.mark.parametrize("without_positive", ["skip", "released"])
-def test_no_document(without_positive):
-    metric = RankingMetrics(without_positive=without_positive)
-    nothing = {name: torch.nan for name in NAMES} | {"documents": 0, "skipped": 0}
+def test_no_document():
+    metric = whole()
+    nothing = dict.fromkeys([*NAMES, *NAM16, *PSP, "coverage_at_5"], torch.nan)
+    nothing |= {"documents": 0, "skipped": 0}
     assert values(metric) == pytest.approx(nothing, nan_ok=True)  # warnings are errors here
     scores, target = documents()
     assert feed(metric, scores[:0], target[:0], [0]) == pytest.approx(nothing, nan_ok=True)

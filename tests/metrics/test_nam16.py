@@ -49,9 +49,3 @@ def test_batches_equal_the_script(tied):
     rows = [row for row in range(30) if row != 4]
     expected = [script(scores[row].numpy(), target[row].numpy()) for row in rows]
     np.testing.assert_allclose(found[rows].numpy(), expected, rtol=0, atol=1e-12)
-
-
-def test_no_positive():
-    none = torch.zeros(0, dtype=torch.long)
-    found = nam16_metrics(torch.zeros(2, 3), none, torch.zeros(2, dtype=torch.long))
-    assert all(metric.isnan().all() and metric.shape == (2,) for metric in found)

@@ -30,7 +30,7 @@ def oracle(logits, target, threshold):
     return np.where(target.any(0).numpy(), f1, np.nan)
 
 
-@pytest.mark.parametrize("threshold", [0.05, 0.2, 0.4, 0.73])
+@pytest.mark.parametrize("threshold", [0.05, 0.4])
 def test_equals_scikit_learn(threshold):
     logits, target = documents()
     metric = feed(logits, target, [37], threshold)

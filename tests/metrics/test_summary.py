@@ -61,7 +61,7 @@ def test_thresholds_are_kept_where_they_are_equal():
 
 
 def test_scores_that_some_languages_lack():
-    """Propensities need the number of training documents, which old checkpoints do not have."""
+    """Propensities need the number of training documents, which a task may lack."""
     known = scores(0.5, 0.2, 5, 0) | {"psp_at_5": 0.3}
     plain = {"english": {"seen": scores(0.7, 0.4, 5, 1)}}
     for by_language in ({"german": {"seen": known}} | plain, plain | {"german": {"seen": known}}):

@@ -100,36 +100,3 @@ def test_every_parameter_gets_a_gradient(ragged, layer):
     for name, parameter in encoder.named_parameters():
         largest = parameter.grad.abs().max()
         assert largest < 1e-9 if name.endswith("score.bias") else largest > 1e-6, name
-
-
-@pytest.mark.parametrize("layer", ["dense", "gru"])
-def test_learns(ragged, layer):
-    """Each step of Adam brings the vectors of the documents closer to a target."""
-    encoder = make(layer)
-    target = torch.tensor([0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0], dtype=torch.double)
-    optimizer = torch.optim.Adam(encoder.parameters(), lr=0.01)
-    losses = []
-    for _ in range(4):
-        loss = (encoder(*ragged).sum(-1) - target).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(float(loss.detach()))
-    assert losses == sorted(losses, reverse=True)
-
-
-def test_sharing():
-    first, second = make("gru"), make("gru")
-    second.share_with(first, "encoders")
-    assert second.word_layer is first.word_layer
-    assert second.sentence_layer is first.sentence_layer
-    assert second.word_pooling is not first.word_pooling
-    second.share_with(first, "attention")
-    assert second.word_pooling is first.word_pooling
-    assert second.sentence_pooling is first.sentence_pooling
-
-
-def test_on_the_meta_device():
-    with torch.device("meta"):
-        encoder = ReleasedHAN(40, ReleasedBiGRU)
-    assert sum(p.numel() for p in encoder.parameters()) == 346_002

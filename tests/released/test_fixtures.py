@@ -101,7 +101,7 @@ def test_without_args(shared, name):
     folder = shared / "fixtures" / name
     known = read_weights(weights_of(folder), folder / "args.json")
     inferred = read_weights(weights_of(folder))
-    assert inferred.languages == [f"language_{i}" for i in range(len(known.tasks))]
+    assert inferred.languages == [f"language_{i}" for i in range(len(known.languages))]
     assert (inferred.sharing, inferred.layer_kind) == (known.sharing, known.layer_kind)
     assert list(inferred.label_counts.values()) == list(known.label_counts.values())
     assert inferred.args == {}

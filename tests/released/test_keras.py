@@ -116,15 +116,11 @@ def test_only_the_order_of_the_numbers_matters(published, x, output, number):
 
 
 def test_a_tensor_that_is_there_twice(published):
-    copy = {"timedistributed_9/dense_1_W": "timedistributed_1/dense_1_W"}
-
-    def repeat(found, error=0):
-        return found | {new: found[old] + error for new, old in copy.items()}
-
+    new, old = "timedistributed_9/dense_1_W", "timedistributed_1/dense_1_W"
     family = ("both", "attdense", "linear 1")
-    h5, args, _, _ = published(family, 2, change=repeat)
+    h5, args, _, _ = published(family, 2, change=lambda found: found | {new: found[old]})
     assert read_weights(h5, args).sharing == "both"
-    h5, args, _, _ = published(family, 2, change=lambda found: repeat(found, np.float32(1)))
+    h5, args, _, _ = published(family, 2, change=lambda found: found | {new: found[old] + 1})
     with pytest.raises(InputError, match=r"timedistributed_9/dense_1_W is there twice"):
         read_weights(h5, args)
 
@@ -147,32 +143,22 @@ def test_other_sizes(published, x):
         np.testing.assert_allclose(actual, wanted, rtol=0, atol=1e-9)
 
 
-def test_dtype(published):
-    h5, args, _, _ = published(DENSE)
-    model = read_weights(str(h5), str(args))
-    assert {p.dtype for p in model.parameters()} == {torch.float32}
-    assert all(p.requires_grad for p in model.parameters())
-
-
 # --- what cannot be read ---
 
 
-@pytest.mark.parametrize("with_args", [True, False])
-def test_files_that_are_no_weights(published, tmp_path, with_args):
+def test_files_that_are_no_weights(published, tmp_path):
     h5, args, _, _ = published(DENSE)
     whole = h5.read_bytes()
-    given = args if with_args else None
-    with pytest.raises(InputError, match=r"none\.h5: no such file"):
-        read_weights(tmp_path / "none.h5", given)
-    with pytest.raises(InputError, match="no such file"):
-        read_weights(tmp_path, given)
+    for path in (tmp_path / "none.h5", tmp_path):
+        with pytest.raises(InputError, match="no such file"):
+            read_weights(path, args)
     for content in (b"", b"not HDF5", whole[:100], whole[: len(whole) // 2]):
         h5.write_bytes(content)
         with pytest.raises(InputError, match=r"weights\.h5: not a whole HDF5 file"):
-            read_weights(h5, given)
+            read_weights(h5, args)
     oracle.write(h5, {})
     with pytest.raises(InputError, match=r"weights\.h5: no tensor in the file"):
-        read_weights(h5, given)
+        read_weights(h5)
 
 
 @pytest.mark.parametrize(
@@ -184,31 +170,28 @@ def test_files_that_are_no_weights(published, tmp_path, with_args):
         "dense_7/dense_7_W",
     ],
 )
-@pytest.mark.parametrize("with_args", [True, False])
-def test_unknown_tensor(published, name, with_args):
-    h5, args, _, _ = published(DENSE, change=lambda found: found | {name: np.ones((4, 4), "f4")})
+def test_unknown_tensor(published, name):
+    h5, _, _, _ = published(DENSE, change=lambda found: found | {name: np.ones((4, 4), "f4")})
     with pytest.raises(InputError, match=rf"weights\.h5: {name}: unknown"):
-        read_weights(h5, args if with_args else None)
+        read_weights(h5)
 
 
 @pytest.mark.parametrize(
     ("family", "languages", "name"),
     [
         (DENSE, 1, "time_distributed_3/kernel"),
-        (DENSE, 1, "dense_8/bias"),
         (("none", "attbigru", "gile"), 1, "gru_3/recurrent_kernel"),
         (("att", "attdense", "linear 1"), 2, "dense_6_b"),
         (("att", "attgru", "linear 1"), 2, "gru_2_U_r"),
     ],
 )
-@pytest.mark.parametrize("with_args", [True, False])
-def test_missing_tensor(published, family, languages, name, with_args):
+def test_missing_tensor(published, family, languages, name):
     def drop(found):
         return {key: value for key, value in found.items() if not key.endswith(f"/{name}")}
 
-    h5, args, _, _ = published(family, languages, change=drop)
+    h5, _, _, _ = published(family, languages, change=drop)
     with pytest.raises(InputError, match=rf"weights\.h5: no tensor {name}$"):
-        read_weights(h5, args if with_args else None)
+        read_weights(h5)
 
 
 @pytest.mark.parametrize(
@@ -250,43 +233,31 @@ def test_too_many_layers(published):
     ("family", "languages", "name", "shape", "expected"),
     [
         (DENSE, 1, "time_distributed_1/kernel", [50, 100], [40, 100]),
-        (DENSE, 1, "time_distributed_6/bias", [2], [1]),
         (DENSE, 1, "dense_8/kernel", [40, 12], [40, 11]),
         (DENSE, 1, "time_distributed_7/kernel", [11], [11, 1]),
-        (DENSE, 1, "time_distributed_4/bias", [], [1]),
         (("none", "attgru", "gile"), 1, "gru_2/recurrent_kernel", [100, 200], [100, 300]),
         (("att", "attdense", "linear 1"), 2, "dense_10_b", [7], [6]),
         (("att", "attgru", "linear 1"), 2, "gru_3_W_h", [40, 99], [40, 100]),
     ],
 )
-@pytest.mark.parametrize("with_args", [True, False])
-def test_wrong_shape(published, family, languages, name, shape, expected, with_args):
+def test_wrong_shape(published, family, languages, name, shape, expected):
     def change(found):
         (key,) = [key for key in found if key.endswith(f"/{name}")]
         return found | {key: np.ones(shape, "f4")}
 
     h5, args, _, _ = published(family, languages, change=change)
     with pytest.raises(InputError) as error:
-        read_weights(h5, args if with_args else None)
+        read_weights(h5, args)
     assert f"weights.h5: {name} has shape {shape}, expected {expected}" in str(error.value)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_values_that_are_not_finite(published, value):
-    name = "time_distributed_2/time_distributed_2/kernel"
-
-    def change(found):
-        found[name][3, 4] = value
-        return found
-
-    h5, args, _, _ = published(DENSE, change=change)
+@pytest.mark.parametrize(
+    "value",
+    [np.full(11, np.nan, "f4"), np.full(11, -np.inf, "f4"), np.ones(11, "i4"), "text"],
+    ids=["nan", "infinite", "integers", "text"],
+)
+def test_values_that_are_no_finite_numbers(published, value):
+    name = "dense_7/dense_7/bias"
+    h5, args, _, _ = published(DENSE, change=lambda found: found | {name: value})
     with pytest.raises(InputError, match=rf"{name} holds values that are not finite"):
         read_weights(h5, args)
-
-
-def test_values_that_are_not_numbers(published):
-    name = "dense_7/dense_7/bias"
-    for value in (np.ones(11, "i4"), "text", np.array([b"a"] * 11)):
-        h5, args, _, _ = published(DENSE, change=lambda found, v=value: found | {name: v})
-        with pytest.raises(InputError, match=rf"{name} holds values that are not finite"):
-            read_weights(h5, args)

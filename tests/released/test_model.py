@@ -69,15 +69,6 @@ def test_fine_tuning_reaches_every_module(make):
     assert all(p.grad is not None and p.grad.any() for p in model.parameters())
 
 
-def test_state_goes_to_another_model():
-    torch.manual_seed(1)
-    model, other = gile(sharing="both"), gile(sharing="both")
-    x, labels = torch.randn(1, 900, 3), torch.randn(8, 3)
-    assert not torch.equal(model("german", x, labels).logits, other("german", x, labels).logits)
-    other.load_state_dict(model.state_dict())
-    assert torch.equal(model("german", x, labels).logits, other("german", x, labels).logits)
-
-
 @pytest.mark.parametrize(
     ("make", "language", "x", "labels", "message"),
     [

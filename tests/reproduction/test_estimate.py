@@ -11,15 +11,12 @@ FITS = [
 ]
 
 
-def test_what_the_rows_state_before_a_fit_is_done():
-    expected, measured = estimate(FITS, {})
-    assert expected == {"slow-1": 100, "slow-2": 100, "fast-1": 10, "fast-2": 10}
-    assert not measured
-
-
-def test_the_row_itself_else_the_pace_of_the_others():
-    expected, measured = estimate(FITS, {"fast-1": 30})
-    assert expected == pytest.approx({"slow-1": 300, "slow-2": 300, "fast-1": 30, "fast-2": 30})
-    assert measured
-    expected, _ = estimate(FITS, {"fast-1": 30, "slow-1": 80})
-    assert expected == pytest.approx({"slow-1": 80, "slow-2": 80, "fast-1": 30, "fast-2": 30})
+@pytest.mark.parametrize(
+    ("done", "slow", "fast"),
+    [({}, 100, 10), ({"fast-1": 30}, 300, 30), ({"fast-1": 30, "slow-1": 80}, 80, 30)],
+)
+def test_the_row_itself_else_the_pace_of_the_others(done, slow, fast):
+    expected, measured = estimate(FITS, done)
+    times = {"slow-1": slow, "slow-2": slow, "fast-1": fast, "fast-2": fast}
+    assert expected == pytest.approx(times)
+    assert measured == bool(done)

@@ -50,12 +50,6 @@ def test_the_key_depends_on_what_the_configuration_says(folder):
     assert read_grid("1", folder).fits(1, {})[0].key != key
 
 
-def test_languages_are_counted(folder):
-    fits = read_grid("1", folder).fits(1, {"data.languages": "english,german"})
-    assert {fit.languages for fit in fits} == {2}
-    assert {fit.languages for fit in read_grid("1", folder).fits(1, {})} == {1}
-
-
 def test_paper_figures_of_a_block(folder):
     han, popularity, _ = read_grid("1", folder).rows
     assert han.printed("general", 2) == [1, 2]

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from gile_lightning.commands.cli import GileCLI
-from gile_lightning.low_resource import LEVELS
 from gile_lightning.reproduction.grid_file import read_grid
+from gile_lightning.reproduction.low_resource import LEVELS
 
 TABLES = ("2", "3", "4", "5", "6", "7", "figure")
 LANGUAGES = {
@@ -160,14 +160,22 @@ def test_figures_of_label_sampling(paper):
         assert row.set["model.sampler.rate"] == row.x / 100
 
 
-ROWS = [(table, row.name) for table in (*TABLES, "ablation") for row in read_grid(table).rows]
+def first_fits():
+    """The first fit of every row, by what the parser has to understand: others differ in values."""
+    found = {}
+    for table in (*TABLES, "ablation"):
+        for fit in read_grid(table).fits(1, {}):  # the rows' other runs differ in languages alone
+            keys = zip(fit.arguments[::2], fit.arguments[1::2], strict=True)
+            given = tuple((key, "" if key.startswith("--data") else x) for key, x in keys)
+            found.setdefault(given, (table, fit.row.name))
+    return sorted(set(found.values()))
 
 
-@pytest.mark.parametrize(("table", "row"), ROWS)
+@pytest.mark.parametrize(("table", "row"), first_fits())
 def test_overrides_parse(table, row, tmp_path):
     if table == "ablation":
         pytest.importorskip("minilm")
-    fit = read_grid(table).fits(1, {}, [row])[0]  # its other runs differ in languages alone
+    fit = read_grid(table).fits(1, {}, [row])[0]
     args = ["--output", str(tmp_path / "run"), "--trainer.logger", "false"]
     cli = GileCLI([*fit.arguments, *args, "--trainer.accelerator", "cpu"], "fit", "")
     cli.model.check(cli.datamodule.names, cli.datamodule.pretrained)

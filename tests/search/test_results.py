@@ -6,14 +6,15 @@ import optuna
 import pytest
 
 from gile_lightning.search.plots import shortened
+from gile_lightning.search.recovery import OUTCOME
 from gile_lightning.search.results import write_results
-from gile_lightning.search.study import OUTCOME
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
+KINDS = ("history", "importance", "parallel", "slice")
 GOALS = ["val/f1", "documents_per_second"]
 
 
@@ -39,7 +40,7 @@ def study():
     return study
 
 
-def test_the_front(study, tmp_path):
+def test_the_files_of_two_objectives(study, tmp_path):
     (tmp_path / "best-0000.yaml").write_text("of an earlier front")
     write_results(study, tmp_path, GOALS, configuration, None)
     # 0.5 is the fastest and 0.9 the most accurate: the others are worse than 0.5 in both
@@ -55,12 +56,6 @@ def test_the_front(study, tmp_path):
     assert "<i>log" not in page
     assert "&lt;i&gt;log" in page
 
-
-KINDS = ("history", "importance", "parallel", "slice")
-
-
-def test_the_table_has_all_that_is_known(study, tmp_path):
-    write_results(study, tmp_path, GOALS, configuration, None)
     with (tmp_path / "trials.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["state"] for row in rows] == ["complete"] * 4 + ["fail"]

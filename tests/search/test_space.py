@@ -23,22 +23,12 @@ def draw(section, number=60):
     return found
 
 
-def test_numbers_are_within_their_bounds():
-    for values in draw({"dim": DIM, "rate": RATE}):
-        assert isinstance(values["dim"], int)
-        assert 50 <= values["dim"] <= 2000
-        assert 0.001 <= values["rate"] <= 1
-
-
-def test_logarithmic_draws_halve_the_orders_of_magnitude():
-    low = [values["rate"] < 0.001**0.5 for values in draw({"rate": RATE}, 400)]
-    assert 160 < sum(low) < 240
-
-
-def test_steps():
+def test_bounds_and_steps():
     section = {"a": {"type": "float", "low": 0.0, "high": 1.0, "step": 0.25}}
-    section["b"] = {"type": "int", "low": 1, "high": 9, "step": 4}
+    section |= {"b": {"type": "int", "low": 1, "high": 9, "step": 4}, "dim": DIM, "rate": RATE}
     found = draw(section)
+    assert all(50 <= values["dim"] <= 2000 for values in found)
+    assert all(0.001 <= values["rate"] <= 1 for values in found)
     assert {values["a"] for values in found} == {0.0, 0.25, 0.5, 0.75, 1.0}
     assert {values["b"] for values in found} == {1, 5, 9}
 
@@ -110,20 +100,16 @@ def test_the_configurations_own_values():
     [
         (5, "expected low and high, or choices; not 5"),
         ({"low": 1, "high": 2}, "needs a type"),
-        ({"type": "integer", "low": 1, "high": 2}, "needs a type"),
         ({"type": "int", "low": 1}, "needs high"),
         ({"type": "int", "low": 3, "high": 3}, "empty: low is 3, high is 3"),
-        ({"type": "float", "low": 3.0, "high": 1.0}, "empty: low is 3, high is 1"),
         ({"type": "int", "low": 0.5, "high": 3}, "low is 0.5, not a whole number"),
         ({"type": "float", "low": "1e-3", "high": 1}, "write 1.0e-3, not 1e-3"),
         ({"type": "float", "low": True, "high": 2}, "low is True, not a number"),
         ({"type": "float", "low": 0.0, "high": 1.0, "log": True}, "low > 0"),
         ({"type": "int", "low": 1, "high": 8, "log": True, "step": 2}, "step"),
-        ({"type": "int", "low": 1, "high": 8, "step": 0}, "step > 0"),
         ({"choices": []}, "one or more"),
         ({"choices": [1, 1]}, "the same choice twice"),
         ({"choices": [1, 2], "low": 1}, "either choices or low and high"),
-        ({"choices": [1, 2], "type": "int"}, "either choices or low and high"),
         ({"choices": [1, 2], "log": True}, "neither log nor step"),
         ({"choises": [1, 2]}, "unknown 'choises'; did you mean 'choices'?"),
         ({"choices": [1, 2], "when": {"other": 1}}, "other is no key of the space before"),

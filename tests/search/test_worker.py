@@ -15,9 +15,10 @@ from optuna.trial import TrialState
 from gile_lightning.commands import launcher
 from gile_lightning.common.errors import InputError
 from gile_lightning.search import worker as module
-from gile_lightning.search.study import OUTCOME, counted, first_number, outcome
+from gile_lightning.search.recovery import OUTCOME, counted, first_number, outcome
 from gile_lightning.search.worker import Worker
 from gile_testing import children, studies
+from gile_testing.children import alive, wait_for
 from gile_testing.studies import plan, study
 
 FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
@@ -51,21 +52,6 @@ def starts(folder):
     }
 
 
-def wait_for(condition, seconds=120):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-def alive(pid):
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 # the storages of conftest.py, each in turn
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql", "journal"])
 def test_four_workers_two_of_them_killed(kind, tmp_path, request):
@@ -73,7 +59,7 @@ def test_four_workers_two_of_them_killed(kind, tmp_path, request):
         url = request.getfixturevalue("database")
     else:
         url = {"sqlite": "sqlite:///", "journal": "journal://"}[kind] + f"{tmp_path}/study"
-    trials, chance = 40, random.Random(5)
+    trials, chance = 20, random.Random(5)
     known = study(url)
     known.enqueue_trial({"x": 0.99})  # out of memory
     with contextlib.ExitStack() as stack:
@@ -120,48 +106,17 @@ def test_four_workers_two_of_them_killed(kind, tmp_path, request):
     assert counted(study(url).get_trials()) == trials + 2
 
 
-def test_no_worker_takes_more_than_there_are(url, tmp_path):
-    told = []
-    Worker(study(url, 3), plan(url, tmp_path, trials=6, jobs=3), told.append).run()
-    assert sorted(trial.number for trial in told) == list(range(6))
-    assert all(len(lines) == 1 for lines in starts(tmp_path).values())
-
-
-def test_the_first_trial_has_the_configurations_own_values(url, tmp_path):
-    Worker(study(url), plan(url, tmp_path, trials=1), lambda trial: None).run()
-    assert study(url).trials[0].params == {"x": 0.5}
-
-
 def test_seeds_give_the_same_values_but_not_again_when_the_study_goes_on(url, tmp_path):
     Worker(study(url, 3), plan(url, tmp_path, trials=4), lambda trial: None).run()
     other = f"sqlite:///{tmp_path}/other.db"
     (tmp_path / "other").mkdir()
     Worker(study(other, 3), plan(other, tmp_path / "other", trials=4), lambda trial: None).run()
     first = [trial.params["x"] for trial in study(url).trials]
+    assert first[0] == 0.5  # the configuration's own value
     assert first == [trial.params["x"] for trial in study(other).trials]
     Worker(study(url, 3), plan(url, tmp_path, trials=8), lambda trial: None).run()
     values = [trial.params["x"] for trial in study(url).trials]
     assert len(set(values)) == 8
-
-
-def test_an_interrupt_ends_the_trials_and_they_are_gone_on_with(url, tmp_path):
-    (tmp_path / "trials").mkdir()
-    (tmp_path / "trials/hold").touch()
-    with start(url, tmp_path, 3, 1) as process:
-        wait_for(lambda: starts(tmp_path))
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
-    (((pid, x, _),),) = starts(tmp_path).values()
-    assert not alive(pid)
-    (ended,) = study(url).get_trials()
-    assert ended.state == TrialState.FAIL
-    assert ended.user_attrs[OUTCOME].startswith("interrupted")
-    (tmp_path / "trials/hold").unlink()
-    Worker(study(url), plan(url, tmp_path, trials=3), lambda trial: None).run()
-    lines = starts(tmp_path)
-    assert lines["0000"][1][1:] == [x, "last"]  # where it was, from its newest checkpoint
-    assert len(lines) == 3
-    assert counted(study(url).trials) == 3
 
 
 def test_a_trial_whose_process_is_killed_is_tried_again(url, tmp_path):
@@ -187,27 +142,6 @@ def test_a_sweep_whose_trials_all_fail_ends(url, tmp_path):
     with pytest.raises(InputError, match=r"first 3 trials have all failed.*out of memory"):
         Worker(known, plan(url, tmp_path, trials=9), lambda trial: None).run()
     assert len(starts(tmp_path)) == 3
-
-
-def test_devices_are_shared_out(url, tmp_path):
-    (tmp_path / "trials").mkdir()
-    (tmp_path / "trials/hold").touch()
-    sweep = Worker(
-        study(url),
-        plan(url, tmp_path, trials=2, jobs=2, devices=["4,5", "6,7"]),
-        lambda trial: None,
-    )
-
-    def release():
-        wait_for(lambda: len(list((tmp_path / "trials").glob("*/environment"))) == 2)
-        (tmp_path / "trials/hold").unlink()
-
-    thread = threading.Thread(target=release)
-    thread.start()
-    sweep.run()
-    thread.join()
-    found = {path.read_text() for path in (tmp_path / "trials").glob("*/environment")}
-    assert found == {"4,5", "6,7"}
 
 
 def test_hours_end_it(url, tmp_path):
@@ -253,6 +187,7 @@ def test_an_interrupt_of_several_trials_keeps_their_checkpoints(url, tmp_path):
     with pytest.raises(SystemExit, match="143"):
         run(4)
     thread.join()
+    assert not any(alive(pid) for ((pid, *_),) in starts(tmp_path).values())
     assert {x.user_attrs[OUTCOME][:11] for x in known.trials[:3]} == {"interrupted"}
     assert len(list((tmp_path / "trials").glob("*/checkpoints"))) == 4
     (tmp_path / "trials/hold").unlink()

@@ -15,8 +15,8 @@ from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Mean, WordEmbedding
 from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.outputs import GILE, Bilinear, JointBilinear, Linear
-from gile_lightning.systems.neural import Adam as FusedAdam
-from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems import NeuralSystem
+from gile_lightning.systems.gradient import Adam as FusedAdam
 from gile_lightning.training.optimizers import LazyAdam
 from gile_testing.two_languages import PARTS, TwoLanguages, ragged
 
@@ -142,7 +142,7 @@ def scored(precision, parts):
     torch.manual_seed(5)
     parts = {"embedding": partial(WordEmbedding, dim=24), "encoder": Mean} | parts
     model, data = NeuralSystem(**PARTS | parts), ManyLabels()
-    model.attach(data)
+    model.attach(data.training_data())
     network = model.network("english")
     with torch.no_grad():
         for p in [network.output.linear.bias] if isinstance(network.output, Linear) else []:
@@ -166,7 +166,7 @@ def scored(precision, parts):
         {"output": Bilinear},
         {"output": Linear},
     ],
-    ids=["GILE", "GILE, memory", "JointBilinear", "Bilinear", "Linear"],
+    ids=["GILE", "GILE, residuals", "JointBilinear", "Bilinear", "Linear"],
 )
 def test_metrics_are_those_of_other_precisions(parts):
     """Rounded logits would tie."""
@@ -182,7 +182,7 @@ def test_half_precision_ranks_without_rounding():
     data, kinds = ManyLabels(), set()
     parts = {"output": partial(GILE, joint_dim=30), "label_residual": LabelResidual}
     model = NeuralSystem(**PARTS | parts)
-    model.attach(data)
+    model.attach(data.training_data())
     data.fill(model)
     model.observer = lambda name, logits, documents: kinds.add(logits.dtype)
     trainer("bf16-true").test(model, data, verbose=False)

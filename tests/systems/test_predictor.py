@@ -12,10 +12,11 @@ from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.network import prepared_labels as projected_module
+from gile_lightning.network import prepared_labels
 from gile_lightning.network.network import Network
+from gile_lightning.network.outputs import Linear
+from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems import predictor as predictor_module
-from gile_lightning.systems.neural import NeuralSystem
 from gile_lightning.systems.predictor import Predictor
 from gile_testing import runs
 
@@ -37,13 +38,6 @@ def test_prediction(predictor):
         assert [label["score"] for label in found] == row[order].sigmoid().tolist()
 
 
-@pytest.mark.parametrize("text", ["body", "[body]"])
-def test_columns_of_the_training_documents(predictor, monkeypatch, text):
-    config = f"data: {{init_args: {{columns: {{lead: title, text: {text}}}}}}}"
-    monkeypatch.setattr(predictor.system, "config", config)
-    assert predictor.columns == ("title", "body")
-
-
 def names(predictions):
     return [[label["name"] for label in found] for found in predictions]
 
@@ -56,32 +50,22 @@ def test_slabs_of_documents_change_nothing(predictor, monkeypatch, scores):
     assert names(predictor.predict(texts, top_k=4)) == names(whole)
 
 
-def test_label_vectors_of_a_label_set_too_large_to_keep(predictor, monkeypatch):
-    whole = predictor.label_vectors()
-    monkeypatch.setattr(projected_module, "KEPT", 0)
-    fresh = Predictor(predictor.system)
-    assert not fresh.label_vectors().requires_grad
-    torch.testing.assert_close(fresh.label_vectors(), whole)
-
-
-def test_label_vectors_are_what_documents_are_scored_against(predictor):
+def test_label_vectors_are_what_documents_are_scored_against(predictor, monkeypatch):
     vectors = predictor.label_vectors()
     assert vectors.shape == (len(predictor.task.labels), runs.MODEL["output.joint_dim"])
     documents = Texts.from_flat(*predictor.task.tokenizer.documents(TEXTS))
-    output = predictor.system.network(predictor.name).output
+    network = predictor.system.network(predictor.name)
     with torch.no_grad():
-        joint = output.project_documents(
-            predictor.system.network(predictor.name).encode_documents(documents)
-        )
-        logits = output.unit(joint[:, None] * vectors).squeeze(-1)
+        joint = network.output.project_documents(network.encode_documents(documents))
+        logits = network.output.unit(joint[:, None] * vectors).squeeze(-1)
     torch.testing.assert_close(predictor.logits(TEXTS), logits)
+    monkeypatch.setattr(prepared_labels, "KEPT", 0)  # as if they were too many to keep
+    torch.testing.assert_close(Predictor(predictor.system).label_vectors(), vectors)
 
 
-def test_five_labels_by_default(predictor):
-    assert [len(found) for found in predictor.predict(TEXTS)] == [5, 5]
-
-
-def test_no_limit(predictor):
+def test_number_of_labels(predictor):
+    assert [len(found) for found in predictor.predict(["", " \n", "word"])] == [0, 0, 5]
+    assert predictor.predict([]) == []
     (found,) = predictor.predict(TEXTS[:1], top_k=None)
     assert len(found) == len(predictor.task.labels)
     limit = found[9]["score"]
@@ -118,7 +102,7 @@ def trained_with(predictor, monkeypatch):
 
     def trained_with(options):
         recipe = Corpus("", **{"labels": "labels.jsonl", **options}).recipe()
-        monkeypatch.setattr(predictor, "language", replace(predictor.language, recipe=recipe))
+        monkeypatch.setattr(predictor, "task", replace(predictor.task, recipe=recipe))
 
     return trained_with
 
@@ -138,16 +122,21 @@ def test_a_name_describes_where_it_did_in_training(predictor, trained_with, opti
     assert predictor.predict(TEXTS, [{"name": "Liver"}, {"name": "Mice"}]) == expected
 
 
-def test_a_description_is_needed_where_it_was_in_training(predictor, trained_with):
-    trained_with({"undescribed_labels": "skip", "labels": "labels.jsonl"})
-    with pytest.raises(InputError, match="'Liver' has no description"):
-        predictor.predict(TEXTS, [{"name": "Liver"}])
-
-
 RECORDS = [
     {"name": "Cats", "description": "House animals.", "synonyms": ["Felines", "Mice"]},
     {"name": "Spleen", "description": "A large organ.", "parents": ["Cats"]},
 ]
+
+
+def label_sets(predictor, monkeypatch, *chosen):
+    """Return the label sets that the system prepares for what is given as labels."""
+    prepared = []
+    with monkeypatch.context() as patch:
+        patch.setattr(predictor.system, "prepare_labels", lambda _, labels: prepared.append(labels))
+        for labels in chosen:
+            predictor.set_labels(labels)
+    predictor.set_labels(None)
+    return prepared
 
 
 @pytest.mark.parametrize(
@@ -163,28 +152,18 @@ RECORDS = [
     ],
 )
 def test_label_texts_as_in_training(predictor, trained_with, monkeypatch, options, texts):
-    prepared = []
     trained_with(options)
-    monkeypatch.setattr(predictor.system, "project", lambda name, labels: prepared.append(labels))
-    predictor.set_labels(RECORDS)
-    predictor.set_labels(None)
-    (labels,) = prepared
+    (labels,) = label_sets(predictor, monkeypatch, RECORDS)
     assert labels == LabelSet(["Cats", "Spleen"], texts, [0, 0])
     assert labels.synonyms == [["Felines", "Mice"], []]
 
 
-def test_known_labels_keep_the_synonyms_that_are_known(predictor, monkeypatch):
+def test_own_labels_keep_their_synonyms(predictor, monkeypatch):
     own = predictor.task.labels
     name = next(name for name, more in zip(own.names, own.synonyms, strict=True) if more)
-    prepared = []
-    monkeypatch.setattr(predictor.system, "project", lambda name, labels: prepared.append(labels))
-    predictor.set_labels([{"name": name, "description": "x"}])
-    predictor.set_labels([{"name": name, "description": "x", "synonyms": ["Other"]}])
-    predictor.set_labels(None)
-    assert [labels.synonyms for labels in prepared] == [
-        [own.synonyms[own.ids[name]]],
-        [["Other"]],
-    ]
+    record = {"name": name, "description": "x"}
+    found = label_sets(predictor, monkeypatch, [record], [record | {"synonyms": ["Other"]}])
+    assert [x.synonyms for x in found] == [[own.synonyms[own.ids[name]]], [["Other"]]]
 
 
 def test_labels_stay_in_use(predictor, monkeypatch):
@@ -201,21 +180,6 @@ def test_labels_stay_in_use(predictor, monkeypatch):
     assert {label["name"] for label in first[0]} == set(LABELS)
 
 
-def test_own_labels_come_back_after_an_error(predictor):
-    own = predictor.predict(TEXTS)
-    with pytest.raises(InputError, match="top_k is 0"):
-        predictor.predict(TEXTS, LABELS, top_k=0)
-    assert predictor.predict(TEXTS) == own
-
-
-def test_no_texts(predictor):
-    assert predictor.predict([]) == []
-
-
-def test_texts_without_a_word(predictor):
-    assert [len(found) for found in predictor.predict(["", " \n", "word"])] == [0, 0, 5]
-
-
 def test_stream_takes_texts_one_batch_at_a_time(predictor):
     taken = []
     texts = (taken.append(i) or text for i, text in enumerate(TEXTS * 3))
@@ -229,32 +193,32 @@ def test_stream_takes_texts_one_batch_at_a_time(predictor):
     ("labels", "error"),
     [
         ({}, "no label given"),
-        ([], "no label given"),
         ([{"description": "x"}], "label 0: a label needs a name"),
         (["a", "b"], "label 0 is 'a': give descriptions by name, or records"),
         ({"a": "x", "b": " "}, "label 1: the label 'b' has no description"),
         ([{"name": "a", "description": "x", "synonyms": "b"}], "label 0: 'synonyms' is not a list"),
         ([{"name": "a", "description": "x"}] * 2, "label 1: the label 'a' is there .* label 0"),
         ("/no/where.jsonl", "/no/where.jsonl: no such file"),
+        ({"a": "..."}, "top_k is 0"),
     ],
 )
 def test_bad_labels(predictor, labels, error):
+    own = predictor.predict(TEXTS)
     with pytest.raises(InputError, match=error):
-        predictor.predict(TEXTS, labels)
+        predictor.predict(TEXTS, labels, top_k=0 if error == "top_k is 0" else 5)
+    assert predictor.predict(TEXTS) == own  # its own labels again
 
 
-def test_one_text_is_no_list(predictor):
+def test_what_cannot_be_predicted(predictor):
     with pytest.raises(InputError, match="a list of texts, not one text"):
         predictor.predict("Liver")
-
-
-def test_linear_scores_no_other_labels():
-    predictor = gile_lightning.load(runs.trained(*runs.LINEAR).best)
-    with pytest.raises(InputError, match=r"Linear scores only .* gile_lightning\.outputs\.GILE"):
-        predictor.predict(TEXTS, LABELS)
-    labels = predictor.task.labels
-    scored = {label["name"] for label in predictor.predict(TEXTS[:1], top_k=None)[0]}
-    assert scored == set(labels.names[: labels.seen])
+    with pytest.raises(InputError, match="no probability is above it"):
+        predictor.predict(TEXTS, threshold=1.5)
+    other = Predictor(two_languages(output=Linear), language="english")
+    with pytest.raises(InputError, match="Linear scores only the labels it was trained on"):
+        other.predict(TEXTS, LABELS)
+    with pytest.raises(InputError, match="the checkpoint has no tuned threshold; give a number"):
+        other.predict(TEXTS, threshold="tuned")
 
 
 def test_a_checkpoint_is_all_it_takes(predictor, tmp_path, monkeypatch):
@@ -328,14 +292,14 @@ def test_new_words_count_for_channels_alone(predictor, matching):
 # --- several languages ---
 
 
-def two_languages():
-    model = NeuralSystem()
-    languages = {
+def two_languages(**parts):
+    model = NeuralSystem(**parts)
+    tasks = {
         name: Task(Tokenizer([*words, "UNK"]), LabelSet([f"{name} label"], [words[0]], [1]))
         for name, words in {"english": ["liver"], "german": ["leber", "niere"]}.items()
     }
     torch.manual_seed(0)
-    model.build(languages)
+    model.build(tasks)
     return model
 
 
@@ -344,13 +308,10 @@ def test_a_language_must_be_chosen():
         Predictor(two_languages())
     with pytest.raises(InputError, match="no 'french'; its languages are english, german"):
         Predictor(two_languages(), language="french")
-
-
-def test_a_language_has_its_own_labels():
-    predictor = Predictor(two_languages(), language="german")
-    assert [label["name"] for label in predictor.predict(["niere"])[0]] == ["german label"]
+    german = Predictor(two_languages(), language="German")
+    assert [label["name"] for label in german.predict(["niere"])[0]] == ["german label"]
 
 
 def test_unknown_device():
     with pytest.raises(InputError, match="device 'gpu7' cannot be used"):
-        gile_lightning.load(runs.trained().best, device="gpu7")
+        Predictor(two_languages(), "gpu7", "german")

@@ -8,9 +8,14 @@ import pytest
 import yaml
 
 from gile_lightning import evaluate, fit, load
+from gile_lightning.commands.stored import stored_configuration
 from gile_lightning.common.errors import InputError
-from gile_lightning.systems.system import STATE
-from gile_lightning.training.checkpoint import HPARAMS, AtomicCheckpointIO, read_checkpoint
+from gile_lightning.training.checkpoint import (
+    HPARAMS,
+    STATE,
+    AtomicCheckpointIO,
+    read_checkpoint,
+)
 from gile_testing import own_parts, runs
 
 CALLS = {  # what is named, by a name for the test
@@ -35,19 +40,8 @@ CALLS = {  # what is named, by a name for the test
         "init_args": {"model_name_or_path": "called", "trust_remote_code": True},
     },
 }
-PARTS = (
-    *(
-        "embedding",
-        "encoder",
-        "label_encoder",
-        "output",
-        "norm",
-        "sampler",
-        "matchers",
-        "label_residual",
-    ),
-    *("loss", "optimizer", "schedule"),
-)
+PARTS = ("embedding", "encoder", "label_encoder", "output", "norm", "sampler", "matchers")
+PARTS += ("label_residual", "loss", "optimizer", "schedule")
 NESTED = {  # where in a known part
     "embedding": {
         "class_path": "gile_lightning.network.encoders.WordEmbedding",
@@ -114,32 +108,37 @@ def test_a_model_is_made_of_parts_alone(call, sound, called, tmp_path):
 
 
 CONFIG = {
-    "model": {"class_path": "gile_lightning.systems.neural.NeuralSystem", "init_args": {}},
+    "model": {"class_path": "gile_lightning.systems.NeuralSystem", "init_args": {}},
     "data": {"class_path": "gile_testing.own_parts.Reader", "init_args": {"min_count": 1}},
 }
 
 
-@pytest.mark.parametrize("command", [fit, evaluate])
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_a_configuration_names_parts_alone(call, command, sound, called, tmp_path):
-    configs = []
+def bad_configurations(call):
     for part in PLACES:
         if not harmless(call, part):
             key, value = placed(call, part)
-            model = CONFIG["model"] | {"init_args": {key: value}}
-            configs.append(CONFIG | {"model": model})
-    configs.append(CONFIG | {"model": call})
-    configs.append(CONFIG | {"data": call})
+            yield CONFIG | {"model": CONFIG["model"] | {"init_args": {key: value}}}
     if isinstance(call, dict):
-        data = CONFIG["data"] | {"init_args": {"word_vectors": call}}
-        configs.append(CONFIG | {"data": data})
-        configs.append(CONFIG | {"data": CONFIG["data"] | {"init_args": {"factor": call}}})
-    key = {fit: "--start_from", evaluate: "--checkpoint"}[command]
-    for config in configs:
-        state = sound[STATE] | {"config": yaml.safe_dump(config)}
-        done = runs.call(command.main, key, written(sound | {STATE: state}, tmp_path))
-        assert done.status == 2, config
+        for key in ("word_vectors", "factor"):
+            yield CONFIG | {"data": CONFIG["data"] | {"init_args": {key: call}}}
+    yield CONFIG | {"model": call}
+    yield CONFIG | {"data": call}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_configuration_names_parts_alone(call, sound, called, tmp_path):
+    for config in bad_configurations(call):
+        checkpoint = sound | {STATE: sound[STATE] | {"config": yaml.safe_dump(config)}}
+        if isinstance(call, dict):
+            with pytest.raises(InputError), stored_configuration(checkpoint):
+                pass
+        else:  # a name, which the parser understands
+            done = runs.call(evaluate.main, "--checkpoint", written(checkpoint, tmp_path))
+            assert done.status == 2, config
         assert not called(), config
+    done = runs.call(fit.main, "--start_from", written(checkpoint, tmp_path))
+    assert done.status == 2
+    assert not called()
 
 
 @pytest.mark.parametrize("key", ["trainer", "trainer.callbacks", "config", "output", "ckpt_path"])

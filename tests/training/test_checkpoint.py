@@ -7,10 +7,12 @@ from gile_lightning import evaluate, fit, predict
 from gile_lightning.builtin import write_bioasq
 from gile_lightning.common.errors import InputError
 from gile_lightning.training.checkpoint import (
+    FORMAT,
     HPARAMS,
+    STATE,
     AtomicCheckpointIO,
     find_checkpoint,
-    load_system,
+    of_language,
     read_checkpoint,
 )
 from gile_testing import runs
@@ -23,18 +25,8 @@ def run():
 
 def test_no_code_is_needed_to_read_it(run):
     checkpoint = torch.load(run.best, weights_only=True)
-    expected = {"class_path", "languages", "config", "thresholds"}
-    expected |= {"matched_dim", "probes"}  # of a neural system
-    assert expected == set(checkpoint["gile_lightning"])
-
-
-def test_the_model_comes_back(run):
-    checkpoint = read_checkpoint(run.output)
-    model = load_system(checkpoint)
-    weights = model.state_dict()
-    assert weights.keys() == checkpoint["state_dict"].keys()
-    assert all(torch.equal(weights[key], w) for key, w in checkpoint["state_dict"].items())
-    assert model.hparams == checkpoint[HPARAMS]
+    assert checkpoint[STATE]["format"] == FORMAT
+    assert checkpoint[HPARAMS]["output"]["init_args"]["joint_dim"] == runs.MODEL["output.joint_dim"]
 
 
 # --- where it is ---
@@ -67,25 +59,25 @@ OTHER = {
     "a dictionary": {"a": torch.ones(3)},
     "another program's": {"state_dict": {}, "pytorch-lightning_version": "2.6.6", "epoch": 1},
 }
+OLDER = {
+    "no format": lambda good: good | {STATE: {**good[STATE], "format": None}},
+    "an older format": lambda good: good | {STATE: good[STATE] | {"format": FORMAT - 1}},
+    "no arguments": lambda good: {key: good[key] for key in good if key != HPARAMS},
+}
 
 
-@pytest.fixture(scope="module", params=[*KINDS, *OTHER])
+@pytest.fixture(scope="module", params=[*KINDS, *OTHER, *OLDER])
 def no_checkpoint(request, run, tmp_path_factory):
     """A file that is no checkpoint of ours, and what is said of it."""
     path = tmp_path_factory.mktemp("kinds") / "model.ckpt"
     if request.param in OTHER:
         torch.save(OTHER[request.param], path)
         return path, f"{path}: a checkpoint of another kind; it was not made by gile_lightning"
+    if request.param in OLDER:
+        torch.save(OLDER[request.param](torch.load(run.best, weights_only=True)), path)
+        return path, f"{path}: not a checkpoint of format {FORMAT}, which this version reads: train"
     path.write_bytes(KINDS[request.param](run.best.read_bytes()))
     return path, f"{path}: not a readable checkpoint ("
-
-
-def test_other_files(no_checkpoint):
-    path, error = no_checkpoint
-    with pytest.raises(InputError) as raised:
-        read_checkpoint(path)
-    assert str(raised.value).startswith(error)
-    assert "\n" not in str(raised.value)
 
 
 def test_every_command_refuses_other_files(no_checkpoint, tmp_path):
@@ -102,30 +94,48 @@ def test_every_command_refuses_other_files(no_checkpoint, tmp_path):
         assert done.errors.splitlines()[-1].startswith(f"error: {error}")
 
 
+def test_a_checkpoint_of_one_language():
+    """All that is by language is of that language; the optimizer's state is left out."""
+    whole = {
+        "state_dict": {"networks.german.a": 1, "networks.english.a": 2, "other": 3},
+        "optimizer_states": [4],
+        "epoch": 5,
+        HPARAMS: {"seed": 6},
+        STATE: {
+            "format": FORMAT,
+            "tasks": {"german": {"labels": {}}, "english": None},
+            "thresholds": {},
+            "extra": {"joint_dim": 7, "fingerprints": {"german": [8], "english": [9]}},
+        },
+    }
+    assert of_language(whole, "german") == {
+        "state_dict": {"networks.german.a": 1, "other": 3},
+        "epoch": 5,
+        HPARAMS: {"seed": 6},
+        STATE: {
+            "format": FORMAT,
+            "tasks": {"german": {"labels": {}}},
+            "thresholds": {},
+            "extra": {"joint_dim": 7, "fingerprints": {"german": [8]}},
+        },
+    }
+
+
 # --- resuming with other settings ---
 
 
-def test_other_data(run, tmp_path):
+def test_other_settings(run, tmp_path):
     write_bioasq(tmp_path / "data", 100, seed=3)
     last = run.output / "checkpoints/last.ckpt"
-    options = ("--ckpt_path", last, "--data.path", tmp_path / "data")
-    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options))
-    assert done.status == 2
-    assert "trained with another corpus or other text settings (english)" in done.errors
-
-
-def test_other_text_settings(run, tmp_path):
-    options = ("--ckpt_path", run.output / "checkpoints/last.ckpt", "--data.max_label_words", "7")
-    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options))
-    assert done.status == 2
-    assert "continue with the data it was trained on" in done.errors
-
-
-def test_other_model(run, tmp_path):
-    options = ("--ckpt_path", run.output / "checkpoints/last.ckpt", "--model.output.joint_dim", "7")
-    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options))
-    assert done.status == 2
-    assert "the model is not that of the checkpoint" in done.errors
+    for key, value, error in (
+        ("data.path", tmp_path / "data", "trained with another corpus or other text settings (eng"),
+        ("data.max_label_words", 7, "continue with the data it was trained on"),
+        ("model.output.joint_dim", 7, "the model is not that of the checkpoint"),
+    ):
+        options = ("--ckpt_path", last, f"--{key}", value)
+        done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options))
+        assert done.status == 2
+        assert error in done.errors
 
 
 # --- writing ---
@@ -133,7 +143,8 @@ def test_other_model(run, tmp_path):
 
 def test_written_whole_or_not_at_all(tmp_path, monkeypatch):
     io, path = AtomicCheckpointIO(), tmp_path / "deep/last.ckpt"
-    first = {"gile_lightning": {}, "weights": torch.arange(5)}
+    sound = {STATE: {"format": FORMAT}, HPARAMS: {}}
+    first = sound | {"weights": torch.arange(5)}
     io.save_checkpoint(first, path)
     content = path.read_bytes()
 
@@ -143,11 +154,11 @@ def test_written_whole_or_not_at_all(tmp_path, monkeypatch):
 
     monkeypatch.setattr(torch, "save", half)
     with pytest.raises(KeyboardInterrupt):
-        io.save_checkpoint({"gile_lightning": {}, "weights": torch.zeros(5)}, path)
+        io.save_checkpoint(sound | {"weights": torch.zeros(5)}, path)
     assert path.read_bytes() == content
     monkeypatch.undo()
     assert torch.equal(io.load_checkpoint(path)["weights"], first["weights"])
-    second = {"gile_lightning": {}, "weights": torch.zeros(5)}
+    second = sound | {"weights": torch.zeros(5)}
     io.save_checkpoint(second, path)  # the left-over of the failure is in nobody's way
     assert torch.equal(io.load_checkpoint(path)["weights"], second["weights"])
     assert [file.name for file in path.parent.iterdir()] == [path.name]
@@ -184,10 +195,3 @@ def test_what_cannot_be_saved_is_no_full_disk(tmp_path):
     with pytest.raises(AttributeError, match="local object"):
         AtomicCheckpointIO().save_checkpoint({"weights": lambda: None}, tmp_path / "last.ckpt")
     assert not list(tmp_path.iterdir())
-
-
-def test_parts_that_are_not_to_be_had(run):
-    checkpoint = read_checkpoint(run.best)
-    checkpoint[HPARAMS]["encoder"]["class_path"] = "somebody.elses.Encoder"
-    with pytest.raises(InputError, match=r"cannot import somebody\.elses\.Encoder"):
-        load_system(checkpoint)

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems import NeuralSystem
 from gile_lightning.training.schedules import WarmupDecay
 from gile_testing.two_languages import PARTS, TwoLanguages, languages
 
@@ -77,7 +77,7 @@ def test_the_rate_follows_the_place_in_training():
         use_distributed_sampler=False,
     )
     trainer.fit(model, TwoLanguages({"english": languages()["english"]}))
-    lr = model.make_optimizer([torch.nn.Parameter(torch.zeros(1))]).param_groups[0]["lr"]
+    lr = model.optimizer_factory([torch.nn.Parameter(torch.zeros(1))]).param_groups[0]["lr"]
     batches = len(rates.rates) // 3
     expected = [lr * schedule((step + 1) / batches, last=0) for step in range(3 * batches)]
     assert rates.rates == pytest.approx(expected)

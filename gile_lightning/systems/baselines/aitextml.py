@@ -1,6 +1,5 @@
 """AiTextML and WSABIE+, the systems of Nam et al. (2016) that the paper compares with."""
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
@@ -18,12 +17,11 @@ from gile_lightning.data.loading.ragged import (
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.training_data import TrainingData
-from gile_lightning.systems.baselines.paragraph_vectors import (
-    ParagraphVectors,
-    TextRows,
-    random_vectors,
-)
-from gile_lightning.systems.system import NEW, System
+from gile_lightning.network.encoders.segments import document_words
+from gile_lightning.systems.baselines.joint_vectors import JointVectors
+from gile_lightning.systems.baselines.paragraph_vectors import ParagraphVectors, TextRows
+from gile_lightning.systems.system import System
+from gile_lightning.systems.task_module import Extra
 from gile_lightning.training.losses.warp import warp_updates
 
 
@@ -114,15 +112,15 @@ class AiTextML(System):
 
     # --- building ---
 
-    def build(self, tasks: dict[str, Task], state: Mapping[str, Any] = NEW) -> None:
-        """Make random vectors, for as many training documents as ``state`` says."""
-        documents = state.get("documents", {})
+    def build(self, tasks: dict[str, Task], extra: Extra | None = None) -> None:
+        """Make random vectors, for as many training documents as ``extra`` says."""
+        documents = (extra or {}).get("documents", {})
         for name, task in tasks.items():
             words = self._words(len(task.tokenizer.vocabulary))
-            self.vectors[name] = Vectors(documents.get(name, 0), task.labels.seen, words)
+            self.vectors[name] = JointVectors(documents.get(name, 0), task.labels.seen, words)
         self.set_tasks(tasks)
 
-    def own_state(self) -> dict[str, Any]:
+    def extra_state(self) -> dict[str, Any]:
         """Return the number of training documents of every language."""
         return {"documents": {name: len(self.of(name).documents) for name in self.vectors}}
 
@@ -152,9 +150,9 @@ class AiTextML(System):
         own = {key: p.numel() for key, p in vectors.named_parameters(recurse=False)}
         return {**own, "words": words}
 
-    def of(self, name: str) -> "Vectors":
+    def of(self, name: str) -> JointVectors:
         """Return the vectors of a language."""
-        vectors: Vectors = self.vectors[name]  # type: ignore[assignment]
+        vectors: JointVectors = self.vectors[name]  # type: ignore[assignment]
         return vectors
 
     def _words(self, count: int) -> ParagraphVectors:
@@ -204,7 +202,7 @@ class AiTextML(System):
         )
         words = vectors.words
         streams = torch.arange(len(rows), device=rows.device)
-        texts = TextRows(documents.words, _document_words(documents.texts), rows, streams)
+        texts = TextRows(documents.words, _words_of(documents.texts), rows, streams)
         uniform = words.uniform(len(texts.words), generator)
         words.steps(vectors.documents, texts, uniform, self.document_rate)
         if self.label_rate:
@@ -256,7 +254,7 @@ class AiTextML(System):
     def score(self, name: str, documents: Texts, prepared: Tensor) -> Tensor:
         """Score documents, whose vectors are made from their texts: logits [B, K]."""
         scale = max(len(self.of(name).documents), 1) ** -0.5
-        words, lengths = documents.words, _document_words(documents)
+        words, lengths = documents.words, _words_of(documents)
         # rounded logits of many labels tie, and ties count against a model
         with torch.autocast(self.device.type, enabled=False):
             vectors = self._infer(name, words, lengths, scale, self.document_rate)
@@ -278,25 +276,6 @@ class AiTextML(System):
         return self.of(name).words.infer(words, lengths, scale, lr, iterations)
 
 
-class Vectors(nn.Module):
-    """The vectors of one language.
-
-    Args:
-        documents: training documents N.
-        labels: labels L seen in training.
-        words: the words' vectors.
-    """
-
-    def __init__(self, documents: int, labels: int, words: ParagraphVectors) -> None:
-        super().__init__()
-        dim = words.inputs.shape[1]
-        self.documents = random_vectors(documents, dim)
-        self.labels = random_vectors(labels, dim)
-        self.mapping = random_vectors(dim, dim)
-        self.words = words
-
-
-def _document_words(texts: Texts) -> Tensor:
+def _words_of(texts: Texts) -> Tensor:
     """Count the words of each document: [B]."""
-    counts = torch.zeros_like(texts.document_lengths)
-    return counts.index_add_(0, segment_ids(texts.document_lengths), texts.sentence_lengths)
+    return document_words(texts.sentence_lengths, texts.document_lengths)

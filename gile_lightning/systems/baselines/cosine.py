@@ -1,6 +1,6 @@
 """Documents and label texts as TF-IDF vectors, compared by their cosine."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems.baselines.bag_of_words import TfIdf, label_counts, word_counts
 from gile_lightning.systems.baselines.one_pass import OnePass
-from gile_lightning.systems.system import NEW
+from gile_lightning.systems.task_module import Extra
 
 
 class TfidfCosine(OnePass):
@@ -38,7 +38,7 @@ class TfidfCosine(OnePass):
         self.name_weight = name_weight
         self.weightings = nn.ModuleDict()
 
-    def build(self, tasks: dict[str, Task], state: Mapping[str, Any] = NEW) -> None:
+    def build(self, tasks: dict[str, Task], extra: Extra | None = None) -> None:
         """Make the weighting of each language's words."""
         for name, task in tasks.items():
             words = len(task.tokenizer.vocabulary) - 1

@@ -57,7 +57,7 @@ def fit_labels(
     (positives + 1/2) / (documents + 1).
 
     Args:
-        estimator: a linear system or regressor of scikit-learn's.
+        estimator: a linear classifier or regressor of scikit-learn's.
         features: [n, F].
         targets: [n, L], 1 where a document has a label.
         prune: coefficients of a smaller absolute value become zero.

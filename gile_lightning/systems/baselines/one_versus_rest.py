@@ -1,8 +1,8 @@
-"""A linear system per label, of scikit-learn's, on bags of words."""
+"""A linear model of scikit-learn's per label, on bags of words."""
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Literal
 
@@ -17,10 +17,12 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts, segment_ids
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
-from gile_lightning.systems.baselines.bag_of_words import TfIdf, flat_counts, word_counts
-from gile_lightning.systems.baselines.linear_fit import SparseLinear, fit_labels
+from gile_lightning.systems.baselines.bag_of_words import flat_counts, word_counts
+from gile_lightning.systems.baselines.coefficient_table import CoefficientTable
+from gile_lightning.systems.baselines.linear_fit import fit_labels
 from gile_lightning.systems.baselines.one_pass import OnePass
-from gile_lightning.systems.system import NEW, STATE
+from gile_lightning.systems.task_module import Extra
+from gile_lightning.training.checkpoint import STATE
 
 # dual coordinate descent with LIBLINEAR's own tolerance: as good for rare labels as the primal
 # method, in a third of the time, and better than scikit-learn's default in half the time
@@ -28,7 +30,7 @@ Logistic = partial(LogisticRegression, solver="liblinear", dual=True, tol=0.1)
 
 
 class OneVersusRest(OnePass):
-    """A binary system for each label seen in training, linear in the words of a document.
+    """A binary linear model for each label seen in training, on the words of a document.
 
     Its decision values are the logits. A regressor's prediction of 0 or 1 is no logit but an
     estimate p of the probability: the logit is 4 (p - 1/2), the tangent at one half, which keeps
@@ -36,12 +38,12 @@ class OneVersusRest(OnePass):
     cannot be scored.
 
     Args:
-        weighting: of the words that a document has: 1 each ("binary"; LogReg-BOW of the paper's
-            Table 4), or TF-IDF vectors of length 1 with 1 + ln of the counts.
-        top: share of the vocabulary that is used, the most frequent words (paper: 0.1 for
+        weighting: of the words of a document: 1 each ("binary"; LogReg-BOW of the paper's
+            Table 4), or TF-IDF vectors of length 1 with 1 + ln of the counts ("tfidf").
+        top: share of the vocabulary that makes features, the most frequent words (paper: 0.1 for
             LogReg-BOW-10%).
-        estimator: makes the system of a label, or a regressor that is given 0 and 1: any
-            linear one of scikit-learn's. By default logistic regression by LIBLINEAR.
+        estimator: makes the model of a label: any linear classifier of scikit-learn's, or a linear
+            regressor of targets 0 and 1. By default logistic regression by LIBLINEAR.
         prune: coefficients of a smaller absolute value are dropped (Babbar & Schölkopf, 2017,
             WSDM, section 3.3); 0 keeps all.
         n_jobs: processes that fit labels, of an estimator that fits one at a time.
@@ -69,20 +71,21 @@ class OneVersusRest(OnePass):
         self.n_jobs = n_jobs
         self.tables = nn.ModuleDict()
 
-    def build(self, tasks: dict[str, Task], state: Mapping[str, Any] = NEW) -> None:
+    def build(self, tasks: dict[str, Task], extra: Extra | None = None) -> None:
         """Make a table of coefficients per language, as many as the checkpoint has."""
+        sizes = (extra or {}).get("coefficients", {})
         for name, task in tasks.items():
             vocabulary = len(task.tokenizer.vocabulary) - 1
-            self.tables[name] = Table(
+            self.tables[name] = CoefficientTable(
                 vocabulary,
                 math.ceil(self.top * vocabulary),
                 task.labels.seen,
                 self.weighting,
-                state.get("coefficients", {}).get(name, 0),
+                sizes.get(name, 0),
             ).to(self.device)
         self.set_tasks(tasks)
 
-    def own_state(self) -> dict[str, Any]:
+    def extra_state(self) -> dict[str, Any]:
         """Return the number of coefficients that are not zero."""
         sizes = {name: len(self.table(name).linear.values) for name in self.tables}
         return {"coefficients": sizes}
@@ -90,7 +93,7 @@ class OneVersusRest(OnePass):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Make room for as many coefficients as the checkpoint has."""
         super().on_load_checkpoint(checkpoint)
-        self.build(self.tasks, checkpoint[STATE])
+        self.build(self.tasks, checkpoint[STATE]["extra"])
 
     def check(self, *args: Any, **kwargs: Any) -> None:
         """Try the estimator on a few documents.
@@ -112,14 +115,14 @@ class OneVersusRest(OnePass):
             )
 
     def estimator(self) -> Any:
-        """Make the system of a label; one that draws is seeded."""
+        """Make the model of a label; one that draws random numbers is seeded."""
         estimator = self.make_estimator()
         if estimator.get_params().get("random_state", 0) is None:
             estimator.set_params(random_state=self.seed)
         return estimator
 
     def fit(self, name: str, documents: Iterator[RaggedBatch]) -> None:
-        """Fit the classifiers of a language's labels."""
+        """Fit the models of a language's labels."""
         table, counts, targets = self.table(name), [], []
         seen = self.tasks[name].labels.seen
         for batch in documents:
@@ -140,7 +143,7 @@ class OneVersusRest(OnePass):
         table.linear.set(*fitted)
 
     def scores_unseen(self, name: str) -> bool:
-        """Return False: a label without a training document has no system."""
+        """Return False: a label without a training document has no model."""
         return False
 
     def prepare_labels(self, name: str, labels: LabelSet) -> csr_array:
@@ -160,51 +163,7 @@ class OneVersusRest(OnePass):
         """Return the number of intercepts; coefficients are counted when they are fitted."""
         return {"intercepts": len(self.table(name).linear.intercepts)}
 
-    def table(self, name: str) -> "Table":
+    def table(self, name: str) -> CoefficientTable:
         """Return the coefficients of a language."""
-        table: Table = self.tables[name]  # type: ignore[assignment]
+        table: CoefficientTable = self.tables[name]  # type: ignore[assignment]
         return table
-
-
-class Table(nn.Module):
-    """The words that are used, their weighting, and the coefficients of all labels.
-
-    Args:
-        vocabulary: words of the vocabulary, `UNKNOWN` left out.
-        words: F, how many of them are used.
-        labels: L, those seen in training.
-        weighting: as for `OneVersusRest`.
-        coefficients: how many are not zero.
-    """
-
-    words: Tensor
-
-    def __init__(
-        self,
-        vocabulary: int,
-        words: int,
-        labels: int,
-        weighting: Literal["binary", "tfidf"],
-        coefficients: int = 0,
-    ) -> None:
-        super().__init__()
-        self.vocabulary = vocabulary
-        self.register_buffer("words", torch.arange(words))
-        self.tfidf = TfIdf(words) if weighting == "tfidf" else None
-        self.linear = SparseLinear(labels, coefficients)
-
-    def choose(self, counts: csr_array) -> None:
-        """Use the words that are most frequent in the training documents' counts."""
-        most = np.argsort(-counts.sum(axis=0), kind="stable")[: len(self.words)]
-        self.words.copy_(torch.from_numpy(np.sort(most)))
-        if self.tfidf is not None:
-            self.tfidf.fit([counts[:, self.words.cpu().numpy()]])
-
-    def features(self, counts: csr_array) -> csr_array:
-        """Weight word counts [B, vocabulary]: features [B, F]."""
-        if len(self.words) < self.vocabulary:
-            counts = counts[:, self.words.cpu().numpy()]
-        if self.tfidf is not None:
-            weighted: csr_array = self.tfidf(counts)
-            return weighted
-        return counts.sign()

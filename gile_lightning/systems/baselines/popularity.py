@@ -1,6 +1,6 @@
 """Labels by how many training documents have them, whatever the text says."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -10,7 +10,7 @@ from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems.baselines.one_pass import OnePass
-from gile_lightning.systems.system import NEW
+from gile_lightning.systems.task_module import Extra
 
 _TIE = 1e-9  # too little to be seen in a score
 
@@ -29,8 +29,8 @@ class Popularity(OnePass):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
 
-    def build(self, tasks: dict[str, Task], state: Mapping[str, Any] = NEW) -> None:
-        """Take the label sets, which have the frequencies."""
+    def build(self, tasks: dict[str, Task], extra: Extra | None = None) -> None:
+        """Keep the label sets, which have the frequencies."""
         self.set_tasks(tasks)
 
     def fit(self, name: str, documents: Iterator[RaggedBatch]) -> None:

@@ -18,16 +18,7 @@ WORDS = ["the", "ψυχή", "naïve", "Ã©", "\u200c", "the"]  # the last is th
 VECTORS = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
 
 
-LANGUAGES = [
-    "arabic",
-    "english",
-    "german",
-    "persian",
-    "portuguese",
-    "russian",
-    "spanish",
-    "ukrainian",
-]
+LANGUAGES = ["english", "russian"]
 
 
 def trusting(content, encoding="latin1"):
@@ -58,7 +49,7 @@ def test_files_equal_the_trusting_reader(shared, language):
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-@pytest.mark.parametrize("name", ["a.pkl", "a.pkl.gz"])
+@pytest.mark.parametrize("name", ["a.pkl.gz"])
 @pytest.mark.parametrize("kind", ["list", "tuple", "array", "fortran", "double", "big-endian"])
 def test_python_3_pickles(write, name, protocol, kind):
     vectors = {
@@ -133,7 +124,7 @@ class Call:
         return self.call
 
 
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("protocol", [0, 2, pickle.HIGHEST_PROTOCOL])
 @pytest.mark.parametrize("wrapped", [False, True])
 @pytest.mark.parametrize(
     ("function", "asked"),

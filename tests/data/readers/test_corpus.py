@@ -108,30 +108,6 @@ def test_doubled_label_names_both_places(corpus):
         data.label_texts(Skipped())
 
 
-LETTERS = [
-    {"name": "x", "description": "letter x", "synonyms": ["ex", "ics"], "parents": ["y"]},
-    {"name": "y", "description": "letter y", "parents": ["z"]},
-    {"name": "z", "synonyms": ["zed"], "parents": ["x"]},
-]
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({}, "letter x"),
-        ({"label_synonyms": True}, "letter x ex ics"),
-        ({"label_parents": 1}, "letter x y letter y"),
-        ({"label_synonyms": True, "label_parents": 1}, "letter x ex ics y letter y"),
-        # z, which is no label for lack of a description, is a parent all the same
-        ({"label_parents": 7, "label_text": "name"}, "x y letter y z"),
-    ],
-)
-def test_synonyms_and_parents_follow_the_description(corpus, options, expected):
-    data = corpus(labels=LETTERS, **options)
-    assert data.label_texts(Skipped())["x"] == expected
-    assert data.synonyms() == {"x": ("ex", "ics"), "y": ()}
-
-
 # ---------------------------------------------------------------- a trained model
 
 

@@ -7,9 +7,6 @@ import pytest
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.readers.released_articles import ReleasedArticles
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Task
-from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.corpora import ready
 
 WORDS = ["the", "cat", "sat", "mat", "dog", "the", "new york", "UNK"]
@@ -99,22 +96,6 @@ def test_labels_of_a_file_are_its_own(prepared):
     assert (labels.names[3:], labels.frequencies[3:]) == (["sat"], [0])
 
 
-def test_documents_without_words_or_labels_are_counted(prepared):
-    train = {
-        "X_ids": [[[0]], [], [[], []], [[1]]],
-        "Y_ids": [[0], [0], [1], []],
-        "label_ids": ["1", "2"],
-    }
-    data = prepared(train)
-    file = data.files()["train"]
-    assert list(rows(data, "train")) == ["train-0"]
-    assert data.meta["skipped"] == {
-        "documents without a word": {"count": 2, "first": f"{file}: document 1"},
-        "documents without a described label": {"count": 1, "first": f"{file}: document 3"},
-        "described labels that no document has": {"count": 1, "first": ""},
-    }
-
-
 @pytest.mark.parametrize("order", list(permutations([*TRAIN, "other"])), ids="-".join)
 def test_keys_in_any_order(make, order):
     content = TRAIN | {"other": {"X_ids": ["]", 1.5, None, [[{}]]]}}
@@ -200,21 +181,3 @@ def test_missing_key(make, key):
 def test_no_json_of_the_authors(make, tmp_path, content):
     message = f"{tmp_path}/dw/train/english.json: not readable as the authors' JSON ("
     refuse(make(content), message)
-
-
-# ---------------------------------------------------------------- a trained model
-
-
-KNOWN = Task(
-    Tokenizer(["dog", "cat", "mat", "UNK"], known_words_only=True),
-    LabelSet(["mat dog", "dog"], ["mat dog", "dog"], [3, 1]),
-)
-
-
-def test_trained_model_is_scored(make):
-    data = make()
-    data.encode_for_scoring({"english": KNOWN})
-    ready(data)
-    labels = data.tasks["english"].labels
-    assert (labels.names, labels.frequencies) == (["mat dog", "dog", "cat"], [3, 1, 0])
-    assert rows(data, "test") == {"test-0": ([[2, 1]], ["cat", "mat dog"])}

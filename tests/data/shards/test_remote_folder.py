@@ -2,18 +2,9 @@ import pytest
 from fsspec.registry import known_implementations
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.shards.remote_folder import MANIFEST, RemoteFolder, check_protocol, is_url
+from gile_lightning.data.shards.remote_folder import MANIFEST, RemoteFolder, check_protocol
 
 CONTENTS = {"a.arrow": b"0123456789", "b.npy": b"", "meta.json": b"{}"}
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [("s3://bucket/a", True), ("memory://a", True), ("a/b", False), ("/a:b//c", False)],
-)
-def test_is_url(path, expected):
-    assert is_url(path) is expected
-    assert not is_url(None)
 
 
 @pytest.fixture(params=["memory", "file"])

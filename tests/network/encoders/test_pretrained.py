@@ -13,7 +13,7 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Concatenation, Mean, Pretrained
-from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems import NeuralSystem
 from gile_testing.minilm import DIM, NAME, SENTENCES, oracle
 
 TEXT = Tokenizer(["insulin", "heart", "UNK"], pretrained=NAME)
@@ -86,11 +86,11 @@ def test_a_network_keeps_the_pretrained_weights():
 
 def test_label_texts_have_the_vectors_of_their_ids():
     built = model(encoder=Pretrained, label_encoder=Pretrained)
-    chosen = built.texts("en").texts_of(torch.tensor([2, 0]))
+    chosen = built.encoded("en").texts_of(torch.tensor([2, 0]))
     torch.testing.assert_close(chosen.vectors, oracle(["mice", "insulin"]), rtol=0, atol=1e-5)
     assert chosen.subwords is None  # which nothing reads
     tuned = (
-        model(encoder=Pretrained, label_encoder=TUNED).texts("en").texts_of(torch.tensor([2, 0]))
+        model(encoder=Pretrained, label_encoder=TUNED).encoded("en").texts_of(torch.tensor([2, 0]))
     )
     subwords, counts = TEXT.subwords(["mice", "insulin"])
     assert tuned.subwords.tolist() == subwords.tolist()

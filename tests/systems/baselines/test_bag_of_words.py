@@ -75,10 +75,3 @@ def test_tfidf_by_hand():
 def _flat(rows):
     words = np.array([word for row in rows for word in row], dtype=np.int32)
     return words, np.array([len(row) for row in rows])
-
-
-def test_unfitted_weights_are_those_of_the_counts():
-    found = TfIdf(2, sublinear_tf=False)(
-        word_counts(Texts.from_flat(*_flat([[0] * 3 + [1] * 4])), 2)
-    )
-    assert found.toarray()[0] == pytest.approx([0.6, 0.8])

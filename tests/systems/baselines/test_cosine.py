@@ -1,12 +1,9 @@
-import json
-
 import numpy as np
 import pytest
-import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import gile_lightning
-from gile_lightning import evaluate, fit, predict
+from gile_lightning import fit
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -95,33 +92,15 @@ def test_test_metrics_are_scikit_learns(run, articles, oracle):
             assert found == pytest.approx(expected[metric], abs=1e-3), (key, metric)
 
 
-def test_evaluate_says_the_same(run):
-    done = runs.call(evaluate.main, "--checkpoint", run.output, *progress())
-    assert done.status is None, done.errors
-    for key, value in done.result.items():
-        assert value == pytest.approx(run.metrics[key], abs=1e-9), key
-
-
-def progress():
-    return "--trainer.enable_progress_bar", "false", "--trainer.accelerator", "cpu"
-
-
-def test_predict_new_labels(run, articles, tmp_path):
+def test_predict_new_labels(run, articles):
     model = gile_lightning.load(run.best)
     # as in training: the name in the text, and once more
     texts = [(name, f"{name} {text}") for name, text in NEW.items()]
     expected = cosines(model, articles, texts)[:3]
     assert expected.any(axis=1).all()
-    files = [tmp_path / name for name in ("texts.jsonl", "labels.jsonl", "out.jsonl")]
-    lines = [json.dumps({"text": runs.text(article)}) for article in articles[:3]]
-    files[0].write_text("\n".join(lines))
-    records = [{"name": name, "description": text} for name, text in NEW.items()]
-    files[1].write_text("\n".join(map(json.dumps, records)))
-    options = ("--input", files[0], "--labels", files[1], "--output", files[2])
-    done = runs.call(predict.main, "--checkpoint", run.output, *options)
-    assert done.status is None, done.errors
-    for line, row in zip(files[2].read_text().splitlines(), expected, strict=True):
-        scores = {label["name"]: label["score"] for label in json.loads(line)["labels"]}
+    found = model.predict([runs.text(article) for article in articles[:3]], NEW)
+    for labels, row in zip(found, expected, strict=True):
+        scores = {label["name"]: label["score"] for label in labels}
         assert [scores[name] for name in NEW] == pytest.approx(row.tolist(), abs=1e-6)
 
 
@@ -145,30 +124,6 @@ def test_before_training_all_words_weigh_the_same():
     assert small(["heart mice"])[0].item() == pytest.approx(expected, abs=1e-6)
 
 
-def weights(folder):
-    return torch.load(folder / "checkpoints/last.ckpt", weights_only=True)["state_dict"]
-
-
-def test_resumed_run_is_an_unbroken_one(run, tmp_path):
-    output = tmp_path / "run"
-    done = baseline_runs.interrupted("cosine.yaml", output)
-    assert done.status
-    (idf,) = weights(output).values()
-    assert idf.eq(1).all()  # fitted at the end of the epoch
-    done = runs.call(
-        fit.main, *baseline_runs.arguments("cosine.yaml", output, "--ckpt_path", "last")
-    )
-    assert done.status is None, done.errors
-    assert done.result["test.seen.average_precision"] == run.metrics["test.seen.average_precision"]
-    before, after = weights(run.output), weights(output)
-    assert before.keys() == after.keys()
-    assert all(torch.equal(before[key], after[key]) for key in before)
-    options = ("--ckpt_path", "last", "--trainer.max_epochs", "3")
-    again = runs.call(fit.main, *baseline_runs.arguments("cosine.yaml", output, *options))
-    assert again.status is None, again.errors
-    assert again.result["epochs"] == 1  # fitted is fitted
-
-
 def test_labels_by_name_in_two_languages():
     output = runs.folder() / "dw-cosine"
     given = [
@@ -186,7 +141,6 @@ def test_labels_by_name_in_two_languages():
     assert scores[name] == pytest.approx(1)  # a document that is the label's name alone
 
 
-@pytest.mark.parametrize("weight", [-1])
-def test_a_weight_below_zero_is_refused(weight):
+def test_a_weight_below_zero_is_refused():
     with pytest.raises(InputError, match="name_weight is -1"):
-        TfidfCosine(name_weight=weight)
+        TfidfCosine(name_weight=-1)

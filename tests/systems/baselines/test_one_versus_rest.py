@@ -1,4 +1,3 @@
-import itertools
 import json
 
 import numpy as np
@@ -8,10 +7,11 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import gile_lightning
-from gile_lightning import evaluate, fit, predict
+from gile_lightning import evaluate, fit
+from gile_lightning.common.errors import InputError
 from gile_lightning.data import BioASQ
 from gile_lightning.systems.baselines import OneVersusRest
-from gile_testing import baseline_runs, dw_runs, runs
+from gile_testing import baseline_runs, runs
 
 RIDGE = {"class_path": "sklearn.linear_model.Ridge", "init_args": {"alpha": 0.5}}
 LOGISTIC = "sklearn.linear_model.LogisticRegression"
@@ -86,50 +86,33 @@ def test_the_estimators_own_arguments_on_tfidf(data, training):
     assert run.metrics["parameters"] == pytest.approx(parameters, rel=1e-2)
 
 
-def test_sweeps_and_what_evaluate_says():
-    for config in ("bow.yaml", "bow-10.yaml", "tfidf.yaml"):
-        run = baseline_runs.trained(config)
-        options = ("--trainer.enable_progress_bar", "false", "--trainer.accelerator", "cpu")
-        done = runs.call(evaluate.main, "--checkpoint", run.output, *options)
-        assert done.status is None, done.errors
-        for key, value in done.result.items():
-            assert value == pytest.approx(run.metrics[key], nan_ok=True), (config, key)
-        better = "reference.seen.by_popularity.average_precision"
-        assert run.metrics["test.seen.average_precision"] > run.metrics[better]
+@pytest.mark.parametrize("config", ["bow.yaml", "bow-10.yaml", "tfidf.yaml"])
+def test_shipped_configurations(config):
+    run = baseline_runs.trained(config)
+    popular = run.metrics["reference.seen.by_popularity.average_precision"]
+    assert run.metrics["test.seen.average_precision"] > popular
 
 
-def test_predict(tmp_path):
+def test_evaluate_gives_the_figures_of_the_run():
     run = baseline_runs.trained(*BINARY)
-    model = gile_lightning.load(run.best)
-    texts = ["Fibrosis of the liver in mice.", "A trial."]
-    source, target = tmp_path / "in.txt", tmp_path / "out.jsonl"
-    source.write_text("\n".join(texts))
-    options = ("--input", source, "--output", target, "--top_k", 2)
-    done = runs.call(predict.main, "--checkpoint", run.output, *options)
+    options = ("--trainer.enable_progress_bar", "false", "--trainer.accelerator", "cpu")
+    done = runs.call(evaluate.main, "--checkpoint", run.output, *options)
     assert done.status is None, done.errors
-    best = model.logits(texts).sigmoid().sort(descending=True)
-    for line, row, ids in zip(target.read_text().splitlines(), *best, strict=True):
-        found = json.loads(line)["labels"]
-        assert [x["score"] for x in found] == pytest.approx(row[:2].tolist())
-        names = model.task.labels.names
-        assert [x["name"] for x in found] == [names[i] for i in ids[:2]]
+    for key, value in done.result.items():
+        assert value == pytest.approx(run.metrics[key], nan_ok=True), key
 
 
-def test_other_labels_are_refused(tmp_path):
-    labels = tmp_path / "labels.jsonl"
-    labels.write_text('{"name": "Cats", "description": "Animals that purr."}\n')
+def test_other_labels_are_refused():
     run = baseline_runs.trained(*BINARY)
-    options = ("--checkpoint", run.output, "--input", labels, "--labels", labels)
-    done = runs.call(predict.main, *options)
-    assert done.status == 2
-    assert "OneVersusRest scores only the labels it was trained on" in done.errors
+    with pytest.raises(InputError, match="scores only the labels it was trained on"):
+        gile_lightning.load(run.best).set_labels({"Cats": "Animals that purr."})
 
 
 def test_resumed_run_is_an_unbroken_one(tmp_path):
     output = tmp_path / "run"
     assert baseline_runs.interrupted(BINARY[0], output, *BINARY[1:]).status
     state = torch.load(output / "checkpoints/last.ckpt", weights_only=True)
-    assert state["gile_lightning"]["coefficients"] == {"english": 0}
+    assert state["gile_lightning"]["extra"]["coefficients"] == {"english": 0}
     options = (*BINARY[1:], "--ckpt_path", "last")
     done = runs.call(fit.main, *baseline_runs.arguments(BINARY[0], output, *options))
     assert done.status is None, done.errors
@@ -142,8 +125,10 @@ def test_resumed_run_is_an_unbroken_one(tmp_path):
     assert all(torch.equal(before[key], after[key]) for key in before)
     assert done.result["test.seen.ranking_loss"] == run.metrics["test.seen.ranking_loss"]
     # and once more, from a checkpoint that has all coefficients
-    again = runs.call(fit.main, *baseline_runs.arguments(BINARY[0], output, *options))
+    more = (*options, "--trainer.max_epochs", "3")
+    again = runs.call(fit.main, *baseline_runs.arguments(BINARY[0], output, *more))
     assert again.status is None, again.errors
+    assert again.result["epochs"] == 1  # fitted is fitted
     assert again.result["test.seen.ranking_loss"] == run.metrics["test.seen.ranking_loss"]
 
 
@@ -177,24 +162,3 @@ def test_what_cannot_be_is_refused(options, message):
 def test_one_that_draws_is_seeded():
     seeds = [OneVersusRest(seed=seed).estimator().random_state for seed in (3, 3, 4)]
     assert seeds == [3, 3, 4]
-
-
-def test_two_languages():
-    output = runs.folder() / "dw-bow"
-    ridge = {"class_path": "sklearn.linear_model.Ridge", "init_args": {"alpha": 1.0}}
-    model = "gile_lightning.systems.baselines.OneVersusRest"
-    given = [
-        *("--config", dw_runs.CONFIG, "--model", model, "--output", output),
-        *("--model.weighting", "tfidf", "--model.estimator", json.dumps(ridge)),
-        *("--data.cache_dir", runs.cache(), "--data.builtin_documents", dw_runs.DOCUMENTS),
-        *("--trainer.accelerator", "cpu", "--trainer.enable_progress_bar", "false"),
-        *("--trainer.logger", "false"),
-    ]
-    done = runs.call(fit.main, *given)
-    assert done.status is None, done.errors
-    models = [gile_lightning.load(output, language=name) for name in ("english", "german")]
-    first, second = (model.label_names for model in models)
-    assert set(itertools.chain(first, second)) > set(first)
-    for language in ("english", "german"):
-        popular = done.result[f"{language}.reference.seen.by_popularity.average_precision"]
-        assert done.result[f"{language}.test.seen.average_precision"] > popular

@@ -1,18 +1,16 @@
-import json
 import math
 
 import pytest
 import torch
 
 import gile_lightning
-from gile_lightning import predict
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
 from gile_lightning.systems.baselines import Popularity
-from gile_testing import baseline_runs, runs
+from gile_testing import baseline_runs
 
 TEXTS = Texts(torch.tensor([0, 0]), torch.tensor([1, 1]), torch.tensor([1, 1]))
 
@@ -43,49 +41,21 @@ def test_rank_where_the_documents_are_unknown():
     assert logits([5, 2, 2], 0)[0] == [0, -1, -2]
 
 
-@pytest.fixture(scope="module")
-def run():
-    return baseline_runs.trained(
-        "bow.yaml", "--model", "gile_lightning.systems.baselines.Popularity"
-    )
+POPULARITY = ("--model", "gile_lightning.systems.baselines.Popularity")
 
 
-def test_the_run_is_its_own_reference(run):
+@pytest.mark.parametrize("place", [("bow.yaml",), ("bioasq.yaml", "--trainer.max_epochs", "3")])
+def test_the_run_is_its_own_reference(place):
+    """In the place of a baseline or of a neural system."""
+    run = baseline_runs.trained(*place, *POPULARITY)
     for key in ("ranking_loss", "average_precision", "one_error", "precision_at_5"):
         assert run.metrics[f"test.seen.{key}"] == run.metrics[f"reference.seen.by_popularity.{key}"]
     assert run.metrics["parameters"] == 0
-    assert run.metrics["epochs"] == 1
+    assert run.metrics["epochs"] == 1  # a second one would find nothing new
     assert run.metrics["documents_per_second"] > 0
 
 
-def test_takes_the_place_of_another_model():
-    run = baseline_runs.trained(
-        "bioasq.yaml",
-        "--model",
-        "gile_lightning.systems.baselines.Popularity",
-        "--trainer.max_epochs",
-        "3",
-    )
-    assert run.metrics["epochs"] == 1  # a second one would find nothing new
-
-
-def test_predicted_scores_are_shares(run, tmp_path):
-    texts = tmp_path / "texts.txt"
-    texts.write_text("A trial.\nOf mice\n")
-    target = tmp_path / "out.jsonl"
-    done = runs.call(
-        predict.main, "--checkpoint", run.output, "--input", texts, "--output", target, "--top_k", 3
-    )
-    assert done.status is None, done.errors
-    labels = gile_lightning.load(run.best).task.labels
-    best = list(zip(labels.names, labels.frequencies, strict=True))[:3]
-    for line in target.read_text().splitlines():
-        found = json.loads(line)["labels"]
-        assert [label["name"] for label in found] == [name for name, _ in best]
-        shares = [count / labels.documents for _, count in best]
-        assert [label["score"] for label in found] == pytest.approx(shares, abs=1e-6)
-
-
-def test_other_labels_are_refused(run):
+def test_other_labels_are_refused():
+    run = baseline_runs.trained("bow.yaml", *POPULARITY)
     with pytest.raises(InputError, match=r"Popularity scores only the labels it was trained on"):
         gile_lightning.load(run.best).set_labels({"Cats": "Animals that purr."})

@@ -1,4 +1,4 @@
-"""Models with matchers and a memory of labels, with two hand-made languages."""
+"""Systems with matchers and label residuals, with two hand-made languages."""
 
 import math
 from functools import partial
@@ -12,19 +12,15 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.metrics.table import BOTH, UNSEEN
 from gile_lightning.network import prior_log_odds
-from gile_lightning.network.encoders import WAN, WordEmbedding
 from gile_lightning.network.label_residual import NOT_SEEN, LabelResidual
 from gile_lightning.network.matchers import LexicalMatch, NameMention
-from gile_lightning.network.outputs import Linear
-from gile_lightning.systems.neural import NeuralSystem
+from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.predictor import Predictor
-from gile_lightning.training.optimizers import LazyAdam
 from gile_lightning.training.samplers import AllLabels
 from gile_testing import runs
 from gile_testing.two_languages import (
     DOCUMENTS,
     LABELS,
-    MORE,
     PARTS,
     TwoLanguages,
     built,
@@ -75,7 +71,7 @@ def weights(model):
 def test_logits_are_sums():
     model = trained()
     for name, batches in DOCUMENTS.items():
-        network, texts = model.network(name), model.texts(name)
+        network, texts = model.network(name), model.encoded(name)
         ids = torch.arange(len(NAMED[name]))
         labels, documents = texts.select(ids), ragged(*batches[0]).texts
         with torch.no_grad():
@@ -88,9 +84,9 @@ def test_logits_are_sums():
             assert all(score.any() for score in scores)
             expected += sum(scores) + network.prior
             for j in range(NAMED[name].seen):
-                memory = network.label_residual
-                expected[:, j] += encoded @ memory.vectors[j] / 5**0.5 + memory.biases[j]
-                for score, weight in zip(scores, memory.matcher_weights[j], strict=True):
+                residuals = network.label_residual
+                expected[:, j] += encoded @ residuals.vectors[j] / 5**0.5 + residuals.biases[j]
+                for score, weight in zip(scores, residuals.matcher_weights[j], strict=True):
                     expected[:, j] += weight * score[:, j]
             found = model.score(name, documents, model.prepare_labels(name, NAMED[name]))
             torch.testing.assert_close(found, expected)
@@ -110,33 +106,6 @@ def test_all_pairs_begin_at_the_log_odds_of_a_random_one():
         prior_log_odds(NAMED["german"])
     )
     assert built(**PARTS).network("german").prior is None
-
-
-def test_a_linear_layer_has_its_seen_labels_alone():
-    model = trained(output=Linear)
-    documents = ragged(*DOCUMENTS["english"][1]).texts
-    with torch.no_grad():
-        found = model.score("english", documents, model.prepare_labels("english", NAMED["english"]))
-        labels = model.texts("english").select(torch.arange(3))
-        torch.testing.assert_close(found, model.network("english")(documents, labels))
-    assert found.shape == (3, 3)
-
-
-def test_only_the_memory_grows_with_the_label_set():
-    many = LabelSet([f"l{i}" for i in range(50)], ["rat"] * 50, [1] * 40 + [0] * 10)
-    few, more = ({} for _ in range(2))
-    for sizes, labels in ((few, NAMED["english"]), (more, many)):
-        model = NeuralSystem(**MATCHING)
-        model.build(with_labels(["english"], {"english": labels}))
-        sizes |= {key: value.shape for key, value in model.state_dict().items()}
-    changed = {key for key in few if few[key] != more[key]}
-    assert few.keys() == more.keys()
-    assert more["networks.english.prior"] == ()
-    assert changed == {
-        f"networks.english.label_residual.{part}"
-        for part in ("vectors", "biases", "matcher_weights")
-    }
-    assert more["networks.english.label_residual.biases"] == (40,)  # of the seen ones
 
 
 # --- training ---
@@ -177,30 +146,7 @@ def test_every_part_is_trained_for_each_language_by_itself(precision, sharing):
     }
 
 
-def test_frequencies_of_words_are_those_of_the_training_documents():
-    model = trained()
-    # of two documents one has the words 0, 1 and 2, the other the word 3, none has UNK
-    expected = np.log(3 / np.array([2, 2, 2, 2, 1]))
-    lexical, mention = model.network("english").matchers
-    np.testing.assert_allclose(lexical.idf, expected, rtol=1e-6, atol=1e-7)
-    np.testing.assert_allclose(mention.rarity, expected, rtol=1e-6, atol=1e-7)
-
-
-def test_sparse_gradients():
-    """Those of word vectors; matchers and the memory have dense ones."""
-    results = []
-    for sparse, optimizer in ((False, torch.optim.Adam), (True, LazyAdam)):
-        torch.manual_seed(4)
-        parts = {
-            "embedding": partial(WordEmbedding, dim=6, sparse=sparse),
-            "optimizer": partial(optimizer, lr=0.1),
-        }
-        results.append(weights(trained(**parts)))
-    for key, value in results[0].items():  # in the first step both are the same
-        torch.testing.assert_close(results[1][key], value, rtol=1e-5, atol=1e-6)
-
-
-def test_a_share_of_the_memory_is_hidden_in_training(monkeypatch):
+def test_some_residuals_are_left_out_in_training(monkeypatch):
     """The same in a step that is taken again, after what the sampler draws."""
     shown = []
     forward = LabelResidual.forward
@@ -269,7 +215,7 @@ def test_validation_on_unseen_labels():
 # --- other label sets ---
 
 
-def test_start_from_keeps_the_memory_of_labels_by_name():
+def test_start_from_keeps_residuals_by_name():
     checkpoint = checkpoint_of(trained())
     given = {  # kidney and liver are known; mouse was unseen, "new" is new; "rat liver" is gone
         "english": LabelSet(["new", "kidney", "mouse", "liver"], ["rat"] * 4, [7, 5, 3, 1]),
@@ -288,35 +234,19 @@ def test_start_from_keeps_the_memory_of_labels_by_name():
         torch.testing.assert_close(value[[0, 2]], fresh)
 
 
-def test_start_from_with_none_of_the_labels():
-    checkpoint = checkpoint_of(trained())
-    model = NeuralSystem(**MATCHING | {"optimizer": PARTS["optimizer"]})
-    model.start_from(checkpoint)
-    given = TwoLanguages(with_labels(MORE, MORE))
-    given.batches = [
-        {name: ragged(DOCUMENTS[name][0][0], [[0], [1]]) for name in DOCUMENTS} for _ in range(2)
-    ]
-    run(model, given, "fit")
-    assert not model.network("english").label_residual.vectors.any()
-    assert not model.network("english").label_residual.biases.any()  # all labels are as frequent
-
-
 @pytest.mark.parametrize(
     "parts", [{"label_residual": None}, {"matchers": None}, {"matchers": [NameMention]}], ids=str
 )
 def test_start_from_a_model_with_other_parts(parts):
-    checkpoint = checkpoint_of(built(**MATCHING))
-    model = NeuralSystem(**MATCHING | parts)
-    model.start_from(checkpoint)
-    with pytest.raises(InputError, match="the model is not that of the checkpoint"):
-        run(model, TwoLanguages(), "fit")
-    checkpoint = checkpoint_of(built(**MATCHING | parts))
-    model = NeuralSystem(**MATCHING)
-    model.start_from(checkpoint)
-    with pytest.raises(InputError, match="the model is not that of the checkpoint"):
-        run(model, TwoLanguages(), "fit")
+    others = MATCHING | parts
+    for before, after in ((MATCHING, others), (others, MATCHING)):
+        model = NeuralSystem(**after)
+        model.start_from(checkpoint_of(built(**before)))
+        with pytest.raises(InputError, match="the model is not that of the checkpoint"):
+            run(model, TwoLanguages(), "fit")
 
 
+<<<<<<< HEAD:tests/test_matching.py
 def test_a_checkpoint_comes_back():
     model = trained()
     again = NeuralSystem(**MATCHING)
@@ -332,6 +262,9 @@ def test_a_checkpoint_comes_back():
 
 
 def test_labels_of_other_sets_keep_their_memory_by_name():
+=======
+def test_labels_of_other_sets_keep_their_residuals_by_name():
+>>>>>>> de907a58e53fbf22e9720098719694cd3fce58d6:tests/systems/test_matching.py
     """To predict with, and of other corpora."""
     model = trained()
     predictor = Predictor(model, language="english")
@@ -349,7 +282,7 @@ def test_labels_of_other_sets_keep_their_memory_by_name():
     torch.testing.assert_close(found[:, :4], everything[:, order])
     first = LabelSet(["another liver"], [own.texts[0]], [0])
     with torch.no_grad():
-        labels = model._encoded("english", model.tasks["english"].tokenizer, first)
+        labels = model._encode("english", model.tasks["english"].tokenizer, first)
         assert labels.residual_ids.tolist() == [NOT_SEEN]
     predictor.set_labels(None)
     assert torch.equal(predictor.logits(texts), everything)
@@ -357,37 +290,4 @@ def test_labels_of_other_sets_keep_their_memory_by_name():
     names = ["liver", "kidney", "rat liver", "a", "mouse"]  # seen ones are the model's, first
     other = LabelSet(names, [*own.texts[:3], "mouse", own.texts[3]], [*own.frequencies[:3], 0, 0])
     model.set_tasks({name: with_labels(NAMED, NAMED | {"english": other})[name] for name in NAMED})
-    assert model.texts("english").residual_ids.tolist() == [0, 1, 2, NOT_SEEN, NOT_SEEN]
-
-
-# --- settings ---
-
-
-@pytest.mark.parametrize(
-    ("parts", "error"),
-    [
-        ({"matchers": [partial(LexicalMatch, stemmer="englisch")]}, "did you mean 'english'"),
-        ({"matchers": [partial(NameMention, stemmer="x")]}, "there is no stemmer 'x'; there are"),
-        ({"label_residual": partial(LabelResidual, dropout=1.5)}, "dropout is 1.5"),
-    ],
-)
-def test_check_finds_what_cannot_be_made(parts, error):
-    with pytest.raises(InputError, match=error):
-        NeuralSystem(**MATCHING | parts).check()
-
-
-def test_check_leaves_no_trace():
-    model = NeuralSystem(**MATCHING)
-    torch.manual_seed(1)
-    before = torch.get_rng_state()
-    model.check(DOCUMENTS)
-    assert torch.equal(torch.get_rng_state(), before)
-    assert not list(model.parameters())
-
-
-def test_sizes():
-    model = built(**MATCHING)
-    sizes = model.sizes("english")
-    assert sizes["matchers"] == (1 + 5) + 6  # a scale, a number per stem, features
-    assert sizes["label_residual"] == 3 * (5 + 2 + 1)
-    assert isinstance(model.network("english").encoder, WAN)
+    assert model.encoded("english").residual_ids.tolist() == [0, 1, 2, NOT_SEEN, NOT_SEEN]

@@ -1,0 +1,149 @@
+"""Documents to label: lines of JSON or plain text."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.systems import System
+from gile_lightning.systems.predictor import Text, find_language
+
+_MAX_BROKEN = 100
+_HEADINGS = ("title", "teaser")
+_PIECES = (*_HEADINGS, "abstract", "abstractText")
+_TEXT = {"text", *_PIECES}  # the columns that a record may have without the model knowing them
+
+
+class Document(NamedTuple):
+    """A text with its id, and the model's language that it is in."""
+
+    id: str | int
+    language: str
+    text: Text
+
+
+class DocumentReader:
+    """Reads documents from lines of JSON or plain text, and counts the lines that it leaves out.
+
+    Args:
+        lines: one document each.
+        name: of the input, for messages.
+        kind: ``jsonl``, ``text``, or ``auto`` to look at the first line.
+        system: the model, whose columns and languages the records may have.
+        language: that of records which do not name theirs, if there is a default.
+    """
+
+    def __init__(
+        self, lines: Iterable[str], name: str, kind: str, system: System, language: str | None
+    ) -> None:
+        self.lines, self.name, self.kind = lines, name, kind
+        self.system, self.default = system, language
+        columns = (task.recipe.language for task in system.tasks.values())
+        several = "language" if len(system.tasks) > 1 else None
+        self.language_column = next(filter(None, columns), several)
+        self.broken = self.empty = 0
+
+    def __iter__(self) -> Iterator[Document]:
+        for number, line in self._numbered():
+            text = line.strip().lstrip("\ufeff")
+            if not text:
+                self.empty += 1
+                continue
+            if self.kind == "auto":
+                self.kind = "jsonl" if text.startswith("{") else "text"
+            if self.kind == "text":
+                yield Document(number, self._language(f"{self.name}:{number}", {}), text)
+                continue
+            fields = self._fields(f"{self.name}:{number}", text)
+            if fields is not None:
+                yield self._document(number, fields)
+
+    def _numbered(self) -> Iterator[tuple[int, str]]:
+        number = 0
+        try:
+            for number, line in enumerate(self.lines, 1):
+                yield number, line
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{self.name}: not UTF-8 text near line {number + 1:,} ({error.reason})"
+            ) from error
+
+    def _fields(self, where: str, line: str) -> dict[str, Any] | None:
+        """Return the record of a line; None, with a message, if there is none."""
+        try:
+            fields = json.loads(line)
+            if not isinstance(fields, dict):
+                raise ValueError("not a JSON object")
+        except ValueError as error:
+            self.broken += 1
+            sys.stderr.write(f"{where}: left out, not a JSON object ({error})\n")
+            if self.broken > _MAX_BROKEN:
+                raise InputError(
+                    f"{where}: more than {_MAX_BROKEN} lines are not JSON objects; is this plain "
+                    "text? Then use --format text"
+                ) from error
+            return None
+        return fields
+
+    def _document(self, number: int, fields: dict[str, Any]) -> Document:
+        where = f"{self.name}:{number}"
+        identities = (fields.get(key) for key in ("id", "pmid"))
+        identity = next((i for i in identities if i not in (None, "")), number)
+        language = self._language(where, fields)
+        columns = self.system.tasks[language].recipe.columns
+        return Document(identity, language, text_of(fields, columns, where))
+
+    def _language(self, where: str, fields: Mapping[str, Any]) -> str:
+        """Return the model's language that a record is in."""
+        named = None if self.language_column is None else fields.get(self.language_column)
+        if named is None or named == "":
+            if self.default is None:
+                raise InputError(
+                    f"{where}: the model has several languages "
+                    f"({', '.join(self.system.tasks)}): choose one (--language), or name "
+                    f"it in each record ({self.language_column!r})"
+                )
+            return self.default
+        try:
+            return find_language(self.system, str(named))
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+
+    def report(self) -> None:
+        """Say how many lines were left out, if any."""
+        if self.broken or self.empty:
+            sys.stderr.write(
+                f"{self.name}: left out {self.broken} broken and {self.empty} empty lines\n"
+            )
+
+
+def text_of(fields: Mapping[str, Any], columns: Iterable[str], where: str) -> Text:
+    """Return the text of a record.
+
+    It is in the columns of training, of which some may be empty; else in ``text``; else in a title
+    and an abstract.
+
+    Args:
+        fields: the record.
+        columns: the text columns of training.
+        where: name of the record, for messages.
+
+    Raises:
+        InputError: it has none of these columns.
+    """
+    columns = list(columns)
+    filled = {name: str(value) for name, value in fields.items() if value}
+    own = [name for name in columns if name in filled]
+    others = filled.keys() & _TEXT - {*columns}
+    # a title that the model knows may stand beside an abstract by a name that it does not know
+    if others and len(own) < len(columns) and {*_HEADINGS}.issuperset(own):
+        own = []
+    if own:
+        return [filled[name] for name in own]
+    if not fields.keys() & {*_TEXT, *columns}:
+        raise InputError(
+            f"{where}: no 'text' (or 'title' and 'abstract'); the keys are "
+            f"{', '.join(fields) or 'none'}{nearest('text', fields)}"
+        )
+    return filled["text"] if "text" in filled else [filled[x] for x in _PIECES if x in filled]

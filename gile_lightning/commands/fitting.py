@@ -1,0 +1,184 @@
+"""Trains the model of a configuration, tests its best checkpoint, and fills its run folder."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gile_lightning.commands.cli import GileCLI, announce
+from gile_lightning.commands.launcher import CONFIG
+from gile_lightning.commands.run_folder import METRICS, REPORT, SKIPPED, best_of
+from gile_lightning.common.console import say
+from gile_lightning.common.errors import InputError
+from gile_lightning.systems.sizes import count_parameters
+from gile_lightning.tracking.examples import TestSample
+from gile_lightning.tracking.fit_page import fit_page
+from gile_lightning.tracking.fit_report import FitReport, facts
+from gile_lightning.tracking.page import write
+from gile_lightning.tracking.tables import flatten, table
+from gile_lightning.tracking.wandb_logger import RunLogger
+from gile_lightning.training.checkpoint import BEST, read_checkpoint
+
+
+def fit(cli: GileCLI) -> dict[str, Any]:
+    """Train and test the model of a configuration; returns what `metrics.json` holds."""
+    start = time.perf_counter()
+    model, data, history = cli.model, cli.datamodule, cli.history
+    _check(cli)
+    announce(data)
+    _prepare(cli)
+    about = facts(cli)
+    _log_configuration(cli, about)
+    _train(cli)
+    # before testing, which restores the callbacks as they were at the best epoch
+    rows, earlier = history.rows, history.earlier
+    stopping = cli.config.early_stopping
+    course = {
+        **history.best(stopping.monitor, stopping.mode),
+        "documents_per_second": round(history.documents_per_second, 1),
+        "epochs": len(rows),
+    }
+    sample = TestSample()
+    tested = cli.config.test and data.has_test
+    own_epochs = _test(cli, sample) if tested else {}
+    figures = {
+        "parameters": count_parameters(model),
+        "seconds": round(earlier + time.perf_counter() - start, 2),
+        **course,
+    }
+    metrics = flatten(model.results, model.by_language, own_epochs) | figures
+    _print(cli, figures, own_epochs, tested)
+    if cli.trainer.is_global_zero:
+        report = FitReport(
+            title=cli.output.name,
+            facts=about,
+            figures=figures,
+            history=rows,
+            results=model.results,
+            by_language=model.by_language,
+            own_epochs=own_epochs,
+            examples=sample.examples(data.tasks),
+            confusions=sample.confusions(data.tasks),
+            sizes={name: model.sizes(name) for name in data.tasks},
+            counts=data.meta["counts"],
+            skipped=data.meta["skipped"],
+            config=model.config,
+            metrics=model.metrics,
+        )
+        write(cli.output / REPORT, fit_page(report))
+        write(cli.output / METRICS, json.dumps(metrics, indent=1))
+        if isinstance(cli.trainer.logger, RunLogger):
+            cli.trainer.logger.log_report(report, metrics)
+    say(f"run folder: {cli.output}")
+    return metrics
+
+
+def _check(cli: GileCLI) -> None:
+    """Refuse what cannot be trained, before the corpus is encoded."""
+    model, trainer = cli.model, cli.trainer
+    if cli.resume is not None and "optimizer_states" not in read_checkpoint(cli.resume):
+        raise InputError(
+            f"{cli.resume}: weights alone, not a run to go on with; train them further with "
+            f"--start_from {cli.resume} instead of --ckpt_path"
+        )
+    model.config = cli.resolved()
+    model.check(cli.datamodule.names, cli.datamodule.pretrained, trainer.max_epochs)
+    if model.single_process and trainer.world_size > 1:
+        raise InputError(
+            f"{type(model).__name__} is trained by one process, not {trainer.world_size}: set "
+            "trainer.devices and trainer.num_nodes to 1"
+        )
+    if trainer.gradient_clip_val and not model.automatic_optimization:
+        raise InputError(
+            f"{type(model).__name__} follows no gradients that could be clipped: leave "
+            "trainer.gradient_clip_val out"
+        )
+
+
+def _prepare(cli: GileCLI) -> None:
+    """Encode the corpus, build the model, and begin the run folder."""
+    model, data, trainer = cli.model, cli.datamodule, cli.trainer
+    # on every process, one of which encodes: the others wait for its lock as long as it takes,
+    # where Lightning's own call has them wait for a message that times out; it finds all done
+    data.prepare_data()
+    data.setup("fit")
+    say(data.summary())
+    model.attach(data.training_data(), resumed=cli.resume is not None)
+    # now, as weights of 64 bits are restored before Lightning converts the model
+    trainer.precision_plugin.convert_module(model)
+    if trainer.is_global_zero:
+        cli.output.mkdir(parents=True, exist_ok=True)
+        if cli.resume is None:  # a resumed run keeps the configuration that it was started with
+            (cli.output / CONFIG).write_text(model.config, encoding="utf-8")
+        (cli.output / SKIPPED).write_text(json.dumps(data.meta["skipped"], indent=1))
+
+
+def _log_configuration(cli: GileCLI, about: dict[str, Any]) -> None:
+    """Give W&B the configuration, and what is known before training."""
+    model, data, logger = cli.model, cli.datamodule, cli.trainer.logger
+    if isinstance(logger, RunLogger):
+        sizes = {name: model.sizes(name) for name in model.tasks}
+        known = {
+            "corpus": data.meta["counts"],
+            "skipped": data.meta["skipped"],
+            "run": about,
+            "parameters": {"all": count_parameters(model), **sizes},
+        }
+        logger.log_hyperparams(yaml.safe_load(model.config) | known)
+
+
+def _train(cli: GileCLI) -> None:
+    try:
+        cli.trainer.fit(cli.model, cli.datamodule, ckpt_path=cli.resume, weights_only=True)
+    except (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
+        say(f"interrupted; go on with --output {cli.output} --ckpt_path last")
+        raise
+    except ValueError as error:
+        if "parameter group" not in str(error):
+            raise
+        raise InputError(
+            f"{cli.resume}: the optimizer's state is that of another model; go on with the "
+            f"configuration of that run ({CONFIG})"
+        ) from error
+
+
+def _test(cli: GileCLI, sample: TestSample) -> dict[str, Any]:
+    """Test the best checkpoint; returns the scores of languages at their own best epochs."""
+    model, data, trainer = cli.model, cli.datamodule, cli.trainer
+    names = data.names if len(data.names) > 1 else []
+    paths = {None: cli.output / BEST, **{name: cli.output / best_of(name) for name in names}}
+    # of several processes the first one has the run folder, and knows its name
+    kept = trainer.strategy.broadcast({k: path for k, path in paths.items() if path.is_file()})
+    best = kept.pop(None, None)  # none without an epoch
+    model.observer = sample.update if trainer.is_global_zero else None
+    trainer.test(model, data, ckpt_path=best, verbose=False, weights_only=True)
+    model.observer = None
+    by_language = model.by_language
+    own_epochs = _test_own_epochs(cli, kept)
+    model.by_language = by_language
+    return own_epochs
+
+
+def _test_own_epochs(cli: GileCLI, checkpoints: dict[str, Path]) -> dict[str, Any]:
+    """Test every language at the epoch that was best for it (the authors' protocol)."""
+    model = cli.model
+    scores: dict[str, Any] = {}
+    for name, path in checkpoints.items():
+        only = cli.datamodule.only(name)
+        cli.trainer.test(model, only, ckpt_path=path, verbose=False, weights_only=True)
+        scores |= model.by_language
+    return scores
+
+
+def _print(cli: GileCLI, figures: dict[str, Any], own_epochs: Any, tested: bool) -> None:
+    """Print the table of scores, or the figures of training alone."""
+    if tested:
+        shown = {key: value for key, value in figures.items() if not key.startswith("val.")}
+        model = cli.model
+        say(table(model.results, shown, model.by_language, own_epochs, model.metrics))
+        return
+    if not cli.datamodule.has_test:
+        say("no test documents: score the model on others with gile_lightning.evaluate")
+    say(", ".join(f"{key} {value:.6g}" for key, value in figures.items()))

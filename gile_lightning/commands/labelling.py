@@ -1,0 +1,95 @@
+"""Labels the documents of a file or a stream with a checkpoint."""
+
+import json
+import sys
+from contextlib import ExitStack
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Literal, TextIO
+
+import torch
+
+from gile_lightning.commands.documents import Document, DocumentReader
+from gile_lightning.common.errors import InputError, positive
+from gile_lightning.systems import System
+from gile_lightning.systems.loading import load_system
+from gile_lightning.systems.predictor import Prediction, Predictor, find_language
+from gile_lightning.training.checkpoint import read_checkpoint
+
+
+def label_documents(
+    checkpoint: Path,
+    input: str,
+    output: str,
+    labels: Path | None,
+    top_k: int | None,
+    threshold: float | Literal["tuned"] | None,
+    language: str | None,
+    format: str,
+    batch_size: int,
+    device: str,
+) -> None:
+    """Write a line of JSON per document, batch by batch.
+
+    The arguments are those of `gile_lightning.predict.predict`.
+
+    Raises:
+        InputError: a file, a setting or a record is wrong.
+    """
+    positive(batch_size=batch_size, **({} if top_k is None else {"top_k": top_k}))
+    if top_k is None and threshold is None:
+        top_k = 5
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    with ExitStack() as stack:
+        source = sys.stdin if input == "-" else stack.enter_context(_open(input))
+        system = load_system(read_checkpoint(checkpoint))
+
+        @cache
+        def predictor(language: str) -> Predictor:
+            made = Predictor(system, device, language)
+            if labels is not None:
+                made.set_labels(labels)
+            return made
+
+        default = _default_language(system, language)
+        if default is not None:
+            predictor(default)  # which refuses wrong settings before a text is read
+        name = "standard input" if input == "-" else input
+        reader = DocumentReader(source, name, format, system, default)
+        target = sys.stdout if output == "-" else stack.enter_context(_open(output, "w"))
+
+        def label(batch: list[Document]) -> list[Prediction]:
+            found: dict[int, Prediction] = {}
+            for language in dict.fromkeys(document.language for document in batch):
+                places = [i for i, document in enumerate(batch) if document.language == language]
+                texts = [batch[i].text for i in places]
+                labelled = predictor(language).stream(texts, top_k, threshold, batch_size)
+                found |= zip(places, labelled, strict=True)
+            return [found[i] for i in range(len(batch))]
+
+        documents = iter(reader)
+        while batch := list(islice(documents, batch_size)):
+            for document, prediction in zip(batch, label(batch), strict=True):
+                line = {"id": document.id, "labels": prediction}
+                target.write(json.dumps(line, ensure_ascii=False) + "\n")
+            target.flush()
+        reader.report()
+
+
+def _default_language(system: System, language: str | None) -> str | None:
+    """Return the language of the documents that do not name theirs, if there is one."""
+    if language is not None:
+        language = find_language(system, language)
+    if len(system.tasks) == 1:
+        (language,) = system.tasks
+    return language
+
+
+def _open(path: str, mode: Literal["r", "w"] = "r") -> TextIO:
+    try:
+        return open(path, mode, encoding="utf-8")
+    except OSError as error:
+        key = {"r": "--input", "w": "--output"}[mode]
+        raise InputError(f"{path}: {error.strerror} ({key})") from error

@@ -1,0 +1,78 @@
+"""The folder of a run: its files, where it lies, and the checkpoint that it goes on from."""
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from gile_lightning.commands.launcher import CONFIG
+from gile_lightning.common.console import say
+from gile_lightning.common.errors import InputError
+from gile_lightning.training.checkpoint import BEST, LAST
+
+METRICS, REPORT, SKIPPED = "metrics.json", "report.html", "skipped.json"
+
+_RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID")  # 0 in the first process
+
+
+def best_of(language: str) -> Path:
+    """Return where a run folder keeps the best epoch of one of several languages."""
+    return BEST.with_stem(f"{BEST.stem}-{language}")
+
+
+def run_folder(config: Any) -> tuple[Path, Path | None]:
+    """Choose the folder of a run, and the checkpoint to resume.
+
+    Args:
+        config: the parsed configuration: ``config``, ``output`` and ``ckpt_path``.
+
+    Returns:
+        The folder, which need not exist, and the checkpoint, or None for a run from the beginning.
+
+    Raises:
+        InputError: the folder holds another run, or there is no run or checkpoint to resume.
+    """
+    files = config.get("config") or []
+    stem = Path(str(files[0])).stem if files else "fit"
+    output, path = config.output, config.ckpt_path
+    if path == "last":
+        return _last(Path(output) if output else _newest(stem))
+    if path is not None and not Path(path).is_file():
+        raise InputError(f"{path}: no such checkpoint (--ckpt_path)")
+    if output is None:
+        # each of several processes makes its own; only the first one writes, into its own
+        output = Path("runs", stem, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
+    elif (Path(output) / CONFIG).is_file() and not _is_worker():
+        raise InputError(
+            f"{output}: holds a run already; go on with it (--ckpt_path last) or choose another "
+            "--output"
+        )
+    return Path(output), Path(path) if path else None
+
+
+def _newest(stem: str) -> Path:
+    """Return the newest run of a configuration that has a checkpoint to resume."""
+    found = sorted(Path("runs", stem).glob(f"*/{LAST}"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        raise InputError(f"runs/{stem}: no run to go on with; name it with --output")
+    return found[-1].parent.parent
+
+
+def _last(output: Path) -> tuple[Path, Path | None]:
+    """Return a run folder with its last checkpoint, if the run got as far as one."""
+    if not (output / CONFIG).is_file():
+        raise InputError(f"{output}: no run there to go on with (--ckpt_path last)")
+    if (output / LAST).is_file():
+        return output, output / LAST
+    if (output / METRICS).is_file():
+        raise InputError(
+            f"{output}: done, and without {LAST} to go on from; begin with its weights "
+            f"(--start_from {output}) and another --output"
+        )
+    say(f"{output} has no checkpoint yet: starting from the beginning")
+    return output, None
+
+
+def _is_worker() -> bool:
+    """Tell by the launchers' variables whether another process of this run is the first one."""
+    return any(os.environ.get(key, "0") != "0" for key in _RANKS)

@@ -1,0 +1,52 @@
+"""Scores a checkpoint on the test documents of a configuration."""
+
+import json
+from typing import Any
+
+from gile_lightning.commands.cli import GileCLI, announce
+from gile_lightning.commands.run_folder import METRICS
+from gile_lightning.common.console import say
+from gile_lightning.common.errors import InputError
+from gile_lightning.systems.loading import restore, start_from
+from gile_lightning.systems.sizes import count_parameters
+from gile_lightning.tracking.tables import flatten, table
+from gile_lightning.training.checkpoint import complete
+
+
+def score(cli: GileCLI, checkpoint: dict[str, Any]) -> dict[str, Any]:
+    """Score a checkpoint on the data of a configuration.
+
+    Args:
+        cli: the configuration, with the model's.
+        checkpoint: as `read_checkpoint` returns it.
+
+    Returns:
+        The metrics, as `fit` writes them; with ``--output`` they are in a file, too.
+
+    Raises:
+        InputError: the model scores none of the labels of the documents.
+    """
+    model, data, trainer = cli.model, cli.datamodule, cli.trainer
+    announce(data)
+    if complete(checkpoint):
+        restore(model, checkpoint)
+        data.encode_for_scoring(model.tasks, model.reads_new_words)
+    else:  # imported weights: the labels are those of the corpus, perhaps the words too
+        start_from(model, data, checkpoint)
+    data.prepare_data()
+    data.setup("test")
+    say(data.summary())
+    trainer.test(model, data, verbose=False)
+    for name, scores in model.by_language.items():
+        if not (scores["seen"]["documents"] or model.scores_unseen(name)):
+            raise InputError(
+                f"none of the labels of the test documents ({name}) is one of the model's, which "
+                "scores no others; weights that were imported without --labels have only numbers"
+            )
+    figures = {"parameters": count_parameters(model)}
+    say(table(model.results, figures, model.by_language, added=model.metrics))
+    metrics = flatten(model.results, model.by_language) | figures
+    if cli.config.output is not None and trainer.is_global_zero:
+        cli.output.mkdir(parents=True, exist_ok=True)
+        (cli.output / METRICS).write_text(json.dumps(metrics, indent=1))
+    return metrics

@@ -1,0 +1,69 @@
+"""Configurations that are stored, and those that are laid over others."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.common.factories import check_parts
+from gile_lightning.training.checkpoint import STATE
+
+# the keys that a checkpoint's configuration passes on; others are of the machine that trained
+_STORED = (
+    *("seed_everything", "model", "data", "early_stopping", "wandb", "checkpoint_every", "test"),
+)
+
+
+@contextmanager
+def stored_configuration(checkpoint: dict[str, Any]) -> Iterator[str]:
+    """Write the configuration in a checkpoint to a file, without the keys of its machine.
+
+    The classes that it names are checked first: see `gile_lightning.common.factories.Part`.
+
+    Raises:
+        InputError: it names a class that is no part, or there is no configuration.
+    """
+    stored = yaml.safe_load(checkpoint[STATE]["config"])
+    if not isinstance(stored, dict):
+        raise InputError("the checkpoint holds no configuration: gile_lightning.fit stores it")
+    stored = {key: value for key, value in stored.items() if key in _STORED}
+    check_parts(stored)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "checkpoint.yaml"
+        file.write_text(yaml.safe_dump(stored), encoding="utf-8")
+        yield str(file)
+
+
+def dropped_keys(config: Any) -> set[tuple[str, tuple[str, ...]]]:
+    """Find the keys in configuration files that a class chosen later lacks.
+
+    The parser drops them when a class path replaces another.
+
+    Args:
+        config: the parsed configuration.
+
+    Returns:
+        Each such class, with the keys that it lacks.
+    """
+    found: set[tuple[str, tuple[str, ...]]] = set()
+
+    def compare(before: Any, final: Any) -> None:
+        if not (isinstance(before, dict) and isinstance(final, dict)):
+            return
+        if "class_path" in final:
+            name, final = final["class_path"], final.get("init_args") or {}
+            plain = {key: value for key, value in before.items() if key != "class_path"}
+            before = before.get("init_args") or plain
+            if lacking := tuple(key for key in before if key not in final):
+                found.add((name, lacking))
+        for key in before.keys() & final.keys():
+            compare(before[key], final[key])
+
+    final = config.as_dict()
+    for file in config.get("config") or ():
+        compare(yaml.safe_load(Path(str(file)).read_text(encoding="utf-8")), final)
+    return found

@@ -1,0 +1,81 @@
+"""What a run's trainer is made with: callbacks, logger and device."""
+
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch import Callback
+from lightning.pytorch.accelerators import MPSAccelerator
+from lightning.pytorch.callbacks import ModelCheckpoint
+
+from gile_lightning.commands.run_folder import best_of
+from gile_lightning.common.console import ProgressBar, say
+from gile_lightning.systems import System
+from gile_lightning.systems.sizes import Sizes
+from gile_lightning.tracking.history import History
+from gile_lightning.tracking.wandb_logger import RunLogger
+from gile_lightning.training.callbacks import (
+    FiniteLoss,
+    LanguageCheckpoint,
+    LastCheckpoint,
+    PlateauEarlyStopping,
+)
+from gile_lightning.training.checkpoint import BEST, AtomicCheckpointIO
+from gile_lightning.training.scores import language_score
+
+
+def callbacks(
+    output: Path, config: Any, history: History, model: System, languages: list[str]
+) -> list[Callback]:
+    """Make the callbacks of a run.
+
+    Args:
+        output: the run folder.
+        config: the configuration, with the arguments of classes as plain values.
+        history: records the epochs.
+        model: whose metrics early stopping may monitor.
+        languages: of the data.
+    """
+    return [
+        PlateauEarlyStopping(**config.early_stopping, metrics=model.metrics),
+        history,
+        Sizes(),
+        *([] if config.trainer.get("enable_progress_bar") is False else [ProgressBar()]),
+        FiniteLoss(),
+        *_best(output, config.early_stopping, languages),
+        LastCheckpoint(output, config.checkpoint_every),
+    ]
+
+
+def _best(output: Path, stopping: Any, languages: list[str]) -> list[ModelCheckpoint]:
+    """Keep the best epoch, and that of each of several languages, whose best epochs differ."""
+    options: dict[str, Any] = {
+        "dirpath": output / BEST.parent,
+        "mode": stopping.mode,
+        "enable_version_counter": False,
+    }
+    best = [ModelCheckpoint(filename=BEST.stem, monitor=stopping.monitor, **options)]
+    for name in languages if len(languages) > 1 else ():
+        options |= {
+            "filename": best_of(name).stem,
+            "monitor": language_score(stopping.monitor, name),
+        }
+        best.append(LanguageCheckpoint(name, **options))
+    return best
+
+
+def trainer_options(output: Path, config: Any) -> dict[str, Any]:
+    """Return the arguments of the trainer that replace those of the configuration.
+
+    Args:
+        output: the run folder.
+        config: the configuration, with the arguments of classes as plain values.
+    """
+    logger = config.trainer.get("logger")
+    if logger in (None, True):
+        logger = RunLogger(output, **config.wandb)
+    plugins = [*(config.trainer.get("plugins") or []), AtomicCheckpointIO()]
+    options = {"logger": logger, "plugins": plugins}
+    if config.trainer.get("accelerator") in (None, "auto") and MPSAccelerator.is_available():
+        say("computing on the CPU: MPS lacks float64 (--trainer.accelerator mps tries it)")
+        options["accelerator"] = "cpu"
+    return options

@@ -1,0 +1,153 @@
+"""The options of `reproduce`, and what they make of a grid."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gile_lightning.commands.parser import ErrorFirst
+from gile_lightning.common.errors import InputError, positive
+from gile_lightning.reproduction.grid import Grid
+from gile_lightning.reproduction.writers import BUILTIN
+
+FORMATS = ("md", "csv", "html", "png", "svg")
+DESCRIPTION = (
+    "Run a table of the paper, row by row and seed by seed, and print it beside the published "
+    "figures. Without --data it runs on the built-in corpus, whose figures cannot be compared. "
+    "After a crash, start the same command again: it repeats no fit that is done. Fits are known "
+    "by their arguments, so choose another --output if the files below --data have changed. What "
+    "follows a lone -- goes to every fit of the rows (--rows), such as -- --trainer.max_epochs 3"
+)
+
+_OURS = ("config", "output", "ckpt_path", "seed_everything", "data.path", "data.word_vectors")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of the command.
+
+    Attributes:
+        table: number or name of the table.
+        rows: names of its rows; None for all.
+        blocks: names of its parts; None for all.
+        seeds: fits per cell.
+        data: folder of the corpus; None for the built-in one.
+        word_vectors: folder of the word vectors of DW.
+        output: folder of the fits and tables.
+        jobs: fits at a time; None for one per GPU or core.
+        formats: of the files to write.
+        dry_run: whether to list the fits alone.
+        overrides: of every fit, by the keys of the configuration.
+    """
+
+    table: str
+    rows: list[str] | None
+    blocks: list[str] | None
+    seeds: int
+    data: str | None
+    word_vectors: str | None
+    output: Path
+    jobs: int | None
+    formats: list[str]
+    dry_run: bool
+    overrides: dict[str, str]
+
+    @property
+    def label(self) -> str:
+        """The name of the table's folder and of the fits' W&B group."""
+        return f"table{self.table}" if self.table.isdigit() else self.table
+
+
+def read_options(args: list[str]) -> Options:
+    """Read the arguments of the command.
+
+    Raises:
+        InputError: they make no sense.
+    """
+    end = args.index("--") if "--" in args else len(args)
+    for key in (arg.partition("=")[0] for arg in args[:end] if arg.startswith("--")):
+        if "." in key:
+            raise InputError(f"{key}: keys of the fits go behind a lone --, as in -- {key} VALUE")
+    read = _parser().parse_args(args[:end])
+    positive(seeds=read.seeds)
+    return Options(
+        table=read.table,
+        rows=_names(read.rows),
+        blocks=_names(read.blocks),
+        seeds=read.seeds,
+        data=read.data,
+        word_vectors=read.word_vectors,
+        output=Path(read.output),
+        jobs=read.jobs,
+        formats=_formats(read.format),
+        dry_run=read.dry_run,
+        overrides=further(args[end + 1 :]),
+    )
+
+
+def _parser() -> ErrorFirst:
+    parser = ErrorFirst(
+        prog="python -m gile_lightning.reproduce", description=DESCRIPTION, allow_abbrev=False
+    )
+    parser.options = "--table NAME [--KEY VALUE ...] [-- --KEY VALUE ...]"
+    add = parser.add_argument
+    add("--table", required=True, help="2, 3, 4, 5, 6, 7, figure or ablation (sweeps/tables/).")
+    add("--rows", help="Names of rows, with commas between them; by default all.")
+    add("--blocks", help="Names of the table's parts, such as general or german; by default all.")
+    add("--seeds", type=int, default=3, help="Fits per cell, each with another seed.")
+    add(
+        "--data",
+        help="Folder of the corpus: BioASQ for table 2 and the ablation, DW for the others.",
+    )
+    add("--word_vectors", help="Folder of the word vectors of DW.")
+    add("--output", default="runs/reproduce", help="Folder of the fits and tables.")
+    add("--jobs", type=int | None, help="Fits at a time; by default one per GPU or CPU core.")
+    add("--format", default="md,csv,html,png,svg", help="Files to write.")
+    add("--dry_run", action="store_true", help="List the fits and how long they will take.")
+    return parser
+
+
+def corpus(grid: Grid, data: str | None, word_vectors: str | None) -> tuple[str, dict[str, Any]]:
+    """Return the name of the corpus and the overrides that choose it."""
+    given = {"path": ("--data", data), "word_vectors": ("--word_vectors", word_vectors)}
+    for key, (option, value) in given.items():
+        if value is not None and key not in grid.data:
+            raise InputError(f"{option}: not for this table, whose data need only --data")
+        if value is not None and not Path(value).exists():
+            raise InputError(f"{value}: no such folder ({option})")
+    for key, (option, value) in given.items():
+        if value is None and key in grid.data and (data or word_vectors):
+            raise InputError(f"{option} DIR is needed too: the data of this table are two folders")
+    if data is None:
+        return BUILTIN, dict(grid.builtin)
+    paths = {f"data.{key}": str(Path(str(given[key][1])).resolve()) for key in grid.data}
+    return Path(paths["data.path"]).name, paths
+
+
+def further(args: list[str]) -> dict[str, str]:
+    """Read ``--KEY VALUE`` and ``--KEY=VALUE`` pairs for every fit."""
+    found: dict[str, str] = {}
+    rest = list(args)
+    while rest:
+        key, equals, value = rest.pop(0).partition("=")
+        if not key.startswith("--") or not (equals or rest):
+            raise InputError(f"{key}: expected --KEY VALUE pairs after --")
+        key = key.removeprefix("--")
+        if key in _OURS:
+            raise InputError(
+                f"--{key} is not for single fits: give --data, --word_vectors, --output or "
+                "--seeds before --"
+            )
+        found[key] = value if equals else rest.pop(0)
+    return found
+
+
+def _formats(text: str) -> list[str]:
+    formats = text.split(",")
+    for kind in formats:
+        if kind not in FORMATS:
+            raise InputError(f"--format: {kind!r} is none of {', '.join(FORMATS)}")
+    return formats
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",")]

@@ -1,0 +1,116 @@
+"""Training by gradients: optimizer, learning rate, clipping."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.systems.system import System
+from gile_lightning.training.optimizers import clip_gradients, refusal
+from gile_lightning.training.schedules import Schedule
+
+Adam = partial(torch.optim.Adam, lr=1e-3, fused=True)
+
+
+class GradientSystem(System):
+    """A system whose ``training_step`` returns a loss, for an optimizer to follow.
+
+    Args:
+        optimizer: makes the optimizer (paper: Adam).
+        schedule: changes the learning rate in training; by default it is constant (paper).
+        kwargs: see `System`.
+    """
+
+    def __init__(
+        self,
+        optimizer: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = Adam,
+        schedule: Schedule | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.optimizer_factory = optimizer
+        self.schedule = schedule
+
+    @property
+    def sparse(self) -> bool:
+        """Whether some gradients are sparse."""
+        return False
+
+    def check(
+        self,
+        names: Iterable[str] = ("text",),
+        pretrained: str | None = None,
+        epochs: int | None = None,
+    ) -> None:
+        """Make an optimizer, and try the schedule; see `System.check`."""
+        super().check(names, pretrained, epochs)
+        if self.schedule is not None and epochs is not None:
+            self.schedule.check(epochs)
+        self._optimizer([nn.Parameter(torch.zeros(1))])
+
+    def check_sparse(self, sparse: bool) -> None:
+        """Refuse an optimizer that cannot follow sparse gradients.
+
+        Raises:
+            InputError: it cannot, and the gradients are sparse.
+        """
+        if sparse and (reason := refusal(self.optimizer_factory)):
+            raise InputError(
+                f"model.optimizer cannot take the sparse gradient of the embedding ({reason}): set "
+                "--model.optimizer gile_lightning.training.optimizers.LazyAdam, or "
+                "--model.embedding.sparse false"
+            )
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        """Make the optimizer of all trainable parameters.
+
+        Raises:
+            InputError: its settings are wrong, or gradients are sparse and GPUs exchange them.
+        """
+        distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
+        if self.sparse and distributed and torch.distributed.get_backend() == "nccl":
+            raise InputError(
+                "NCCL, with which several GPUs exchange gradients, knows no sparse ones: set "
+                "--model.embedding.sparse false, or the strategy "
+                "lightning.pytorch.strategies.DDPStrategy with process_group_backend: gloo"
+            )
+        if self.schedule is not None:
+            self.schedule.check(self.trainer.max_epochs or 0)
+        optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
+        for group in optimizer.param_groups:
+            group["initial_lr"] = group["lr"]
+        # a gradient scaler unscales before gradients are clipped, where a fused step would do it
+        optimizer._step_supports_amp_scaling = False  # type: ignore[attr-defined]
+        return optimizer
+
+    def _optimizer(self, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+        try:
+            return self.optimizer_factory(parameters)
+        except ValueError as error:  # such as a learning rate below 0
+            raise InputError(f"model.optimizer: {error}") from error
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clip gradients, dense and sparse; Lightning calls it with the trainer's settings."""
+        if gradient_clip_val:
+            parameters = [p for group in optimizer.param_groups for p in group["params"]]
+            by_value = gradient_clip_algorithm == "value"
+            clip_gradients(parameters, gradient_clip_val, "value" if by_value else "norm")
+
+    def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
+        """Set the learning rate and the seed of dropout, which depend on the batch's place."""
+        if self.schedule is not None:
+            done = self.current_epoch + (batch_idx + 1) / self.trainer.num_training_batches
+            last = self.trainer.max_epochs or 0
+            for optimizer in self.trainer.optimizers:
+                for group in optimizer.param_groups:
+                    group["lr"] = group["initial_lr"] * self.schedule(done, last)
+        if any(isinstance(part, nn.Dropout) and part.p for part in self.modules()):
+            torch.manual_seed(self.generator(next(iter(self.tasks)), batch_idx).initial_seed())

@@ -1,0 +1,67 @@
+"""The texts of labels as the tensors that a network reads."""
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.pretrained import VectorStore
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network.encoded_labels import EncodedLabels
+from gile_lightning.network.label_residual import NOT_SEEN
+from gile_lightning.network.network import Network
+
+
+def encode_labels(
+    network: Network,
+    tokenizer: Tokenizer,
+    labels: LabelSet,
+    own_ids: Mapping[str, int],
+    cache: Path,
+    device: torch.device,
+) -> EncodedLabels:
+    """Encode a label set for a network.
+
+    Args:
+        network: reads the labels.
+        tokenizer: of the label texts.
+        labels: the label set.
+        own_ids: the numbers of the network's own labels by name; they find the label residuals.
+        cache: the folder in which vectors of a pretrained model are kept.
+        device: of the result.
+    """
+    residuals = 0 if network.label_residual is None else len(network.label_residual)
+    places = [own_ids.get(label, residuals) for label in labels.names]
+    ids = np.array([i if i < residuals else NOT_SEEN for i in places], dtype=np.int64)
+    read = partial(encode_texts, tokenizer, cache=cache, device=device)
+    matchers: Iterable[Any] = network.matchers
+    prepared = [matcher.prepare_labels(tokenizer, labels, read) for matcher in matchers]
+    texts = read(labels.texts, network.label_encoder.inputs)
+    seen = labels.frequencies[: labels.seen]
+    return EncodedLabels(texts, torch.from_numpy(ids), prepared, seen).to(device)
+
+
+def encode_texts(
+    tokenizer: Tokenizer,
+    texts: list[str],
+    inputs: AbstractSet[str],
+    *,
+    cache: Path,
+    device: torch.device,
+) -> Texts:
+    """Encode label texts as what an encoder reads: words, and perhaps subwords or vectors."""
+    subwords = tokenizer.subwords(texts)
+    encoded = Texts.from_flat(*tokenizer.labels(texts), None, *subwords)
+    if "vectors" in inputs and subwords[0] is not None:
+        store = VectorStore(str(tokenizer.pretrained), tokenizer.max_subwords, cache)
+        store.fill([subwords], len(texts), device)
+        encoded = encoded._replace(vectors=store.find(*subwords))
+    if "subwords" not in inputs:
+        encoded = encoded._replace(subwords=None, subword_counts=None)
+    return encoded

@@ -1,0 +1,71 @@
+"""Systems from checkpoints."""
+
+from typing import Any
+
+from jsonargparse import ArgumentError
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.common.factories import check_parts, import_part, instantiate
+from gile_lightning.data.text_data_module import TextDataModule
+from gile_lightning.systems.system import System
+from gile_lightning.training.checkpoint import HPARAMS, STATE, tasks_of
+
+
+def load_system(checkpoint: dict[str, Any]) -> System:
+    """Make the system of a checkpoint that `read_checkpoint` returned.
+
+    Its parts are checked before any is made: see `gile_lightning.common.factories.Part`.
+
+    Raises:
+        InputError: the checkpoint names something that is no part, or is not installed here.
+    """
+    if None in checkpoint[STATE]["tasks"].values():
+        raise InputError(
+            "the checkpoint holds imported weights without words: import them with --word_vectors "
+            "(and --labels), or train them further (fit --start_from)"
+        )
+    hparams = checkpoint[HPARAMS]
+    check_parts(hparams)
+    try:
+        system: System = instantiate(_class_of(checkpoint), hparams, check_parts)
+    except (ArgumentError, ImportError, AttributeError, ValueError) as error:
+        raise InputError(
+            f"the checkpoint names a part that is not to be had here: {error}"
+        ) from error
+    restore(system, checkpoint)
+    return system
+
+
+def _class_of(checkpoint: dict[str, Any]) -> type[System]:
+    path = checkpoint[STATE]["class_path"]
+    kind = import_part(path)
+    if not issubclass(kind, System):
+        raise InputError(f"the checkpoint names {path!r} as its model, which is no System")
+    return kind
+
+
+def restore(system: System, checkpoint: dict[str, Any]) -> None:
+    """Build a system as a checkpoint says, and load its weights.
+
+    Raises:
+        InputError: the parts of the system are not those of the checkpoint.
+    """
+    state = checkpoint[STATE]
+    system.config = state["config"]
+    system.build(tasks_of(checkpoint), state["extra"])
+    system.thresholds = state["thresholds"]
+    system.load_state_dict(checkpoint["state_dict"])
+
+
+def start_from(system: System, data: TextDataModule, checkpoint: dict[str, Any]) -> None:
+    """Have a new system begin with a checkpoint's weights, for the labels of other data.
+
+    The data get the vocabularies of the checkpoint, if it holds them all.
+
+    Raises:
+        InputError: the system cannot be trained further.
+    """
+    system.start_from(checkpoint)
+    tasks = tasks_of(checkpoint)
+    if len(tasks) == len(checkpoint[STATE]["tasks"]):
+        data.encode_for_training(tasks)

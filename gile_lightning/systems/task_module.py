@@ -1,0 +1,168 @@
+"""What a system defines, and what a checkpoint holds of it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import lightning
+from torch import Tensor
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.common.factories import Configured
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
+from gile_lightning.data.training_data import TrainingData
+from gile_lightning.training.checkpoint import FORMAT, STATE
+
+Extra = Mapping[str, Any]
+"""Plain values that a checkpoint holds for `build`, beside the tasks."""
+
+
+class TaskModule(Configured, lightning.LightningModule, ABC):
+    """A module that scores texts against labels, for one task per language.
+
+    Its sizes come from the data. So `build` makes its modules when a data module is attached, or
+    when a checkpoint is read.
+
+    Attributes:
+        single_process: whether training on several processes is refused.
+        tasks: by language; empty until the module is built.
+    """
+
+    single_process = False
+    config: str
+    tasks: dict[str, Task]
+    thresholds: dict[str, float]
+
+    # --- what a system must define ---
+
+    @abstractmethod
+    def build(self, tasks: dict[str, Task], extra: Extra | None = None) -> None:
+        """Make the modules, with no trained weights, and call `set_tasks`.
+
+        Args:
+            tasks: by language.
+            extra: what `extra_state` returned when the checkpoint was written; none for a new
+                model.
+        """
+
+    @abstractmethod
+    def scores_unseen(self, name: str) -> bool:
+        """Whether labels can be scored that no training document has."""
+
+    @abstractmethod
+    def prepare_labels(self, name: str, labels: LabelSet) -> Any:
+        """Prepare labels for scoring, once for all documents.
+
+        Args:
+            name: the language.
+            labels: the language's own label set, or any other; labels are the same if their names
+                are. A system that cannot score unseen labels prepares its own seen ones, in order.
+
+        Returns:
+            Whatever `score` takes.
+        """
+
+    @abstractmethod
+    def score(self, name: str, documents: Texts, prepared: Any) -> Tensor:
+        """Score documents against prepared labels: logits [B, K]."""
+
+    # --- what a system may define ---
+
+    @property
+    def reads_new_words(self) -> bool:
+        """Whether scores depend on words that the vocabulary lacks."""
+        return False
+
+    def log_odds(self, logits: Tensor) -> Tensor:
+        """Return the log-odds of the labels [B, K]; their sigmoids are the probabilities."""
+        return logits
+
+    def layer(self, name: str) -> str:
+        """Name, for messages, the part that decides which labels can be scored."""
+        return f"the model {type(self).__name__}"
+
+    def extra_state(self) -> dict[str, Any]:
+        """Return plain values for `build` that the tasks do not tell."""
+        return {}
+
+    def sizes(self, name: str) -> dict[str, int]:
+        """Return the number of parameters of a language's parts, by their names."""
+        return {}
+
+    def attach(self, data: TrainingData, resumed: bool = False) -> None:
+        """Build the modules for training data, and set their initial weights.
+
+        Args:
+            data: the tasks and the training documents.
+            resumed: the weights will come from a checkpoint.
+
+        Raises:
+            InputError: the data do not fit.
+        """
+        self.build(data.tasks)
+
+    def start_from(self, checkpoint: dict[str, Any]) -> None:
+        """Have `attach` begin with the weights of a checkpoint.
+
+        Raises:
+            InputError: the system cannot be trained further.
+        """
+        raise InputError(
+            f"{type(self).__name__} cannot be trained further: leave --start_from out, or "
+            "choose the system of that run (--model)"
+        )
+
+    # --- common to all ---
+
+    def tokenizer(self, name: str, labels: LabelSet) -> Tokenizer:
+        """Return the tokenizer of documents that are scored against these labels.
+
+        It is the language's own. Where scores depend on words that the vocabulary lacks, those of
+        the labels have ids too.
+        """
+        task = self.tasks[name]
+        return task.with_labels(labels).tokenizer if self.reads_new_words else task.tokenizer
+
+    @property
+    def built(self) -> bool:
+        """Whether `build` has made the modules."""
+        return bool(self.tasks)
+
+    def set_tasks(self, tasks: dict[str, Task]) -> None:
+        """Score the label sets of these tasks; vocabularies and seen labels must be the model's."""
+        self.tasks = tasks
+
+    # --- checkpoints ---
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Add what is needed to rebuild the model anywhere."""
+        kind = type(self)
+        checkpoint[STATE] = {
+            "format": FORMAT,
+            "class_path": f"{kind.__module__}.{kind.__qualname__}",
+            "tasks": {name: task.state() for name, task in self.tasks.items()},
+            "config": self.config,
+            "thresholds": self.thresholds,
+            "extra": self.extra_state(),
+        }
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Check that the modules fit the checkpoint."""
+        state = checkpoint[STATE]
+        for name, task in self.tasks.items():
+            stored = state["tasks"].get(name)
+            if stored is None or Task.from_state(stored) != task:
+                raise InputError(
+                    "the checkpoint was trained with another corpus or other text settings "
+                    f"({name}); continue with the data it was trained on"
+                )
+        self.thresholds = state["thresholds"]
+
+
+def smallest_task(pretrained: str | None = None) -> Task:
+    """Return a task with one word and one label, to try settings with."""
+    tokenizer = Tokenizer([UNKNOWN], pretrained=pretrained)
+    return Task(tokenizer, LabelSet(["label"], ["text"], [1]))

@@ -1,0 +1,143 @@
+"""The weights that networks begin with: word vectors, counts of words, those of a checkpoint."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gile_lightning.common.console import say
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.tokenizing.frequencies import document_frequencies
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.training_data import TrainingData
+from gile_lightning.network.encoded_labels import EncodedLabels
+from gile_lightning.network.encoders import Idf, WordEmbedding
+from gile_lightning.network.label_residual import NOT_SEEN
+from gile_lightning.network.matchers import Matcher
+from gile_lightning.network.network import Network
+from gile_lightning.training.checkpoint import STATE
+
+
+def set_word_vectors(
+    network: Network, name: str, labels: EncodedLabels, data: TrainingData
+) -> bool:
+    """Set the word vectors to those of the corpus, to those of a file, or to learned ones.
+
+    Every process reads or learns them itself, and gets the same.
+
+    Returns:
+        Whether the corpus brings word vectors.
+    """
+    vectors, task = data.vectors(name), data.tasks[name]
+    embedding: WordEmbedding = network.embedding  # type: ignore[assignment]
+    if vectors is not None:
+        embedding.set_vectors(vectors, f"the corpus' word vectors ({name})")
+        return True
+    words = task.tokenizer.vocabulary
+    embedding.load_vectors(words)
+    if embedding.start is not None:
+        documents = (batch.texts for batch in data.documents(name))
+        texts = labels.texts_of(torch.arange(task.labels.seen))
+        embedding.learn_vectors(documents, texts, data.cache_dir)
+    if embedding.found is not None:
+        say(
+            f"word vectors ({name}): {embedding.found:,} of {len(words):,} words have one "
+            f"of {embedding.vectors or type(embedding.start).__name__}"
+        )
+    return False
+
+
+def count_words(network: Network, name: str, data: TrainingData) -> None:
+    """Count the training documents of every word, for the parts that weight words by it."""
+    parts = [part for part in network.modules() if isinstance(part, Idf | Matcher)]
+    if parts:
+        words = len(data.tasks[name].tokenizer.vocabulary)
+        counts = document_frequencies(data.documents(name), words)
+        for part in parts:
+            part.count_words(*counts)
+
+
+def weights_for(
+    networks: Mapping[str, Network],
+    encoded: Mapping[str, EncodedLabels],
+    checkpoint: dict[str, Any],
+    data: TrainingData,
+) -> dict[str, Tensor]:
+    """Return the weights of a checkpoint as those of networks for other label sets.
+
+    Args:
+        networks: by language.
+        encoded: their labels.
+        checkpoint: the checkpoint.
+        data: what the networks are to be trained on.
+
+    Raises:
+        InputError: the checkpoint lacks a language, a label or word vectors.
+    """
+    stored = checkpoint[STATE]["tasks"]
+    weights = dict(checkpoint["state_dict"])
+    for name, network in networks.items():
+        if name not in stored:
+            raise InputError(
+                f"the checkpoint knows {', '.join(stored)}, not {name}: set data.languages"
+            )
+        if stored[name] is None:  # imported weights, without words and labels
+            if not set_word_vectors(network, name, encoded[name], data):
+                raise InputError(
+                    "the checkpoint holds no word vectors and the corpus brings none: set "
+                    "--data.word_vectors"
+                )
+            weights[f"networks.{name}.embedding.weight"] = network.embedding.weight
+        old = LabelSet(**stored[name]["labels"]) if stored[name] else LabelSet([], [], [])
+        weights |= _weights_of_labels(network, name, data.tasks[name], old, weights)
+    names = tuple(f"networks.{name}." for name in networks)
+    return {key: weight for key, weight in weights.items() if key.startswith(names)}
+
+
+def _weights_of_labels(
+    network: Network, name: str, task: Task, old: LabelSet, weights: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
+    """Return the weights of single labels, found by their names in the old label set."""
+    places = {label: i for i, label in enumerate(old.names[: old.seen])}
+    labels = task.labels.names[: task.labels.seen]
+    ids = torch.tensor([places.get(label, NOT_SEEN) for label in labels]).long()
+    found: dict[str, Tensor] = {}
+    if not network.output.scores_unseen:
+        if new := [label for label in labels if label not in places]:
+            raise InputError(
+                f"the output layer {type(network.output).__name__} knows its labels by "
+                f"number, and {len(new)} of the corpus' labels ({name}; such as "
+                f"{new[0]!r}) are none of the checkpoint's"
+            )
+        found |= network.output.select(_below(f"networks.{name}.output.", weights), ids)
+    if network.label_residual is not None:
+        prefix = f"networks.{name}.label_residual."
+        found |= network.label_residual.select(_below(prefix, weights), ids)
+    return found
+
+
+def _below(prefix: str, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {key: value for key, value in weights.items() if key.startswith(prefix)}
+
+
+def check_shared(own: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> None:
+    """Refuse weights that differ between languages where the model shares a parameter.
+
+    Args:
+        own: the parameters and buffers themselves, by name.
+        weights: what is to be loaded.
+
+    Raises:
+        InputError: there are such weights.
+    """
+    first: dict[int, str] = {}
+    for key, parameter in own.items():
+        before = first.setdefault(id(parameter), key)
+        stored = [weights[k] for k in (before, key) if k in weights]
+        if len(stored) == 2 and not torch.equal(*stored):
+            raise InputError(
+                f"the model is not that of the checkpoint, where {before} and {key} differ: "
+                "set model.sharing as there"
+            )

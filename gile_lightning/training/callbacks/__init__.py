@@ -1,0 +1,8 @@
+"""What happens beside the steps of training: stopping, checkpoints, checks."""
+
+from gile_lightning.training.callbacks.early_stopping import PlateauEarlyStopping
+from gile_lightning.training.callbacks.finite_loss import FiniteLoss
+from gile_lightning.training.callbacks.language_checkpoint import LanguageCheckpoint
+from gile_lightning.training.callbacks.last_checkpoint import LastCheckpoint
+
+__all__ = ["FiniteLoss", "LanguageCheckpoint", "LastCheckpoint", "PlateauEarlyStopping"]

@@ -1,0 +1,59 @@
+"""The checkpoint from which an interrupted run goes on."""
+
+from pathlib import Path
+from typing import Any
+
+import lightning
+from lightning.pytorch.callbacks import Checkpoint
+
+from gile_lightning.training.checkpoint import LAST
+
+
+class LastCheckpoint(Checkpoint):
+    """Keeps ``last.ckpt``: saved after every epoch, and every so many steps within one.
+
+    Args:
+        directory: the run folder.
+        every_n_train_steps: optimizer steps between two checkpoints within an epoch.
+    """
+
+    def __init__(self, directory: Path, every_n_train_steps: int) -> None:
+        self.path = directory / LAST
+        self.every_n_train_steps = every_n_train_steps
+
+    def on_train_start(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
+    ) -> None:
+        """Correct the trainer's count of batches where the number of processes has changed.
+
+        The trainer counts batches, the loader documents; the epoch ends when both are through.
+        """
+        progress = trainer.fit_loop.epoch_loop.batch_progress
+        loader: Any = trainer.train_dataloader
+        done = len(loader) if progress.is_last_batch else loader.done
+        current: Any = progress.current
+        if current.ready != done:
+            behind = current.ready - current.completed  # 1 if it was saved at the end of a batch
+            current.ready = current.started = current.processed = done
+            current.completed = done - behind
+
+    def on_train_batch_end(
+        self,
+        trainer: lightning.Trainer,
+        pl_module: lightning.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        """Save within an epoch; `on_train_epoch_end` saves at its end."""
+        # gradients accumulated since the last step are not part of a checkpoint
+        stepped = (batch_idx + 1) % trainer.accumulate_grad_batches == 0
+        due = stepped and trainer.global_step % self.every_n_train_steps == 0
+        if due and not trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
+            trainer.save_checkpoint(self.path)
+
+    def on_train_epoch_end(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
+    ) -> None:
+        """Save at the end of an epoch, after validation."""
+        trainer.save_checkpoint(self.path)

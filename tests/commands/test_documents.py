@@ -1,0 +1,112 @@
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from gile_lightning.commands.documents import DocumentReader, text_of
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.descriptions import TextRecipe
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+
+COLUMNS = ("title", "abstractText")
+
+
+def system(**codes):
+    """Stand in for a model of languages, with their codes and the column of a language."""
+    return SimpleNamespace(
+        tasks={
+            name: SimpleNamespace(
+                recipe=TextRecipe(columns=COLUMNS, language=None),
+                tokenizer=Tokenizer(["UNK"], sentences=code),
+            )
+            for name, code in (codes or {"english": "en"}).items()
+        }
+    )
+
+
+def reader(*lines, kind="auto", model=None, default="english"):
+    return DocumentReader(lines, "in", kind, model or system(), default)
+
+
+def records(*fields, **options):
+    return list(reader(*map(json.dumps, fields), **options))
+
+
+@pytest.mark.parametrize(
+    ("columns", "fields", "text"),
+    [
+        (COLUMNS, {"text": "t"}, "t"),
+        (COLUMNS, {"title": "t"}, ["t"]),
+        (COLUMNS, {"title": "t", "abstractText": ""}, ["t"]),
+        (COLUMNS, {"abstractText": "a"}, ["a"]),
+        (COLUMNS, {"title": "t", "text": "x"}, "x"),
+        (COLUMNS, {"title": "t", "abstractText": "a", "text": "x"}, ["t", "a"]),
+        (COLUMNS, {"title": "t", "abstract": "a"}, ["t", "a"]),
+        (COLUMNS, {"title": "", "abstractText": None}, []),
+        (("body", "end"), {"body": "b", "end": "", "title": "t"}, ["b"]),
+        (("title",), {"title": "t", "abstract": "a"}, ["t"]),
+        (("title", "text"), {"title": "t", "text": "x", "abstract": "a"}, ["t", "x"]),
+        (("title", "text"), {"title": "t", "abstract": "a"}, ["t", "a"]),
+        (("body",), {"body": ""}, []),
+    ],
+)
+def test_text_of_a_record(columns, fields, text):
+    assert text_of(fields, columns, "in:1") == text
+
+
+def test_a_record_without_a_text():
+    with pytest.raises(InputError, match=r"in:1: no 'text' \(or .*; the keys are txt, year"):
+        records({"txt": "Liver", "year": 1999})
+
+
+def test_ids():
+    fields = [{}, {"id": "a"}, {"pmid": 77}, {"id": 0, "pmid": 5}, {"id": ""}]
+    assert [x.id for x in records(*({"text": "t"} | x for x in fields))] == [1, "a", 77, 0, 5]
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "text"),
+    [
+        ("auto", '\ufeff{"text": "a"}', "a"),
+        ("auto", "plain", "plain"),
+        ("text", '{"text": "a"}', '{"text": "a"}'),
+    ],
+)
+def test_kinds_of_lines(kind, first, text):
+    assert [x.text for x in reader(first, kind=kind)] == [text]
+
+
+def test_broken_and_empty_lines_are_left_out_and_counted(capsys):
+    found = reader('{"text": "one"}', '{"text": "tw', "", "[3]", '{"text": "four"}', "  ")
+    assert [document.id for document in found] == [1, 5]
+    found.report()
+    errors = capsys.readouterr().err.splitlines()
+    assert [error.split(":")[1] for error in errors[:2]] == ["2", "4"]
+    assert errors[-1] == "in: left out 2 broken and 2 empty lines"
+
+
+def test_too_many_broken_lines():
+    with pytest.raises(InputError, match=r"in:102: more than 100 lines .*--format text"):
+        list(reader('{"text": "one"}', *["plain"] * 101))
+
+
+def test_other_encoding(tmp_path):
+    (tmp_path / "latin.txt").write_bytes("Ménière".encode("latin-1"))
+    with (tmp_path / "latin.txt").open(encoding="utf-8") as lines:
+        found = DocumentReader(lines, "latin.txt", "auto", system(), "english")
+        with pytest.raises(InputError, match=r"latin\.txt: not UTF-8 text near line 1"):
+            list(found)
+
+
+def test_languages():
+    """By name or code, in any order, and the default where a record says nothing."""
+    several = system(english="en", german="de")
+    given = ["German", "en", None, "", "de"]
+    fields = [{"text": "t", "language": x} for x in given]
+    found = records(*fields, model=several)
+    assert [x.language for x in found] == ["german", "english", "english", "english", "german"]
+    with pytest.raises(InputError, match=r"in:3: the model has several languages \(english, ger"):
+        records(*fields, model=several, default=None)
+    with pytest.raises(InputError, match=r"in:1: the model has no 'fr'; its languages are"):
+        records({"text": "t", "language": "fr"}, model=several)
+    assert records({"text": "t", "language": "fr"})[0].language == "english"  # no such column

@@ -1,0 +1,93 @@
+import os
+import time
+
+import pytest
+from jsonargparse import Namespace
+
+from gile_lightning.commands.run_folder import run_folder
+from gile_lightning.common.errors import InputError
+
+LAST = "checkpoints/last.ckpt"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def folder(output=None, ckpt_path=None):
+    """Return the folder, and the checkpoint to resume, of a run of `bioasq.yaml`."""
+    files = ["sweeps/bioasq.yaml", "mine.yaml"]
+    return run_folder(Namespace(config=files, output=output, ckpt_path=ckpt_path))
+
+
+def killed(folder, seconds_ago=0):
+    """Make what a run leaves when it was killed; return its last checkpoint."""
+    (folder / "checkpoints").mkdir(parents=True)
+    (folder / "config.yaml").touch()
+    (folder / LAST).touch()
+    os.utime(folder / LAST, (time.time() - seconds_ago,) * 2)
+    return folder / LAST
+
+
+def test_a_run_folder_has_the_name_of_its_configuration():
+    output, resume = folder()
+    assert output.parts[:2] == ("runs", "bioasq")
+    assert time.strptime(output.name, "%Y-%m-%d_%H-%M-%S")
+    assert resume is None
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("rank", "refused"),
+    [
+        *[(None, True), ("SLURM_PROCID", False), ("RANK", False)],
+        *[("LOCAL_RANK", False), ("NODE_RANK", False), ("GROUP_RANK", False)],
+    ],
+)
+def test_a_folder_of_another_run(tmp_path, monkeypatch, rank, refused):
+    """The first of several processes may have made it before the others look."""
+    killed(tmp_path / "run")
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    if rank is not None:
+        monkeypatch.setenv(rank, "1")
+    if refused:
+        with pytest.raises(InputError, match="holds a run already; go on with it"):
+            folder(tmp_path / "run")
+    else:
+        assert folder(tmp_path / "run") == (tmp_path / "run", None)
+
+
+def test_a_checkpoint_by_its_path_or_as_the_last_of_its_run(tmp_path):
+    last = killed(tmp_path / "run")
+    assert folder(tmp_path / "run", "last") == (tmp_path / "run", last)
+    assert folder(tmp_path / "new", str(last)) == (tmp_path / "new", last)
+
+
+def test_the_last_of_all_runs_is_the_newest(tmp_path):
+    for name, age in (("a", 50), ("b", 10), ("c", 30)):
+        killed(tmp_path / "runs/bioasq" / name, age)
+    killed(tmp_path / "runs/other/d")
+    assert folder(ckpt_path="last")[1].parts[-3:] == ("b", "checkpoints", "last.ckpt")
+
+
+def test_killed_before_the_first_checkpoint_or_done(tmp_path, capsys):
+    killed(tmp_path / "run").unlink()
+    assert folder(tmp_path / "run", "last") == (tmp_path / "run", None)
+    assert "has no checkpoint yet: starting from the beginning" in capsys.readouterr().out
+    (tmp_path / "run/metrics.json").touch()
+    with pytest.raises(InputError, match=r"run: done, and without checkpoints/last\.ckpt"):
+        folder(tmp_path / "run", "last")
+
+
+@pytest.mark.parametrize(
+    ("output", "path", "error"),
+    [
+        (None, "last", "runs/bioasq: no run to go on with"),
+        ("empty", "last", "empty: no run there to go on with"),
+        ("empty", "none.ckpt", r"none\.ckpt: no such checkpoint \(--ckpt_path\)"),
+    ],
+)
+def test_nothing_to_go_on_with(output, path, error):
+    with pytest.raises(InputError, match=error):
+        folder(output, path)

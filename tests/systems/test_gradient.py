@@ -1,0 +1,43 @@
+from functools import partial
+
+import pytest
+import torch
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.network.encoders import WordEmbedding
+from gile_lightning.systems import NeuralSystem
+from gile_lightning.training.optimizers import LazyAdam
+from gile_testing.two_languages import PARTS, TwoLanguages, languages
+
+
+def test_sparse_gradients_need_an_optimizer_that_takes_them():
+    sparse = partial(WordEmbedding, dim=6, sparse=True)
+    adam = partial(torch.optim.Adam, lr=0.01)
+    with pytest.raises(InputError, match="LazyAdam, or --model"):
+        NeuralSystem(embedding=sparse, optimizer=adam).check()
+    NeuralSystem(embedding=sparse, optimizer=LazyAdam).check()
+    frozen = partial(WordEmbedding, dim=6, sparse=True, trainable=False)
+    NeuralSystem(embedding=frozen, optimizer=adam).check()
+
+
+def test_sparse_gradients_between_gpus(monkeypatch):
+    model = NeuralSystem(embedding=partial(WordEmbedding, sparse=True), optimizer=LazyAdam)
+    model.attach(TwoLanguages().training_data())
+    model.configure_optimizers()
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_backend", lambda: "nccl")
+    frozen = NeuralSystem(embedding=partial(WordEmbedding, sparse=True, trainable=False))
+    frozen.attach(TwoLanguages().training_data())
+    frozen.configure_optimizers()
+    with pytest.raises(InputError, match=r"NCCL.*--model\.embedding\.sparse false"):
+        model.configure_optimizers()
+
+
+def test_frozen_parts_are_not_trained():
+    model = NeuralSystem(**PARTS | {"embedding": partial(WordEmbedding, dim=6, trainable=False)})
+    model.build(languages())
+    (group,) = model.configure_optimizers().param_groups
+    trained = {id(parameter) for parameter in group["params"]}
+    for name in languages():
+        assert id(model.networks[name].embedding.weight) not in trained
+    assert len(trained) == sum(p.requires_grad for p in model.parameters())

@@ -1,0 +1,39 @@
+import copy
+
+import pytest
+import torch
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.systems.loading import load_system
+from gile_lightning.training.checkpoint import HPARAMS, STATE, read_checkpoint
+from gile_testing import runs
+
+
+@pytest.fixture
+def checkpoint():
+    return read_checkpoint(runs.trained().output)
+
+
+def test_the_system_comes_back(checkpoint):
+    system = load_system(checkpoint)
+    weights = system.state_dict()
+    assert weights.keys() == checkpoint["state_dict"].keys()
+    assert all(torch.equal(weights[key], w) for key, w in checkpoint["state_dict"].items())
+    assert system.hparams == checkpoint[HPARAMS]
+    assert system.thresholds == checkpoint[STATE]["thresholds"]
+
+
+def test_what_is_not_to_be_had(checkpoint):
+    other = copy.deepcopy(checkpoint)
+    other[HPARAMS]["encoder"]["class_path"] = "somebody.elses.Encoder"
+    with pytest.raises(InputError, match=r"somebody\.elses\.Encoder is not to be had here"):
+        load_system(other)
+    checkpoint[STATE]["class_path"] = "gile_lightning.network.encoders.Mean"
+    with pytest.raises(InputError, match="as its model, which is no System"):
+        load_system(checkpoint)
+
+
+def test_weights_without_words(checkpoint):
+    checkpoint[STATE]["tasks"]["english"] = None
+    with pytest.raises(InputError, match="imported weights without words: import them with"):
+        load_system(checkpoint)

@@ -1,0 +1,169 @@
+"""The weights that networks begin with."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.network.encoders import PPMI, WAN, Dense, IdfMean, WordEmbedding
+from gile_lightning.network.matchers import LexicalMatch, NameMention
+from gile_lightning.network.outputs import GILE, Linear
+from gile_lightning.systems import NeuralSystem
+from gile_lightning.training.checkpoint import STATE
+from gile_testing.two_languages import (
+    HIERARCHICAL,
+    LABELS,
+    MORE,
+    PARTS,
+    TwoLanguages,
+    built,
+    checkpoint_of,
+    languages,
+    ragged,
+    run,
+    with_labels,
+)
+
+# batches that are there already need no workers
+pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers")
+
+MATCHED = HIERARCHICAL | {"output": partial(GILE, joint_dim="matched")}
+
+
+def test_matched_joint_space_is_that_of_all_languages():
+    model = built(**MATCHED)
+    # Eq. 19: d_h k / (d_h + d) = 5 (3 + 2) / (5 + 6)
+    assert model.network("english").output.document_projection.out_features == 2
+    assert checkpoint_of(model)[STATE]["extra"]["joint_dim"] == 2
+    model = NeuralSystem(**MATCHED)
+    model.build(with_labels(["english", "german"], MORE))
+    assert model.network("german").output.label_projection.out_features == 5 * 18 // 11
+    model = NeuralSystem(**MATCHED)
+    model.build(with_labels(["german"], MORE))
+    assert model.network("german").output.unit.in_features == 5 * 7 // 11
+
+
+@pytest.mark.parametrize("names", [["english", "german"], ["german"], ["german", "english"]])
+@pytest.mark.parametrize("sharing", ["none", "both"])
+def test_start_from_a_checkpoint(names, sharing):
+    """With other labels, and with some of the languages: the matched size stays what it was."""
+    checkpoint = checkpoint_of(built(**MATCHED, sharing=sharing))
+    model = NeuralSystem(**MATCHED, sharing=sharing)
+    model.start_from(checkpoint)
+    run(model, TwoLanguages(with_labels(names, MORE)), "fit")
+    weights = model.state_dict()
+    assert list(model.networks) == names
+    assert {key.split(".")[1] for key in weights} == {*names}
+    assert all(torch.equal(value, checkpoint["state_dict"][key]) for key, value in weights.items())
+    assert checkpoint_of(model)[STATE]["extra"]["joint_dim"] == 2
+    assert model.tasks["german"].labels == MORE["german"]
+
+
+def test_weights_of_words_are_those_of_the_training_documents():
+    parts = PARTS | {"encoder": IdfMean, "label_encoder": IdfMean}
+    model = NeuralSystem(**parts, matchers=[LexicalMatch, NameMention])
+    run(model, TwoLanguages(), "fit")
+    network = model.network("english")
+    lexical, mention = network.matchers
+    # of two documents one has the words 0, 1 and 2, the other the word 3, none has UNK
+    expected = np.log(3 / np.array([2, 2, 2, 2, 1]))
+    for counted in (network.encoder.idf.weights, network.label_encoder.idf.weights):
+        np.testing.assert_allclose(counted, expected, rtol=1e-6)
+    for counted in (lexical.idf, mention.rarity):
+        np.testing.assert_allclose(counted, expected, rtol=1e-6, atol=1e-7)
+    checkpoint = checkpoint_of(model)
+    further = NeuralSystem(**model.arguments)
+    further.start_from(checkpoint)
+    data = TwoLanguages()
+    data.batches = data.batches[::-1]  # other documents, but the model's weights
+    run(further, data, "fit")
+    assert all(torch.equal(v, checkpoint["state_dict"][k]) for k, v in further.state_dict().items())
+
+
+def test_vectors_learned_from_documents_and_label_texts(capsys):
+    start = PPMI(window=1)
+    model = NeuralSystem(**PARTS | {"embedding": partial(WordEmbedding, dim=3, start=start)})
+    data = TwoLanguages({"english": languages()["english"]})
+    run(model, data, "fit")
+    vectors = model.network("english").word_vectors
+    texts = ragged([[0, 0], [1, 2], [2, 3]], [[]] * 3).texts  # of the seen labels
+    expected = start.learn([data.batches[0]["english"].texts], texts, 5, 3)
+    assert torch.equal(vectors[:4], expected[:4])
+    torch.testing.assert_close(vectors[:4].norm(dim=1), torch.ones(4))
+    assert not expected[4].any()
+    assert 0 < vectors[4].abs().max() <= 0.05  # UNK keeps its random one
+    assert "word vectors (english): 4 of 5 words have one of PPMI" in capsys.readouterr().out
+
+    further = NeuralSystem(**model.arguments)  # whose vectors are those of the checkpoint
+    checkpoint = checkpoint_of(model)
+    checkpoint["state_dict"]["networks.english.embedding.weight"].fill_(0.25)
+    further.start_from(checkpoint)
+    run(further, data, "fit")
+    assert further.network("english").word_vectors.eq(0.25).all()
+
+
+def test_start_from_a_checkpoint_without_the_language():
+    model = NeuralSystem(**PARTS)
+    model.build({"english": languages()["english"]})
+    further = NeuralSystem(**PARTS)
+    further.start_from(checkpoint_of(model))
+    with pytest.raises(InputError, match=r"checkpoint knows english, not german: set data\.lang"):
+        run(further, TwoLanguages(), "fit")
+
+
+def test_start_from_another_model():
+    further = NeuralSystem(**PARTS | {"encoder": partial(WAN, layer=partial(Dense, dim=4))})
+    further.start_from(checkpoint_of(built(**PARTS)))
+    with pytest.raises(InputError, match="not that of the checkpoint: size mismatch"):
+        run(further, TwoLanguages(), "fit")
+
+
+@pytest.mark.parametrize(
+    ("english", "german", "order"),
+    [  # its labels are those that it was trained on; all others are unseen
+        (LabelSet([*"LKRabc"], ["rat"] * 6, [9, 5, 5, 0, 0, 0]), ["N", "L", "a"], [0, 1]),
+        (LABELS["english"], ["L", "N"], [1, 0]),
+        (LABELS["english"], ["N", "L", "R"], None),
+    ],
+    ids=["more", "in another order", "a new one"],
+)
+def test_start_from_a_linear_layer(english, german, order):
+    seen = 3 if order is None else 2
+    frequencies = [1] * seen + [0] * (len(german) - seen)
+    labels = {"english": english, "german": LabelSet(german, ["ratte"] * len(german), frequencies)}
+    before = built(**PARTS | {"output": Linear})
+    model = NeuralSystem(**PARTS | {"output": Linear})
+    model.start_from(checkpoint_of(before))
+    data = TwoLanguages(with_labels(labels, labels))
+    if order is None:
+        with pytest.raises(InputError, match=r"1 of the corpus' labels \(german; such as 'R'\)"):
+            run(model, data, "fit")
+        return
+    run(model, data, "fit")
+    after = model.state_dict()
+    assert after.keys() == before.state_dict().keys()
+    for key, value in before.state_dict().items():
+        german_output = key.startswith("networks.german.output.")
+        assert torch.equal(after[key], value[order] if german_output else value)
+
+
+@pytest.mark.parametrize("vectors", [torch.arange(24.0).view(4, 6), None], ids=["some", "none"])
+def test_start_from_weights_without_words(vectors):
+    checkpoint = checkpoint_of(built(**PARTS))
+    checkpoint["state_dict"].pop("networks.german.embedding.weight")
+    checkpoint[STATE]["tasks"]["german"] = None
+    model = NeuralSystem(**PARTS)
+    model.start_from(checkpoint)
+    data = TwoLanguages({"german": languages()["german"]})
+    data.vectors = lambda name: vectors
+    if vectors is None:
+        with pytest.raises(InputError, match=r"the corpus brings none: set --data\.word_vectors"):
+            run(model, data, "fit")
+        return
+    run(model, data, "fit")
+    weights = model.state_dict()
+    assert torch.equal(weights.pop("networks.german.embedding.weight"), vectors)
+    assert all(torch.equal(value, checkpoint["state_dict"][key]) for key, value in weights.items())

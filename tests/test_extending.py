@@ -1,0 +1,106 @@
+"""The examples of docs/extending.md, as a reader would run them, named by import path."""
+
+import math
+import re
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from gile_lightning import fit, load
+from gile_lightning.training.checkpoint import HPARAMS, STATE, read_checkpoint
+from gile_testing import runs
+
+PAGE = (Path(__file__).parents[1] / "docs/extending.md").read_text()
+NOTES = "".join(f"{kind},note\ta {kind} of {i}\n" for i in range(40) for kind in ("bird", "fish"))
+
+
+class Example(NamedTuple):
+    options: list[str]
+    code: str
+
+    @property
+    def path(self) -> str:
+        """The import path of the class."""
+        return re.findall(r"my_parts\.\w+", " ".join(self.options))[0]
+
+
+def example(section: str) -> Example:
+    (options,) = re.findall(r"^    (--.*)", section, re.M)
+    (code,) = re.findall(r"```python\n(.*?)```", section, re.S)
+    return Example(shlex.split(options), code)
+
+
+EXAMPLES = {
+    title: example(section)
+    for title, section in re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
+    if "```python" in section
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory):
+    """The folder in which a reader works, with `my_parts.py`."""
+    folder = tmp_path_factory.mktemp("extending")
+    (folder / "my_parts.py").write_text("\n\n".join(made.code for made in EXAMPLES.values()))
+    (folder / "notes.tsv").write_text(NOTES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.syspath_prepend(folder)
+        yield folder
+
+
+def test_every_kind_has_an_example():
+    listed = re.findall(r"^\| \[an? ([\w ]+)\]", PAGE, re.M)
+    assert [title.lower() for title in EXAMPLES] == listed
+
+
+@pytest.mark.parametrize("title", EXAMPLES)
+def test_example_is_short(title):
+    lines = [line for line in EXAMPLES[title].code.splitlines() if line.strip()]
+    assert len([line for line in lines if not re.match("import|from", line)]) < 20
+
+
+def described(value, path):
+    """Find the part with an import path in a description in plain values."""
+    if isinstance(value, dict):
+        if value.get("class_path") == path:
+            return value
+        value = list(value.values())
+    found = [described(item, path) for item in value] if isinstance(value, list) else []
+    return next(filter(None, found), None)
+
+
+@pytest.mark.parametrize("title", EXAMPLES)
+def test_example_trains_and_is_loaded_with_its_arguments(title, folder):
+    made = EXAMPLES[title]
+    builtin = [] if title == "Reader" else ["--data.builtin_documents", "100"]
+    given = {
+        **{"config": runs.CONFIG, "output": folder / title, "data.cache_dir": folder / "cache"},
+        **{"data.min_count": 1, "trainer.max_epochs": 1, "trainer.accelerator": "cpu"},
+        **{"trainer.enable_progress_bar": "false", "trainer.logger": "false"},
+    }
+    arguments = [part for key, value in given.items() for part in (f"--{key}", value)]
+    done = runs.call(fit.main, *arguments, *builtin, *made.options)
+    assert done.status is None, done.errors
+    checkpoint = read_checkpoint(folder / title / "checkpoints/best.ckpt")
+    state = checkpoint[STATE]
+    system = {"class_path": state["class_path"], "init_args": checkpoint[HPARAMS]}
+    data = yaml.safe_load(state["config"])["data"]
+    part = described(data if title == "Reader" else system, made.path)
+    own = [
+        (described(yaml.safe_load(value), made.path) or {"init_args": {}})["init_args"]
+        if made.path in value
+        else {key.rpartition(".")[2]: yaml.safe_load(value)}
+        for key, value in zip(made.options[::2], made.options[1::2], strict=True)
+    ]
+    for arguments in own:
+        assert arguments.items() <= part["init_args"].items()
+    if title == "Metric":
+        assert 0 < done.result["test.seen.reciprocal_rank_5"] < 1
+    (labels,) = load(folder / title).predict(["a bird in the liver"], top_k=2)
+    scores = [label["score"] for label in labels]
+    assert len(scores) == 2
+    assert all(map(math.isfinite, scores))
