@@ -246,25 +246,7 @@ def test_start_from_a_model_with_other_parts(parts):
             run(model, TwoLanguages(), "fit")
 
 
-<<<<<<< HEAD:tests/test_matching.py
-def test_a_checkpoint_comes_back():
-    model = trained()
-    again = NeuralSystem(**MATCHING)
-    again.build(with_labels(NAMED, NAMED))
-    again.load_state_dict(model.state_dict())
-    documents = ragged(*DOCUMENTS["english"][1]).texts
-    with torch.no_grad():
-        scores = [
-            one.score("english", documents, one.prepare_labels("english", NAMED["english"]))
-            for one in (model, again)
-        ]
-    assert torch.equal(*scores)
-
-
-def test_labels_of_other_sets_keep_their_memory_by_name():
-=======
 def test_labels_of_other_sets_keep_their_residuals_by_name():
->>>>>>> de907a58e53fbf22e9720098719694cd3fce58d6:tests/systems/test_matching.py
     """To predict with, and of other corpora."""
     model = trained()
     predictor = Predictor(model, language="english")
