@@ -174,7 +174,7 @@ def first_fits():
 @pytest.mark.parametrize(("table", "row"), first_fits())
 def test_overrides_parse(table, row, tmp_path):
     if table == "ablation":
-        pytest.importorskip("minilm")
+        pytest.importorskip("gile_testing.minilm")
     fit = read_grid(table).fits(1, {}, [row])[0]
     args = ["--output", str(tmp_path / "run"), "--trainer.logger", "false"]
     cli = GileCLI([*fit.arguments, *args, "--trainer.accelerator", "cpu"], "fit", "")
