@@ -1,0 +1,39 @@
+"""The table of docs/architecture.md, held against the imports of the package."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "gile_lightning"
+ROW = re.compile(r"^\| (\d) \| `?(\w+)`? \| .* \| (.*) \|$", re.M)
+ROWS = ROW.findall((ROOT / "docs/architecture.md").read_text(encoding="utf-8"))
+FLOORS = {room: int(floor) for floor, room, _ in ROWS}
+LISTED = {room: set(re.findall(r"`(\w+)`", imports)) for _, room, imports in ROWS}
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names = [name.name for name in node.names] if isinstance(node, ast.Import) else names
+        for name in names:
+            if name.startswith("gile_lightning."):
+                yield name.split(".")[1]
+
+
+def test_every_room_is_listed():
+    rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
+    assert rooms == FLOORS.keys() - {"doors"}
+
+
+def test_arrows_point_down_and_are_those_of_the_table():
+    for room in FLOORS.keys() - {"doors"}:
+        found = {name for path in (PACKAGE / room).rglob("*.py") for name in imported(path)}
+        found -= {room}
+        assert found == LISTED[room], room
+        assert all(FLOORS[name] < FLOORS[room] for name in found), room
+
+
+def test_doors_are_short():
+    doors = [path for path in PACKAGE.glob("*.py") if not path.name.startswith("__")]
+    assert all(len(path.read_text(encoding="utf-8").splitlines()) < 100 for path in doors)
