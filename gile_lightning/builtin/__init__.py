@@ -12,12 +12,9 @@ arithmetic decide what is written, so equal arguments give equal bytes on every 
 
 from gile_lightning.builtin.headings import HELD_OUT_FROM
 from gile_lightning.builtin.news import LANGUAGES, write_news
-from gile_lightning.builtin.news import VERSION as NEWS_VERSION
 from gile_lightning.builtin.writer import write_bioasq
 
 VERSION: int = 1
-"""Raised whenever the BioASQ files change for equal arguments; part of cache keys.
+"""Raised whenever the BioASQ files change for equal arguments; part of cache keys."""
 
-`NEWS_VERSION` is the same for the news."""
-
-__all__ = ["HELD_OUT_FROM", "LANGUAGES", "NEWS_VERSION", "VERSION", "write_bioasq", "write_news"]
+__all__ = ["HELD_OUT_FROM", "LANGUAGES", "VERSION", "write_bioasq", "write_news"]

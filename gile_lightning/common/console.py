@@ -47,3 +47,20 @@ def _useful(record: logging.LogRecord) -> bool:
 def say(text: str) -> None:
     """Print on the first process only."""
     print(text, flush=True)
+
+
+def clock(seconds: float) -> str:
+    """Write a duration as 52 s, 4 min, 3 h 20 min or 2 days 4 h.
+
+    >>> clock(52.4), clock(250), clock(12_000), clock(187_300)
+    ('52 s', '4 min', '3 h 20 min', '2 days 4 h')
+    """
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    hours = round(minutes / 60)
+    return f"{hours // 24} days {hours % 24} h"

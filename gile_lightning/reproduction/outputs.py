@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from gile_lightning.common.console import clock
 from gile_lightning.reproduction import writers
-from gile_lightning.reproduction.estimate import clock, estimate
+from gile_lightning.reproduction.estimate import estimate
 from gile_lightning.reproduction.grid import Fit, Grid
 from gile_lightning.reproduction.runner import DONE, Runner
 from gile_lightning.reproduction.tables import build

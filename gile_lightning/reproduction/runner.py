@@ -10,9 +10,9 @@ from typing import IO, Any
 from gile_lightning.commands import launcher
 from gile_lightning.commands.launcher import CONFIG, FIT, LOG, Launcher, told
 from gile_lightning.common import processes
-from gile_lightning.common.console import say
+from gile_lightning.common.console import clock, say
 from gile_lightning.common.errors import positive
-from gile_lightning.reproduction.estimate import clock, estimate
+from gile_lightning.reproduction.estimate import estimate
 from gile_lightning.reproduction.grid import Fit
 
 DONE, RUNNING, FAILED, WAITING = "done", "running", "failed", "-"

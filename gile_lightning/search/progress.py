@@ -8,8 +8,7 @@ import optuna
 import yaml
 from optuna.trial import FrozenTrial, TrialState
 
-from gile_lightning.common.console import say
-from gile_lightning.reproduction.estimate import clock
+from gile_lightning.common.console import clock, say
 from gile_lightning.search import recovery
 from gile_lightning.search import study as studies
 from gile_lightning.search.plan import Plan

@@ -76,7 +76,7 @@ class RunLogger(WandbLogger):
         project: the W&B project.
         name: the name of the run; by default the folder's.
         group: the group of the run, such as a study.
-        tags: words to find runs by.
+        tags: words to find runs by, or one.
         job_type: the kind of the run within its group.
     """
 
@@ -86,7 +86,7 @@ class RunLogger(WandbLogger):
         project: str = "gile_lightning",
         name: str | None = None,
         group: str | None = None,
-        tags: list[str] | None = None,
+        tags: list[str] | str | None = None,
         job_type: str = "fit",
     ) -> None:
         import wandb  # here and below: importing it takes a second
@@ -110,7 +110,7 @@ class RunLogger(WandbLogger):
             project=project,
             save_dir=directory,
             group=group,
-            tags=tags,
+            tags=[tags] if isinstance(tags, str) else tags,
             job_type=job_type,
             mode=_go_offline() if mode == "offline" else mode,
             settings=settings,

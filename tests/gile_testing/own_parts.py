@@ -69,9 +69,9 @@ class OwnOutput(GILE):
         return self.factor * super().score(documents, projected)
 
 
-class OwnChannel(LexicalMatch):
-    def __init__(self, text: Any, factor: float = 1.0) -> None:
-        super().__init__(text)
+class OwnMatcher(LexicalMatch):
+    def __init__(self, tokenizer: Any, factor: float = 1.0) -> None:
+        super().__init__(tokenizer)
         self.factor = factor
 
     def forward(self, documents, labels):
@@ -148,7 +148,7 @@ def neural(kind: type[NeuralSystem] = NeuralSystem, **given: Any) -> NeuralSyste
 SYSTEMS: dict[str, Callable[[float], System]] = {
     "encoder": lambda factor: neural(encoder=partial(OwnEncoder, factor=factor)),
     "output layer": lambda factor: neural(output=partial(OwnOutput, factor=factor)),
-    "matcher": lambda factor: neural(matchers=[partial(OwnChannel, factor=factor)]),
+    "matcher": lambda factor: neural(matchers=[partial(OwnMatcher, factor=factor)]),
     "norm": lambda factor: neural(norm=partial(OwnNorm, factor=factor)),
     "sampler": lambda factor: neural(sampler=OwnSampler(factor)),
     "loss": lambda factor: neural(loss=OwnLoss(factor)),

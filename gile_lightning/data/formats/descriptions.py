@@ -43,6 +43,8 @@ def described(where: str, name: str, fields: Mapping[str, Any]) -> Described:
         value = fields.get(key)
         if value is None:
             value = []
+        if isinstance(value, str):
+            value = [value]
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise InputError(f"{where}: {key!r} is not a list of strings: {value!r:.80}")
         lists[key] = value

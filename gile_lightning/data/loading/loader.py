@@ -190,14 +190,8 @@ class RaggedLoader:
         """Go to a stored position.
 
         Raises:
-            InputError: the rest of the epoch has fewer documents than there are processes, or an
-                earlier version stored the position.
+            InputError: the rest of the epoch has fewer documents than there are processes.
         """
-        if "documents" not in state:
-            raise InputError(
-                "an earlier version wrote the checkpoint; its run cannot be resumed, but its "
-                "weights can be trained further (--start_from)"
-            )
         rest = self.documents - state["documents"]
         if rest < self.world_size:
             raise InputError(

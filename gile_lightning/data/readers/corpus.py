@@ -210,6 +210,7 @@ class Corpus(DocumentDataModule):
         found: set[str] = set()
         for record in self._own_records(Skipped()):
             labels = record.fields.get(self.columns.labels)
+            labels = [labels] if isinstance(labels, str) else labels
             for name in labels if isinstance(labels, list) else []:
                 if isinstance(name, str) and name.strip() and name not in found:
                     found.add(name)

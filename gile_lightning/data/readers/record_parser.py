@@ -45,6 +45,8 @@ class RecordParser:
         labels = fields.get(columns.labels)
         if not labels:
             return columns.labels
+        if isinstance(labels, str):
+            labels = [labels]
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
             raise InputError(
                 f"{record.where}: {columns.labels!r} is not a list of label names: {labels!r:.80}"

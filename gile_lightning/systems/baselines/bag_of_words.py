@@ -34,12 +34,12 @@ def word_counts(texts: Texts, words: int) -> csr_array:
     return flat_counts(documents[known], texts.words[known], shape)
 
 
-def label_counts(text: Tokenizer, labels: LabelSet, name_weight: int = 0) -> csr_array:
+def label_counts(tokenizer: Tokenizer, labels: LabelSet, name_weight: int = 0) -> csr_array:
     """Count the words of the text of every label, and ``name_weight`` times those of its name."""
-    words = len(text.vocabulary) - 1
-    counts = word_counts(Texts.from_flat(*text.labels(labels.texts)), words)
+    words = len(tokenizer.vocabulary) - 1
+    counts = word_counts(Texts.from_flat(*tokenizer.labels(labels.texts)), words)
     if name_weight:
-        names = word_counts(Texts.from_flat(*text.labels(labels.names)), words)
+        names = word_counts(Texts.from_flat(*tokenizer.labels(labels.names)), words)
         counts += name_weight * names
     return counts
 

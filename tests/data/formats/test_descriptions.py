@@ -70,8 +70,12 @@ def test_other_names_are_each_there_once_without_the_name():
     assert other_names("a", ["b ", "a", "", " ", "c", " b", "A"]) == ["b", "c", "A"]
 
 
+def test_one_name_is_a_list_of_one():
+    assert described("f:1", "n", {"synonyms": "m", "parents": "p"})[-2:] == (("m",), ("p",))
+
+
 @pytest.mark.parametrize("key", ["synonyms", "parents"])
-@pytest.mark.parametrize("value", ["a name", ["a", 5], {"a": "b"}, 0])
+@pytest.mark.parametrize("value", [["a", 5], {"a": "b"}, 0])
 def test_lists_of_something_else(key, value):
     with pytest.raises(InputError, match=f"f:1: '{key}' is not a list of strings: "):
         described("f:1", "n", {key: value})

@@ -22,7 +22,7 @@ def test_labels(write):
         ('{"name": ""}\n', "l:1: a label needs a 'name'"),
         ('{"name": "a"}\n{}\n', "l:2: .* the keys are none"),
         ('{"name": "a"}\nbroken\n', "l:2: 1 lines are not JSON"),
-        ('{"name": "a"}\n{"name": "b", "synonyms": "c"}\n', "l:2: 'synonyms' is not a list"),
+        ('{"name": "a"}\n{"name": "b", "synonyms": 5}\n', "l:2: 'synonyms' is not a list"),
     ],
 )
 def test_unusable_labels(write, content, message):

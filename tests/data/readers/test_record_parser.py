@@ -17,6 +17,7 @@ def parse(values=(), split_year=2005, **columns):
 def test_document():
     assert parse() == Document("f:1", "1", ["a text"], ["x", "y"], "")
     assert parse(lead="title") == parse()
+    assert parse({"labels": "x"}).labels == ["x"]  # one name is a list of one
     columns = {"lead": ("title", "teaser"), "text": ("text", "end")}
     whole = parse({"title": "A title.", "end": "the end", "teaser": " "}, **columns)
     assert whole.pieces == ["A title.", "a text", "the end"]
@@ -41,7 +42,7 @@ def test_missing_column(values, column):
     assert parse(values, lead="title", **BY_YEAR) == column
 
 
-@pytest.mark.parametrize("labels", ["x", {"x": 1}, [1, 2], ["x", None], [["x"]], 3])
+@pytest.mark.parametrize("labels", [{"x": 1}, [1, 2], ["x", None], [["x"]], 3])
 def test_labels_must_be_a_list_of_names(labels):
     with pytest.raises(InputError, match="f:1: 'labels' is not a list of label names"):
         parse({"labels": labels})
