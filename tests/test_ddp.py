@@ -3,14 +3,12 @@
 import json
 import subprocess
 import sys
-from collections import Counter
 
 import lightning
 import pytest
 import torch
 
 from gile_lightning import evaluate
-from gile_lightning.data import BioASQ
 from gile_lightning.network.encoders.segments import document_words
 from gile_testing import children, runs
 
@@ -64,26 +62,6 @@ def run(request, tmp_path_factory):
     return directory
 
 
-def test_every_document_once_per_epoch(run):
-    data = BioASQ(**runs.DATA, cache_dir=runs.cache())
-    data.prepare_data()
-    data.setup()
-    expected = Counter(map(tuple, data.split("train")["words"]))
-    lines = {
-        rank: [json.loads(line) for line in (run / f"rank-{rank}.jsonl").read_text().splitlines()]
-        for rank in (0, 1)
-    }
-    assert [line[:2] for line in lines[0]] == [line[:2] for line in lines[1]]  # equal steps
-    orders = []
-    for epoch in range(EPOCHS):
-        batches = [words for rank in lines for e, _, words in lines[rank] if e == epoch]
-        seen = [tuple(words) for batch in batches for words in batch]
-        assert Counter(seen) == expected
-        assert max(map(len, batches)) <= runs.DATA["batch_size"]
-        orders.append(seen)
-    assert orders[0] != orders[1]
-
-
 def test_processes_have_the_same_weights(run):
     weights = [torch.load(run / f"rank-{rank}.pt") for rank in (0, 1)]
     assert torch.equal(*weights)
@@ -97,10 +75,3 @@ def test_scores_of_one_process(run):
     assert {key for key in metrics if key.startswith("test.unseen.")}
     for key, value in metrics.items():
         assert stored[key] == pytest.approx(value, rel=0, abs=1e-12), key
-
-
-def test_one_run_folder(run):
-    assert len(list(run.glob("runs/*/*"))) == 1
-    assert len(list(run.rglob("config.yaml"))) == 1
-    (history,) = run.rglob("metrics.csv")
-    assert len(history.read_text().splitlines()) == 1 + EPOCHS

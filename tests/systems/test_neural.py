@@ -12,9 +12,6 @@ from sklearn.metrics import f1_score
 from torch import nn
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Task
-from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Mean, WordEmbedding
 from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.matchers import LexicalMatch, NameMention
@@ -34,7 +31,6 @@ from gile_testing.two_languages import (
     languages,
     logits,
     of_all_batches,
-    ragged,
     run,
 )
 
@@ -180,23 +176,6 @@ def test_linear_weights_start_as_in_the_authors_code():
         assert layer.weight.abs().max() <= limit
         assert layer.weight.abs().max() > 0.3 * limit
         assert not layer.bias.any()
-
-
-def test_the_norm_makes_documents_differ():
-    """Without it, the mean of many small word vectors is nearly the same for every document."""
-    words = [str(i) for i in range(500)]
-    task = Task(Tokenizer([*words, "UNK"]), LabelSet(["a"], ["1 2"], [1]))
-    draw = np.random.default_rng(0)
-    texts = [[int(i) for i in draw.integers(0, 500, 190)] for _ in range(20)]
-    spread = {}
-    for norm in (nn.Identity, None):
-        torch.manual_seed(0)
-        model = NeuralSystem(**({} if norm is None else {"norm": norm}))
-        model.build({"en": task})
-        vectors = model.network("en").encode_documents(ragged(texts, [[]] * 20).texts)
-        spread[norm] = float(vectors.detach().std(0).mean())
-    assert spread[nn.Identity] < 0.01
-    assert spread[None] > 20 * spread[nn.Identity]
 
 
 @pytest.mark.parametrize(
