@@ -15,7 +15,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.network.encoders import Mean, WordEmbedding
 from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.matchers import LexicalMatch, NameMention
-from gile_lightning.network.outputs import GILE, Linear, MatchersOnly
+from gile_lightning.network.outputs import GILE, MatchersOnly
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.predictor import Predictor
 from gile_lightning.training.losses import SoftmaxCrossEntropy
@@ -113,36 +113,6 @@ def test_losses_added_up(sharing):
 
 
 # --- sharing ---
-
-LAYERS, POOLINGS = ("word_layer", "sentence_layer"), ("word_pooling", "sentence_pooling")
-SHARED = {"none": (), "encoders": LAYERS, "attention": POOLINGS, "both": LAYERS + POOLINGS}
-# of one language: two layers, two poolings; of both: their 5 and 4 words
-SIZES = {"layers": 6 * 5 + 5 + 5 * 5 + 5, "poolings": 2 * (5 * 5 + 5 + 5 + 1), "words": 9 * 6}
-JOINT = 5 * 7 + 7 + 6 * 7 + 7 + 2 * (7 + 1)  # two projections, a unit for each language
-LINEAR = 5 * 3 + 3 + 5 * 2 + 2  # three and two seen labels
-
-
-@pytest.mark.parametrize("output", [PARTS["output"], Linear], ids=["GILE", "Linear"])
-@pytest.mark.parametrize("sharing", SHARED)
-def test_sharing(sharing, output):
-    model = NeuralSystem(**HIERARCHICAL | {"output": output}, sharing=sharing)
-    model.build(languages())
-    english, german = (model.network(name) for name in languages())
-    for name in SHARED["both"]:
-        same = getattr(english.encoder, name) is getattr(german.encoder, name)
-        assert same is (name in SHARED[sharing])
-    assert english.embedding is not german.embedding
-    assert english.output is not german.output
-    if output is Linear:
-        assert english.output.linear is not german.output.linear
-    else:
-        assert english.output.document_projection is german.output.document_projection
-        assert english.output.label_projection is german.output.label_projection
-        assert english.output.unit is not german.output.unit
-    copies = {"layers": LAYERS[0], "poolings": POOLINGS[0]}
-    expected = SIZES["words"] + (LINEAR if output is Linear else JOINT)
-    expected += sum(SIZES[x] * (1 if part in SHARED[sharing] else 2) for x, part in copies.items())
-    assert sum(p.numel() for p in model.parameters()) == expected
 
 
 def test_label_encoders_with_parameters_share_what_encoders_share():
