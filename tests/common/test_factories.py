@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.common.factories import describe, instantiate
+from gile_lightning.common.factories import Configured, describe, instantiate
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -171,3 +171,17 @@ def test_rebuilt_model_has_the_same_parts(parts):
         system.build({"en": task})
     assert repr(rebuilt.networks) == repr(model.networks)
     assert rebuilt.configure_optimizers().defaults == model.configure_optimizers().defaults
+
+
+class Changing(Configured):
+    def __init__(self, first, *more, second=(), **others):
+        first.append(2)
+        second += (3,)
+
+
+def test_arguments_are_those_of_the_call():
+    assert Changing([1], third=3).arguments == {"first": [1, 2], "second": (), "third": 3}
+    with pytest.raises(TypeError, match=r"takes \*more: give all arguments by name"):
+        _ = Changing([1], 2).arguments
+    with pytest.raises(TypeError, match="takes no arguments"):
+        Configured(3)

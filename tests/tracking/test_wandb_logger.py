@@ -11,6 +11,7 @@ import yaml
 import gile_lightning
 from gile_lightning.data import BioASQ
 from gile_lightning.tracking import wandb_logger
+from gile_lightning.tracking.dashboard import workspace
 from gile_lightning.tracking.wandb_logger import RunLogger, default_mode
 from gile_testing import offline, runs
 
@@ -187,16 +188,19 @@ def test_one_run_of_two_processes():
     assert (run.output / "report.html").is_file()
 
 
-def test_a_resumed_run_goes_on(tracked, tmp_path):
+def test_a_resumed_run_goes_on_also_after_a_server_that_died(tracked, tmp_path):
     first = RunLogger(tmp_path / "run")
-    first.log_metrics({"loss": 1.0}, step=1)
-    name = first.experiment.id
+    folder, name = Path(first.experiment.dir).parent, first.experiment.id
+
+    def late():
+        raise TimeoutError("Timed out finishing run.")
+
+    with tracked.context() as patch:
+        patch.setattr(wandb, "finish", late)
+        with pytest.warns(UserWarning, match=f"wandb sync {folder}"):
+            wandb_logger.finish()
     wandb.finish()
-    second = RunLogger(tmp_path / "run")
-    assert second.experiment.id == name
-    other = RunLogger(tmp_path / "other")
-    wandb.finish()
-    assert other.experiment.id != name
+    assert RunLogger(tmp_path / "run").experiment.id == name
 
 
 def test_a_server_that_does_not_answer(tracked, tmp_path):
@@ -231,14 +235,57 @@ def test_a_closed_port_leaves_earlier_runs_alone(tracked, tmp_path):
     assert folders == [earlier.name]
 
 
-def test_what_a_server_that_dies_leaves_to_be_uploaded(tracked, tmp_path):
-    logger = RunLogger(tmp_path / "run")
-    folder = Path(logger.experiment.dir).parent
+# --- the dashboard of such runs ---
 
-    def late():
-        raise TimeoutError("Timed out finishing run.")
 
-    with tracked.context() as patch:
-        patch.setattr(wandb, "finish", late)
-        with pytest.warns(UserWarning, match=f"wandb sync {folder}"):
-            wandb_logger.finish()
+@pytest.fixture(scope="module")
+def panels():
+    """The panels' configurations, by their kind, as they would be sent."""
+    pytest.importorskip("wandb_workspaces")
+    spec = workspace("kittens", "me")._to_model().model_dump(by_alias=True)["spec"]
+    found = {}
+    for section in spec["section"]["panelBankConfig"]["sections"]:
+        for panel in section["panels"]:
+            found.setdefault(panel["viewType"], []).append(panel["config"])
+    return found
+
+
+def at(config, path):
+    """Follow a path as W&B writes it: config:model.value.init_args.x."""
+    first, _, rest = path.removeprefix("config:").partition(".value.")
+    found = config[first]
+    for key in rest.split("."):
+        found = found[key]
+    return found
+
+
+def test_the_dashboard_shows_curves_and_tables_that_a_fit_logs(panels, done):
+    run = done.offline
+    logged = {key for row in run.history for key in row}
+    curves = panels["Run History Line Plot"]
+    assert len(curves) == 6
+    for curve in curves:
+        assert curve["xAxis"] == "trainer/global_step"
+        assert set(curve["metrics"]) <= logged
+    tables = [x["panel2Config"]["exp"]["fromOp"]["inputs"]["key"]["val"] for x in panels["Weave"]]
+    assert len(tables) == 6
+    assert all(run.table(name)[1] for name in tables)
+
+
+def test_the_dashboard_draws_settings_and_results_of_a_fit(panels, done):
+    run = done.offline
+    (lines,) = panels["Parallel Coordinates Plot"]
+    axes = [column["accessor"] for column in lines["columns"]]
+    axes += [cloud[axis] for cloud in panels["Scatter Plot"] for axis in ("xAxis", "yAxis")]
+    values = {}
+    for axis in axes:
+        kind, _, name = axis.partition(":")
+        values[name] = at(run.config, axis) if kind == "config" else run.summary[name]
+    assert all(isinstance(value, int | float) for value in values.values())
+    joint = "model.value.init_args.output.init_args.joint_dim"
+    assert values[joint] == runs.MODEL["output.joint_dim"]
+    pairs = {
+        (cloud["xAxis"].rpartition(".")[2], cloud["yAxis"]) for cloud in panels["Scatter Plot"]
+    }
+    results = ("summary:val/average_precision", "summary:documents_per_second")
+    assert pairs == {(x, y) for x in ("joint_dim", "rate") for y in results}
