@@ -147,8 +147,7 @@ def test_other_sections_are_left_alone(key, sound, called, tmp_path):
 
 
 def test_a_checkpoint_without_a_configuration(sound, tmp_path):
-    state = {key: value for key, value in sound[STATE].items() if key != "config"}
-    path = written(sound | {STATE: state}, tmp_path)
+    path = written(sound | {STATE: sound[STATE] | {"config": ""}}, tmp_path)
     done = runs.call(evaluate.main, "--checkpoint", path)
     assert done.status == 2
     assert "the checkpoint holds no configuration" in done.errors
