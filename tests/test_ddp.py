@@ -1,58 +1,40 @@
-"""Two processes on the CPU: every document once per epoch, and the scores of one process."""
+"""Two processes that Lightning starts, with sparse gradients and matchers."""
 
 import json
 import subprocess
 import sys
-from collections import Counter
 
 import lightning
 import pytest
 import torch
 
 from gile_lightning import evaluate
-from gile_lightning.data import BioASQ
-from gile_lightning.network.encoders.segments import document_words
 from gile_testing import children, runs
 
 EPOCHS = 2
 
 
 class Record(lightning.Callback):
-    """Writes down the documents of every batch, for the test to count."""
-
-    def on_train_batch_end(self, trainer, module, outputs, batch, number) -> None:
-        (documents,) = batch.values()
-        lengths = document_words(documents.sentence_lengths, documents.document_lengths)
-        words = documents.words.split(lengths.tolist())
-        with open(f"rank-{trainer.global_rank}.jsonl", "a") as file:
-            seen = [document.tolist() for document in words]
-            file.write(json.dumps([trainer.current_epoch, number, seen]) + "\n")
+    """Keeps the weights that each process ends with."""
 
     def on_train_end(self, trainer, module) -> None:
         weights = torch.cat([p.detach().double().flatten() for p in module.parameters()])
         torch.save(weights, f"rank-{trainer.global_rank}.pt")
 
 
-SPARSE = (
-    *("--config", runs.CONFIG.with_name("fast.yaml"), "--model.embedding.dim", 20),
-    *("--trainer.gradient_clip_val", 1.0),
-    *runs.MATCHING,  # whose gradients are dense
-)
-
-
-@pytest.fixture(
-    scope="module", params=[(), SPARSE], ids=["dense gradients", "sparse gradients and matchers"]
-)
-def run(request, tmp_path_factory):
-    """The working directory of a run without --output."""
-    directory = tmp_path_factory.mktemp("ddp")
+def test_processes_have_the_same_weights_and_score_as_one(tmp_path):
     runs.trained()  # encodes the corpus
     record = json.dumps([{"class_path": "test_ddp.Record"}])
-    devices = ("--trainer.devices", 2, "--trainer.strategy", "ddp", "--trainer.callbacks", record)
-    arguments = runs.arguments(None, *devices, *request.param, epochs=EPOCHS)
+    arguments = runs.arguments(
+        None,
+        *("--config", runs.CONFIG.with_name("fast.yaml"), "--model.embedding.dim", 20),
+        *("--trainer.gradient_clip_val", 1.0, *runs.MATCHING),  # whose gradients are dense
+        *("--trainer.devices", 2, "--trainer.strategy", "ddp", "--trainer.callbacks", record),
+        epochs=EPOCHS,
+    )
     done = subprocess.run(
         [sys.executable, "-m", "gile_lightning.fit", *arguments],
-        cwd=directory,
+        cwd=tmp_path,
         env=children.environment(),
         capture_output=True,
         text=True,
@@ -61,46 +43,13 @@ def run(request, tmp_path_factory):
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.count("run folder: ") == 1  # only the first process speaks
-    return directory
+    assert torch.equal(*(torch.load(tmp_path / f"rank-{rank}.pt") for rank in (0, 1)))
 
-
-def test_every_document_once_per_epoch(run):
-    data = BioASQ(**runs.DATA, cache_dir=runs.cache())
-    data.prepare_data()
-    data.setup()
-    expected = Counter(map(tuple, data.split("train")["words"]))
-    lines = {
-        rank: [json.loads(line) for line in (run / f"rank-{rank}.jsonl").read_text().splitlines()]
-        for rank in (0, 1)
-    }
-    assert [line[:2] for line in lines[0]] == [line[:2] for line in lines[1]]  # equal steps
-    orders = []
-    for epoch in range(EPOCHS):
-        batches = [words for rank in lines for e, _, words in lines[rank] if e == epoch]
-        seen = [tuple(words) for batch in batches for words in batch]
-        assert Counter(seen) == expected
-        assert max(map(len, batches)) <= runs.DATA["batch_size"]
-        orders.append(seen)
-    assert orders[0] != orders[1]
-
-
-def test_processes_have_the_same_weights(run):
-    weights = [torch.load(run / f"rank-{rank}.pt") for rank in (0, 1)]
-    assert torch.equal(*weights)
-
-
-def test_scores_of_one_process(run):
-    (folder,) = run.glob("runs/bioasq/*")
-    (path,) = run.rglob("metrics.json")
-    stored = json.loads(path.read_text())
+    (folder,) = tmp_path.glob("runs/*/*")
+    (history,) = tmp_path.rglob("metrics.csv")
+    assert len(history.read_text().splitlines()) == 1 + EPOCHS
+    stored = json.loads((folder / "metrics.json").read_text())
     metrics = evaluate.main(["--checkpoint", str(folder)])
     assert {key for key in metrics if key.startswith("test.unseen.")}
     for key, value in metrics.items():
         assert stored[key] == pytest.approx(value, rel=0, abs=1e-12), key
-
-
-def test_one_run_folder(run):
-    assert len(list(run.glob("runs/*/*"))) == 1
-    assert len(list(run.rglob("config.yaml"))) == 1
-    (history,) = run.rglob("metrics.csv")
-    assert len(history.read_text().splitlines()) == 1 + EPOCHS

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import torch
 
-import gile_lightning
 from gile_lightning import fit
 from gile_testing import children, dw_runs, processes, runs
 
@@ -103,28 +102,6 @@ def test_the_metrics_are_those_of_one_process(same):
     _, one, output = same
     assert {"test.micro.tuned_threshold", "test.all.macro_f1"} <= one.keys()
     assert_same_metrics(one, json.loads((output / "metrics.json").read_text()), 1e-9)
-
-
-def test_one_process_predicts_with_the_checkpoint_of_two(same):
-    directory, _, output = same
-    texts = [runs.text(article) for article in runs.articles()[:20]]
-    one, two = (
-        gile_lightning.load(path).predict(texts) for path in (directory / "one/run", output)
-    )
-    for labels, others in zip(one, two, strict=True):
-        assert [label["name"] for label in labels] == [label["name"] for label in others]
-
-
-def test_the_history_counts_every_document(same):
-    directory, _, output = same
-    for folder in (directory / "one/run", output):
-        (counts,) = [
-            state["documents"]
-            for name, state in last_state(folder)["callbacks"].items()
-            if name.startswith("History")
-        ]
-        documents = sum(map(len, union(processes.steps(directory / "one", 1))))
-        assert counts == documents
 
 
 # --- two nodes, started by torchrun, with a cache in common ---

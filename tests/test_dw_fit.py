@@ -81,16 +81,6 @@ def test_f1_is_that_of_scikit_learn(run, language):
     assert run.metrics[f"{language}.test.micro.threshold"] == 0.4
 
 
-def test_average_of_the_languages(run):
-    for key in ("test.micro.f1", "test.seen.average_precision", "own_epoch.test.micro.recall"):
-        mean = np.mean([run.metrics[f"{language}.{key}"] for language in LANGUAGES])
-        assert run.metrics[key] == pytest.approx(mean)
-    documents = sum(len(raw(language)) for language in LANGUAGES)
-    assert run.metrics["test.micro.documents"] == documents
-    lines = [line for line in run.printed.splitlines() if line.startswith((*LANGUAGES, "average"))]
-    assert sum("own epoch" in line for line in lines) == 3
-
-
 def test_threshold_tuned_on_the_validation_documents(run):
     model = gile_lightning.load(run.output, language="german")
     checkpoint = torch.load(run.best, weights_only=True)
@@ -101,14 +91,6 @@ def test_threshold_tuned_on_the_validation_documents(run):
     assert model.predict([text], threshold="tuned") == model.predict(
         [text], threshold=tuned["german"]
     )
-
-
-def test_threshold_of_ones_own(run):
-    done = runs.call(evaluate.main, "--checkpoint", run.output, "--model.threshold", "0.123")
-    assert done.status is None, done.errors
-    assert done.result["english.test.micro.threshold"] == 0.123
-    expected = scores_of(run.best, "english", 0.123)
-    assert done.result["english.test.micro.f1"] == pytest.approx(expected["f1"])
 
 
 def test_evaluate_one_of_the_languages(run):
@@ -171,18 +153,6 @@ def test_resumed_run_equals_an_unbroken_one(tmp_path):
     assert runs.reproducible(done.result) == runs.reproducible(whole.metrics)
 
 
-def test_matchers_and_label_residuals_of_each_language():
-    """Each has its own; the scores come back from the checkpoint."""
-    run = dw_runs.trained(*runs.MATCHING, epochs=1)
-    weights = torch.load(run.best, weights_only=True)["state_dict"]
-    for part in (".label_residual.", ".matchers."):
-        assert {key.split(".")[1] for key in weights if part in key} == set(LANGUAGES)
-    done = runs.call(evaluate.main, "--checkpoint", run.output)
-    assert done.status is None, done.errors
-    for key, value in done.result.items():
-        assert value == pytest.approx(run.metrics[key]), key
-
-
 # --- training further ---
 
 
@@ -201,13 +171,3 @@ def test_start_from_a_run(run, tmp_path):
     assert all(after[key].shape == before[key].shape for key in after)  # other labels, same model
     unchanged = [key for key in after if torch.equal(after[key], before[key])]
     assert unchanged == ["networks.german.embedding.weight"]
-
-
-def test_start_from_needs_a_language_of_the_model(run, tmp_path):
-    done = runs.call(
-        fit.main,
-        *("--start_from", run.output, "--output", tmp_path / "x"),
-        *("--data.languages", '["spanish"]'),
-    )
-    assert done.status == 2
-    assert "the model knows english, german, not spanish" in done.errors

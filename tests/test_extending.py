@@ -1,8 +1,11 @@
 """The examples of docs/extending.md, as a reader would run them, named by import path."""
 
+import json
 import math
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +14,7 @@ import yaml
 
 from gile_lightning import fit, load
 from gile_lightning.training.checkpoint import HPARAMS, STATE, read_checkpoint
-from gile_testing import runs
+from gile_testing import children, runs
 
 PAGE = (Path(__file__).parents[1] / "docs/extending.md").read_text()
 NOTES = "".join(f"{kind},note\ta {kind} of {i}\n" for i in range(40) for kind in ("bird", "fish"))
@@ -57,12 +60,6 @@ def test_every_kind_has_an_example():
     assert [title.lower() for title in EXAMPLES] == listed
 
 
-@pytest.mark.parametrize("title", EXAMPLES)
-def test_example_is_short(title):
-    lines = [line for line in EXAMPLES[title].code.splitlines() if line.strip()]
-    assert len([line for line in lines if not re.match("import|from", line)]) < 20
-
-
 def described(value, path):
     """Find the part with an import path in a description in plain values."""
     if isinstance(value, dict):
@@ -73,18 +70,27 @@ def described(value, path):
     return next(filter(None, found), None)
 
 
+@pytest.fixture(scope="module")
+def fits(folder):
+    """What the fits with the examples returned, in the run folders of their titles."""
+    found = {}
+    for title, made in EXAMPLES.items():
+        builtin = [] if title == "Reader" else ["--data.builtin_documents", "100"]
+        given = {
+            **{"config": runs.CONFIG, "output": folder / title, "data.cache_dir": folder / "cache"},
+            **{"data.min_count": 1, "trainer.max_epochs": 1, "trainer.accelerator": "cpu"},
+            **{"trainer.enable_progress_bar": "false", "trainer.logger": "false"},
+        }
+        arguments = [part for key, value in given.items() for part in (f"--{key}", value)]
+        done = runs.call(fit.main, *arguments, *builtin, *made.options)
+        assert done.status is None, done.errors
+        found[title] = done.result
+    return found
+
+
 @pytest.mark.parametrize("title", EXAMPLES)
-def test_example_trains_and_is_loaded_with_its_arguments(title, folder):
+def test_example_trains_and_is_loaded_with_its_arguments(title, folder, fits):
     made = EXAMPLES[title]
-    builtin = [] if title == "Reader" else ["--data.builtin_documents", "100"]
-    given = {
-        **{"config": runs.CONFIG, "output": folder / title, "data.cache_dir": folder / "cache"},
-        **{"data.min_count": 1, "trainer.max_epochs": 1, "trainer.accelerator": "cpu"},
-        **{"trainer.enable_progress_bar": "false", "trainer.logger": "false"},
-    }
-    arguments = [part for key, value in given.items() for part in (f"--{key}", value)]
-    done = runs.call(fit.main, *arguments, *builtin, *made.options)
-    assert done.status is None, done.errors
     checkpoint = read_checkpoint(folder / title / "checkpoints/best.ckpt")
     state = checkpoint[STATE]
     system = {"class_path": state["class_path"], "init_args": checkpoint[HPARAMS]}
@@ -99,8 +105,26 @@ def test_example_trains_and_is_loaded_with_its_arguments(title, folder):
     for arguments in own:
         assert arguments.items() <= part["init_args"].items()
     if title == "Metric":
-        assert 0 < done.result["test.seen.reciprocal_rank_5"] < 1
-    (labels,) = load(folder / title).predict(["a bird in the liver"], top_k=2)
-    scores = [label["score"] for label in labels]
-    assert len(scores) == 2
-    assert all(map(math.isfinite, scores))
+        assert 0 < fits[title]["test.seen.reciprocal_rank_5"] < 1
+
+
+ELSEWHERE = """
+import json, sys
+from gile_lightning import evaluate, load
+scores = {title: load(title).predict(["a bird in the liver"], top_k=2) for title in sys.argv[1:]}
+scores["test"] = evaluate.main(["--checkpoint", "Reader", "--data.cache_dir", "fresh"])
+json.dump(scores, open("elsewhere.json", "w"))
+"""
+
+
+def test_another_process_computes_the_same(folder, fits):
+    """Parts have their arguments there, and the reader reads the same documents."""
+    command = [sys.executable, "-c", ELSEWHERE, *EXAMPLES]
+    subprocess.run(command, check=True, cwd=folder, env=children.environment())
+    scores = json.loads((folder / "elsewhere.json").read_text())
+    tested = {key: value for key, value in fits["Reader"].items() if key.startswith("test.")}
+    assert tested.items() <= scores.pop("test").items()
+    for title, found in scores.items():
+        assert found == load(folder / title).predict(["a bird in the liver"], top_k=2)
+        assert len(found[0]) == 2
+        assert all(math.isfinite(label["score"]) for label in found[0])

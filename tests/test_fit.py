@@ -12,29 +12,8 @@ from gile_lightning import evaluate, fit, predict
 from gile_lightning.metrics.table import BOTH, validated
 from gile_testing import runs
 
-SCORES = ("ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5")
-SETS = ("test.seen", "test.unseen", "test.all")
 BASELINES = ("AiTextML", "OneVersusRest", "Popularity", "TfidfCosine")
 TWO = ("--trainer.devices", 2, "--trainer.strategy", "ddp")
-ENCODERS = "gile_lightning.network.encoders."
-SAMPLERS = "gile_lightning.training.samplers."
-PARTS = [
-    {"encoder.pooling": "$E.SumPooling", "sampler": "$S.AllLabels", "norm": "torch.nn.Identity"},
-    {
-        "sampler": "$S.HardLabels",
-        "sampler.pool": "$S.SharedUniformLabels",
-        "sampler.pool.rate": "0.2",
-        "output.joint_dim": "matched",
-        "embedding.start": "$E.PPMI",
-    },
-    {
-        "loss": "gile_lightning.training.losses.SoftmaxCrossEntropy",
-        "output.layers": "2",
-        "sampler": "$S.PopularLabels",
-        "embedding.start": "$E.LSA",
-        "label_encoder": "$E.IdfMean",
-    },
-]
 
 
 @pytest.fixture(scope="module")
@@ -76,10 +55,6 @@ def test_history_has_a_row_per_epoch_of_which_the_best_is_kept(run):
         assert run.metrics[f"val.{name}"] == float(best[f"val/{name}"])
 
 
-def test_parameters_are_those_of_the_checkpoint(run):
-    assert run.metrics["parameters"] == sum(w.numel() for w in state(run.best).values())
-
-
 def test_test_metrics_are_scikit_learns(run):
     predictor = gile_lightning.load(run.best)
     names, seen = predictor.task.labels.names, predictor.task.labels.seen
@@ -98,27 +73,6 @@ def test_test_metrics_are_scikit_learns(run):
     for name, scores in expected.items():
         for key, score in scores.items():
             assert run.metrics[f"{name}.{key}"] == pytest.approx(score, abs=1e-6), (name, key)
-
-
-def test_skipped_counts(run):
-    skipped = json.loads((run.output / "skipped.json").read_text())
-    described = set(gile_lightning.load(run.best).task.labels.names)
-    assignments = [label for article in runs.articles() for label in article["meshMajor"]]
-    missing = sum(label not in described for label in assignments)
-    assert skipped["label assignments without a description"]["count"] == missing
-
-
-def test_console(run):
-    lines = run.printed.splitlines()
-    assert "built-in corpus" in lines[0]
-    assert f"parameters in all: {run.metrics['parameters']:,}" in lines
-    start = next(i for i, line in enumerate(lines) if line.startswith("labels "))
-    rows = {line[:22].strip(): line[22:].split() for line in lines[start + 2 : start + 7]}
-    for name in ("seen", "unseen", "all"):
-        keys = (*SCORES, "ndcg_at_5", "psp_at_5")
-        scores = [f"{100 * run.metrics[f'test.{name}.{key}']:.2f}" for key in keys]
-        assert rows[name] == [str(run.metrics[f"test.{name}.documents"]), *scores]
-    assert f"run folder: {run.output}" in lines
 
 
 # --- repeating a run ---
@@ -202,30 +156,6 @@ def test_every_shipped_configuration_parses(path):
 
 
 # --- other parts, by override ---
-
-
-@pytest.mark.parametrize("options", PARTS, ids=lambda options: next(iter(options.values())))
-def test_other_parts(options, tmp_path):
-    given = [part for key, value in options.items() for part in (f"--model.{key}", value)]
-    given = [part.replace("$E.", ENCODERS).replace("$S.", SAMPLERS) for part in given]
-    metrics = fit.main(runs.arguments(tmp_path / "run", *given, epochs=1))
-    assert {f"{name}.average_precision" for name in SETS} < set(metrics)
-    config = json.dumps(yaml.safe_load((tmp_path / "run/config.yaml").read_text())["model"])
-    assert all(value in config for value in given[1::2])
-    texts = ["Liver disease in mice.", "Growth of bacteria"]
-    assert len(gile_lightning.load(tmp_path / "run").predict(texts, top_k=3)[1]) == 3
-
-
-def test_released_treatment_of_documents_without_a_positive(run):
-    given = ("--checkpoint", run.output, "--model.without_positive", "released")
-    metrics = runs.call(evaluate.main, *given).result
-    for name in SETS:
-        counted, skipped = (run.metrics[f"{name}.{key}"] for key in ("documents", "skipped"))
-        everyone = counted + skipped
-        assert metrics[f"{name}.documents"] == everyone
-        for key, stand_in in (("ranking_loss", 0), ("average_precision", 1), ("one_error", 1)):
-            mean = (run.metrics[f"{name}.{key}"] * counted + stand_in * skipped) / everyone
-            assert metrics[f"{name}.{key}"] == pytest.approx(mean)
 
 
 def test_linear_output_layer(tmp_path):

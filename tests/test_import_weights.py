@@ -18,7 +18,6 @@ from gile_testing.import_files import (
     CUT,
     LABELS,
     LANGUAGES,
-    WORDS,
     expected_scores,
     label_vectors,
     logits_and_targets,
@@ -109,19 +108,6 @@ def test_shared_weights_are_stored_once(tmp_path):
             other = weights[key.replace("english", "german")]
             own = ".unit." in key
             assert (tensor.data_ptr() == other.data_ptr()) != own, key
-
-
-def test_no_vocabulary_is_stored_unless_asked_for(files, gile):
-    for beside in ("nothing", "words"):
-        output = gile_with(beside, files, gile)
-        state = torch.load(output / "checkpoints/best.ckpt", weights_only=True)
-        for language in LANGUAGES:
-            stored = state[STATE]["tasks"][language]
-            if beside == "nothing":
-                assert stored is None
-            else:
-                assert stored["vocabulary"].split("\n") == [*WORDS[language].split(), "UNK"]
-                assert stored["labels"]["names"] == []
 
 
 @pytest.mark.parametrize(("language", "code"), [("german", "de"), ("fr", "fr"), ("klingon", "en")])
@@ -263,14 +249,6 @@ def test_predict_needs_words_and_labels(files, gile, texts, beside, options, err
     done, _ = said(gile_with(beside, files, gile), texts, *options)
     assert done.status == 2
     assert error in done.errors
-
-
-def test_predict_linear(files, linear, texts):
-    _, found = said(linear[2], texts)
-    assert [{label["name"] for label in labels} for labels in found] == [{*LABELS["english"]}] * 2
-    done, _ = said(linear[2], texts, "--labels", files / "described-english.jsonl")
-    assert done.status == 2
-    assert "scores only the labels it was trained on" in done.errors
 
 
 # --- labels ---

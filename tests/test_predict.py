@@ -1,4 +1,3 @@
-import io
 import json
 import os
 import select
@@ -12,7 +11,6 @@ import gile_lightning
 from gile_lightning import predict
 from gile_lightning.commands import labelling
 from gile_lightning.data.tokenizing.tokenizer import tokenize
-from gile_lightning.network.network import Network
 from gile_lightning.systems.predictor import Predictor
 from gile_testing import runs
 
@@ -135,65 +133,7 @@ def test_new_labels(call, run, labels):
         assert_predicted(line["labels"], row, [label["name"] for label in LABELS], 3)
 
 
-def test_threshold_is_exclusive(call):
-    everything, _ = call(TEXTS[:1], "--top_k", 10_000)
-    ranked = everything[0]["labels"]
-    assert len(ranked) > 400  # every label of the model
-    limit = ranked[7]["score"]
-    above = [label for label in ranked if label["score"] > limit]
-    assert 0 < len(above) <= 7
-    alone, _ = call(TEXTS[:1], "--threshold", repr(limit))
-    assert alone[0]["labels"] == above
-    both, _ = call(TEXTS[:1], "--threshold", repr(limit), "--top_k", 3)
-    assert both[0]["labels"] == above[:3]
-    assert call(TEXTS[:1], "--threshold", 1)[0] == [{"id": 1, "labels": []}]
-    assert call([])[0] == []
-
-
-def test_batches_do_not_matter(call):
-    whole, _ = call(TEXTS)
-    single, _ = call(TEXTS, "--batch_size", 1)
-    for line, line2 in zip(whole, single, strict=True):
-        assert [x["name"] for x in line["labels"]] == [x["name"] for x in line2["labels"]]
-        for label, label2 in zip(line["labels"], line2["labels"], strict=True):
-            assert label["score"] == pytest.approx(label2["score"], rel=1e-5)
-
-
 # --- streams ---
-
-
-def test_standard_input_and_output(run, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "stdin", io.StringIO("Liver\nKidney\n"))
-    predict.main(["--checkpoint", str(run.output), "--top_k", "1"])
-    captured = capsys.readouterr()
-    lines = [json.loads(line) for line in captured.out.splitlines()]
-    assert [line["id"] for line in lines] == [1, 2]
-    assert captured.err == ""
-
-
-def test_each_batch_is_written_before_the_next_is_read(run, monkeypatch, tmp_path):
-    target = tmp_path / "out.jsonl"
-    written = []
-
-    def lines():
-        for text in TEXTS:
-            written.append(len(target.read_text().splitlines()) if target.exists() else 0)
-            yield text
-
-    monkeypatch.setattr(sys, "stdin", lines())
-    args = ["--checkpoint", run.output, "--output", target, "--batch_size", 2]
-    predict.main([str(arg) for arg in args])
-    assert written == [0, 0, 2, 2, 4]
-
-
-def test_labels_are_encoded_once(call, labels, monkeypatch):
-    encoded = []
-    encode = Network.encode_labels
-    monkeypatch.setattr(
-        Network, "encode_labels", lambda self, texts: encoded.append(1) or encode(self, texts)
-    )
-    call(TEXTS, "--labels", labels(), "--batch_size", 1)
-    assert len(encoded) == 2  # the model's own and the new ones
 
 
 def test_pipes(run, monkeypatch):
@@ -223,22 +163,6 @@ def test_pipes(run, monkeypatch):
 
 
 # --- errors ---
-
-
-@pytest.mark.parametrize(
-    ("records", "errors"),
-    [
-        ([], ["labels.jsonl: no JSON object"]),
-        ([*LABELS, LABELS[1]], ["labels.jsonl:4", "'Liver'", "labels.jsonl:2"]),
-        ([{"name": "Liver"}], ["labels.jsonl:1", "'Liver' has no description"]),
-    ],
-)
-def test_bad_labels(call, labels, records, errors):
-    written, done = call(TEXTS, "--labels", labels(records))
-    assert done.status == 2
-    assert written == []
-    (line,) = done.errors.splitlines()
-    assert all(error in line for error in errors)
 
 
 @pytest.mark.parametrize(

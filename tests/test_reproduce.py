@@ -176,11 +176,3 @@ def test_a_signal_stops_the_fits_and_says_how_to_go_on(tmp_path, number, status,
     assert "stopped; start the same command again to continue" in printed
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "started").read_text()), 0)
-
-
-def test_mistakes_are_told_before_the_first_fit(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = runs.call(reproduce.main, "--table", "2", "--data", "nowhere")
-    assert done.status == 2
-    assert "nowhere: no such folder (--data)" in done.errors
-    assert not list(tmp_path.iterdir())

@@ -54,9 +54,15 @@ def configuration(folder, **section):
     return ("--config", path)
 
 
+def arguments(folder, *more, epochs=2, **section):
+    """Return the arguments of a study of few documents in a folder."""
+    more = (*configuration(folder, **section), "--data.builtin_documents", 120, *more)
+    return runs.arguments(folder / "study", *more, epochs=epochs)
+
+
 def command(folder, *more, epochs=2, **section):
     """Run the command in a process of its own; returns what it printed."""
-    args = runs.arguments(folder / "study", *configuration(folder, **section), *more, epochs=epochs)
+    args = arguments(folder, *more, epochs=epochs, **section)
     done = subprocess.run(
         [sys.executable, "-m", "gile_lightning.sweep", *args],
         cwd=folder,
@@ -175,8 +181,7 @@ def test_the_same_command_goes_on(first):
     more = ("--trainer.callbacks", callback)
     before = stored(folder).trials
     args = {"test": True} | CHOICES
-    given = runs.arguments(folder / "study", *configuration(folder, **args), *more)
-    done = runs.call(sweep.main, *given)
+    done = runs.call(sweep.main, *arguments(folder, *more, **args))
     assert done.status is None, done.errors
     assert "continuing" in done.printed
     assert stored(folder).trials == before
@@ -192,7 +197,7 @@ def test_trials_of_two_processes_are_pruned_together(tmp_path):
     pruner = {"class_path": "optuna.pruners.ThresholdPruner", "init_args": never}
     callback = json.dumps([{"class_path": "test_sweep.Note"}])
     more = ("--trainer.callbacks", callback, "--trainer.devices", 2, "--trainer.strategy", "ddp")
-    command(tmp_path, *more, "--trainer.logger", "true", trials=1, pruner=pruner)
+    command(tmp_path, *more, trials=1, pruner=pruner)
     trials = stored(tmp_path).trials
     assert [trial.state for trial in trials] == [TrialState.PRUNED]
     assert [list(trial.intermediate_values) for trial in trials] == [[0]]
@@ -200,15 +205,13 @@ def test_trials_of_two_processes_are_pruned_together(tmp_path):
     assert notes[0] == notes[1]
     tried = [[trial.params[DIM], trial.params.get("model.sampler.rate")] for trial in trials]
     assert [json.loads(note)[0] for note in notes[0]] == sorted(dim for dim, _ in tried)
-    offline.read(tmp_path / "study/trials/0000")  # one run
 
 
 # --- what is refused before the first trial ---
 
 
 def refused(folder, *more, **section):
-    output = folder / "study"
-    args = runs.arguments(output, *configuration(folder, **section), *more)
+    args = arguments(folder, *more, **section)
     before = {*folder.rglob("*")}
     done = runs.call(sweep.main, *args)
     assert done.status == 2
@@ -246,6 +249,6 @@ def test_options_that_do_not_fit(tmp_path):
 
 
 def test_fit_ignores_the_section(tmp_path):
-    args = runs.arguments(tmp_path / "run", *configuration(tmp_path, trails=3), epochs=1)
+    args = arguments(tmp_path, epochs=1, trails=3)
     assert runs.call(fit.main, *args).status is None
-    assert "sweep" not in yaml.safe_load((tmp_path / "run/config.yaml").read_text())
+    assert "sweep" not in yaml.safe_load((tmp_path / "study/config.yaml").read_text())

@@ -6,7 +6,6 @@ import yaml
 from lightning.fabric.accelerators import MPSAccelerator
 from lightning.pytorch.callbacks import ModelCheckpoint
 
-from gile_lightning import fit
 from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.stored import dropped_keys
 from gile_lightning.data import BioASQ
@@ -108,13 +107,6 @@ def test_mps_only_where_it_is_asked_for(mac, cli, capsys, asked, device):
     made = cli("--trainer.accelerator", asked)
     assert made.trainer.strategy.root_device.type == device
     assert ("computing on the CPU" in capsys.readouterr().out) == (asked == "auto")
-
-
-@pytest.mark.filterwarnings("ignore:GPU available but not used")
-def test_a_fit_on_a_mac(mac, tmp_path):
-    options = ("--trainer.accelerator", "auto", "--trainer.limit_train_batches", 2)
-    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options, epochs=1))
-    assert done.result["test.seen.documents"] > 0, done.errors
 
 
 def test_names_of_a_configuration_and_a_class_and_the_keys_that_it_lacks(

@@ -8,15 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from jsonargparse import ArgumentParser
 from torch import nn
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.common.factories import describe, instantiate
+from gile_lightning.common.factories import Configured, describe, instantiate
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.network import LabelResidual
 from gile_lightning.network.encoders import (
     PPMI,
     WAN,
@@ -28,7 +26,7 @@ from gile_lightning.network.encoders import (
 )
 from gile_lightning.network.outputs import GILE, Linear
 from gile_lightning.systems import NeuralSystem
-from gile_lightning.training.losses import BinaryCrossEntropy, SoftmaxCrossEntropy
+from gile_lightning.training.losses import SoftmaxCrossEntropy
 from gile_lightning.training.samplers import (
     HardLabels,
     PopularLabels,
@@ -177,35 +175,15 @@ def test_rebuilt_model_has_the_same_parts(parts):
     assert rebuilt.configure_optimizers().defaults == model.configure_optimizers().defaults
 
 
-def test_parts_from_a_configuration():
-    parser = ArgumentParser(exit_on_error=False)
-    parser.add_class_arguments(NeuralSystem, "m")
-    config = {
-        "encoder": {
-            "class_path": f"{ENCODERS}.WAN",
-            "init_args": {
-                "layer": {"class_path": f"{ENCODERS}.Dense", "init_args": {"dim": 5}},
-                "pooling": f"{ENCODERS}.SumPooling",
-            },
-        },
-        "output": "gile_lightning.network.outputs.Linear",
-        "label_residual": "gile_lightning.network.LabelResidual",
-        "sampler": {
-            "class_path": "gile_lightning.training.samplers.UniformLabels",
-            "init_args": {"negatives": 4},
-        },
-        "optimizer": {"class_path": "torch.optim.SGD", "init_args": {"lr": 0.1}},
-        "loss": "gile_lightning.training.losses.BinaryCrossEntropy",
-    }
-    parts = parser.instantiate(parser.parse_object({"m": config})).m.hparams
-    given = NeuralSystem(
-        encoder=partial(WAN, layer=partial(Dense, dim=5), pooling=SumPooling),
-        output=Linear,
-        label_residual=LabelResidual,
-        sampler=UniformLabels(negatives=4),
-        optimizer=partial(torch.optim.SGD, lr=0.1),
-        loss=BinaryCrossEntropy(),
-    ).hparams
-    assert parts["encoder"] == given["encoder"] == WAN_5
-    assert includes(parts, given)
-    assert instantiate(NeuralSystem, parts).hparams["encoder"] == WAN_5
+class Changing(Configured):
+    def __init__(self, first, *more, second=(), **others):
+        first.append(2)
+        second += (3,)
+
+
+def test_arguments_are_those_of_the_call():
+    assert Changing([1], third=3).arguments == {"first": [1, 2], "second": (), "third": 3}
+    with pytest.raises(TypeError, match=r"takes \*more: give all arguments by name"):
+        _ = Changing([1], 2).arguments
+    with pytest.raises(TypeError, match="takes no arguments"):
+        Configured(3)

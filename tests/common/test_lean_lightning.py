@@ -45,17 +45,9 @@ assert torchmetrics.utilities.plot.plot_single_or_multi_val.__module__.endswith(
 """
 
 
-def python(code):
+def test_commands_import_nothing_that_takes_a_second_and_later_it_works_as_ever():
+    imports = ", ".join(f"gile_lightning.{name}" for name in COMMANDS)
+    code = f"import sys, {imports}\nprint(*[x for x in {HEAVY} if x in sys.modules])\n{LIGHTNING}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_commands_import_nothing_that_takes_a_second():
-    imports = ", ".join(f"gile_lightning.{name}" for name in COMMANDS)
-    printed = python(f"import sys, {imports}\nprint(*[x for x in {HEAVY} if x in sys.modules])")
-    assert printed.split() == []
-
-
-def test_what_is_imported_later_works_as_ever():
-    python(LIGHTNING)
+    assert done.stdout.split() == []

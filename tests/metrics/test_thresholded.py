@@ -257,16 +257,6 @@ def test_errors_of_thresholds(thresholds, message):
         MicroF1(thresholds)
 
 
-def test_thresholds_of_a_thousandth():
-    logits, target = documents()
-    thresholds = [thousandth / 1000 for thousandth in range(1, 1000)]
-    scores = feed(logits, target, [17], MicroF1(thresholds))
-    assert list(scores.thresholds) == thresholds
-    some = slice(0, None, 37)
-    expected = oracle(logits.sigmoid(), target, thresholds[some])
-    np.testing.assert_allclose(stack(scores)[:, some], expected, rtol=0, atol=1e-12)
-
-
 def test_thresholds_of_the_paper():
     assert paper_threshold(399) == 0.4
     assert paper_threshold(400) == 0.2

@@ -1,7 +1,6 @@
 """The grids of tables: the paper's figures, the number of fits, and overrides that parse."""
 
 import json
-from pathlib import Path
 
 import pytest
 import yaml
@@ -192,9 +191,3 @@ def test_every_key_of_a_row_is_used():
                 key = column.key if isinstance(column.key, str) else column.key[row.runs]
                 run = key.rpartition(":")[0]
                 assert column.mean or not run or "*" in run or run in runs
-
-
-def test_configurations_are_found():
-    for table in TABLES:
-        for fit in read_grid(table).fits(1, {}):
-            assert Path(fit.arguments[1]).is_file()

@@ -102,13 +102,6 @@ def test_threads_and_devices_are_shared_out(tmp_path, monkeypatch):
         Runner(tmp_path, 0)
 
 
-@pytest.mark.parametrize(("limit", "threads"), [("3", 3), ("16", 4), ("0", 4), ("4,2", 4)])
-def test_no_more_threads_than_the_environment_says(monkeypatch, limit, threads):
-    monkeypatch.setattr(processes, "cores", lambda: 8)
-    monkeypatch.setenv("OMP_NUM_THREADS", limit)
-    assert processes.threads(2) == threads
-
-
 def test_an_interrupt_stops_the_fits(tmp_path):
     def interrupt():
         if (tmp_path / "fit-0/starts").is_file() and (tmp_path / "fit-1/metrics.json").is_file():

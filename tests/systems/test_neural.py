@@ -12,13 +12,10 @@ from sklearn.metrics import f1_score
 from torch import nn
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Task
-from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Mean, WordEmbedding
 from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.matchers import LexicalMatch, NameMention
-from gile_lightning.network.outputs import GILE, Linear, MatchersOnly
+from gile_lightning.network.outputs import GILE, MatchersOnly
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.predictor import Predictor
 from gile_lightning.training.losses import SoftmaxCrossEntropy
@@ -34,7 +31,6 @@ from gile_testing.two_languages import (
     languages,
     logits,
     of_all_batches,
-    ragged,
     run,
 )
 
@@ -118,36 +114,6 @@ def test_losses_added_up(sharing):
 
 # --- sharing ---
 
-LAYERS, POOLINGS = ("word_layer", "sentence_layer"), ("word_pooling", "sentence_pooling")
-SHARED = {"none": (), "encoders": LAYERS, "attention": POOLINGS, "both": LAYERS + POOLINGS}
-# of one language: two layers, two poolings; of both: their 5 and 4 words
-SIZES = {"layers": 6 * 5 + 5 + 5 * 5 + 5, "poolings": 2 * (5 * 5 + 5 + 5 + 1), "words": 9 * 6}
-JOINT = 5 * 7 + 7 + 6 * 7 + 7 + 2 * (7 + 1)  # two projections, a unit for each language
-LINEAR = 5 * 3 + 3 + 5 * 2 + 2  # three and two seen labels
-
-
-@pytest.mark.parametrize("output", [PARTS["output"], Linear], ids=["GILE", "Linear"])
-@pytest.mark.parametrize("sharing", SHARED)
-def test_sharing(sharing, output):
-    model = NeuralSystem(**HIERARCHICAL | {"output": output}, sharing=sharing)
-    model.build(languages())
-    english, german = (model.network(name) for name in languages())
-    for name in SHARED["both"]:
-        same = getattr(english.encoder, name) is getattr(german.encoder, name)
-        assert same is (name in SHARED[sharing])
-    assert english.embedding is not german.embedding
-    assert english.output is not german.output
-    if output is Linear:
-        assert english.output.linear is not german.output.linear
-    else:
-        assert english.output.document_projection is german.output.document_projection
-        assert english.output.label_projection is german.output.label_projection
-        assert english.output.unit is not german.output.unit
-    copies = {"layers": LAYERS[0], "poolings": POOLINGS[0]}
-    expected = SIZES["words"] + (LINEAR if output is Linear else JOINT)
-    expected += sum(SIZES[x] * (1 if part in SHARED[sharing] else 2) for x, part in copies.items())
-    assert sum(p.numel() for p in model.parameters()) == expected
-
 
 def test_label_encoders_with_parameters_share_what_encoders_share():
     parts = PARTS | {"label_encoder": PARTS["encoder"]}
@@ -180,23 +146,6 @@ def test_linear_weights_start_as_in_the_authors_code():
         assert layer.weight.abs().max() <= limit
         assert layer.weight.abs().max() > 0.3 * limit
         assert not layer.bias.any()
-
-
-def test_the_norm_makes_documents_differ():
-    """Without it, the mean of many small word vectors is nearly the same for every document."""
-    words = [str(i) for i in range(500)]
-    task = Task(Tokenizer([*words, "UNK"]), LabelSet(["a"], ["1 2"], [1]))
-    draw = np.random.default_rng(0)
-    texts = [[int(i) for i in draw.integers(0, 500, 190)] for _ in range(20)]
-    spread = {}
-    for norm in (nn.Identity, None):
-        torch.manual_seed(0)
-        model = NeuralSystem(**({} if norm is None else {"norm": norm}))
-        model.build({"en": task})
-        vectors = model.network("en").encode_documents(ragged(texts, [[]] * 20).texts)
-        spread[norm] = float(vectors.detach().std(0).mean())
-    assert spread[nn.Identity] < 0.01
-    assert spread[None] > 20 * spread[nn.Identity]
 
 
 @pytest.mark.parametrize(

@@ -225,8 +225,6 @@ def test_a_checkpoint_is_all_it_takes(predictor, tmp_path, monkeypatch):
 
 # --- words that are new ---
 
-INVENTED = "Zorblax flumpery"
-
 
 @pytest.fixture(scope="module")
 def matching():
@@ -252,26 +250,6 @@ def test_a_new_label_named_by_an_invented_word(matching):
         del scores["Zorblax"]
         assert scores == pytest.approx({x["name"]: x["score"] for x in old}, rel=1e-4)
     assert matching.predict(texts, top_k=None) == before  # with the vocabulary alone
-
-
-def added(model, text):
-    """What is added to the logit of the output layer for a text and a label that is the text."""
-    network = model.system.network(model.name)
-    encoded = Texts.from_flat(*model.task.tokenizer.documents([text]))  # by the vocabulary alone
-    with torch.no_grad():
-        logits = network.output(network.encode_documents(encoded), network.encode_labels(encoded))
-    model.set_labels({text: text})
-    found = model.logits([text]) - logits
-    model.set_labels(None)
-    return found.item()
-
-
-def test_new_words_count_for_channels_alone(predictor, matching):
-    """For the encoders they are the unknown word; a text that is the label has the cosine 1."""
-    assert set(INVENTED.lower().split()).isdisjoint(matching.task.tokenizer.vocabulary)
-    assert added(matching, "the liver") > 0.1
-    assert added(matching, INVENTED) == pytest.approx(added(matching, "the liver"), rel=1e-5)
-    assert added(predictor, INVENTED) == pytest.approx(0, abs=1e-6)
 
 
 # --- several languages ---

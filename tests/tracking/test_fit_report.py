@@ -1,12 +1,9 @@
 import re
 from datetime import datetime
 
-import pytest
-
 from gile_lightning.tracking.examples import Confusion, Example, Gold, Predicted
 from gile_lightning.tracking.fit_page import fit_page
 from gile_lightning.tracking.fit_report import FitReport
-from gile_testing import runs
 
 EVIL = "<script>alert('&')</script>"
 SEEN = {"average_precision": 0.5, "precision_at_1": 0.25, "ndcg_at_5": 0.75, "documents": 9.0}
@@ -105,14 +102,3 @@ def test_several_languages():
     columns, rows = several.tables["f1"]
     assert len(columns) == len(set(columns)) == len(rows[0])
     assert [row[0] for row in rows] == [*names, "average"]
-
-
-@pytest.mark.parametrize("more", [(), runs.LINEAR], ids=["GILE", "Linear"])
-def test_a_fit_leaves_a_page(more):
-    run = runs.trained(*more)
-    text = (run.output / "report.html").read_text(encoding="utf-8")
-    assert f"{run.metrics['parameters']:,}" in text
-    for name in ("average_precision", "ranking_loss"):
-        assert f">{100 * run.metrics[f'test.seen.{name}']:.2f}</td>" in text
-    assert text.count("<article") == 20
-    assert not re.search(r'(?:src|href)="(?!#|data:)|url\(|@import', text)

@@ -11,6 +11,7 @@ import yaml
 import gile_lightning
 from gile_lightning.data import BioASQ
 from gile_lightning.tracking import wandb_logger
+from gile_lightning.tracking.dashboard import workspace
 from gile_lightning.tracking.wandb_logger import RunLogger, default_mode
 from gile_testing import offline, runs
 
@@ -82,7 +83,8 @@ def test_mode_by_a_stored_key(tracked, tmp_path, line, host, mode, named):
 
 @pytest.fixture(scope="module")
 def done():
-    return offline.fit(*offline.SHARED)
+    """A fit of two processes, which is one run."""
+    return offline.fit(*offline.SHARED, processes=2)
 
 
 def test_what_a_run_is(done):
@@ -177,30 +179,30 @@ def test_nothing_is_sent_and_nothing_is_kept_elsewhere(done):
     ]
     assert len(kept) == 7  # the tables
     assert all(path.is_file() and path.is_relative_to(done.offline.folder) for path in kept)
+    assert len(list(done.offline.output.glob("wandb/*run-*"))) == 1
+    assert (done.offline.output / "report.html").is_file()
 
 
-def test_one_run_of_two_processes():
-    run = offline.fit(processes=2).offline
-    assert len(list(run.output.glob("wandb/*run-*"))) == 1
-    assert run.summary["val/average_precision"] > 0
-    assert len(run.table("examples")[1]) == 20
-    assert (run.output / "report.html").is_file()
-
-
-def test_a_resumed_run_goes_on(tracked, tmp_path):
+def test_a_resumed_run_goes_on_also_after_a_server_that_died(tracked, tmp_path):
     first = RunLogger(tmp_path / "run")
-    first.log_metrics({"loss": 1.0}, step=1)
-    name = first.experiment.id
+    folder, name = Path(first.experiment.dir).parent, first.experiment.id
+
+    def late():
+        raise TimeoutError("Timed out finishing run.")
+
+    with tracked.context() as patch:
+        patch.setattr(wandb, "finish", late)
+        with pytest.warns(UserWarning, match=f"wandb sync {folder}"):
+            wandb_logger.finish()
     wandb.finish()
-    second = RunLogger(tmp_path / "run")
-    assert second.experiment.id == name
-    other = RunLogger(tmp_path / "other")
-    wandb.finish()
-    assert other.experiment.id != name
+    assert RunLogger(tmp_path / "run").experiment.id == name
 
 
-def test_a_server_that_does_not_answer(tracked, tmp_path):
+def test_a_server_that_does_not_answer_leaves_earlier_runs_alone(tracked, tmp_path):
+    earlier = tmp_path / "run/wandb/run-20200101_000000-abcdefgh"
+    earlier.mkdir(parents=True)
     tracked.setenv("WANDB_API_KEY", KEY)
+    tracked.setattr(wandb_logger, "_CONNECT", 3.0)
     with offline.server() as (address, _):
         tracked.setenv("WANDB_BASE_URL", address)
         start = time.monotonic()
@@ -210,35 +212,64 @@ def test_a_server_that_does_not_answer(tracked, tmp_path):
         logger.log_metrics({"loss": 0.5}, step=1)
         wandb_logger.finish()
         assert time.monotonic() - start < 20
-    assert len(list((tmp_path / "run/wandb").glob("*run-*"))) == 1
+    assert [path.name for path in (tmp_path / "run/wandb").glob("run-*")] == [earlier.name]
     found = offline.read(tmp_path / "run")
     assert found.config["model"] == {"dim": 3}
     assert found.summary["loss"] == 0.5
     assert found.run["run_group"] == "study"
 
 
-def test_a_closed_port_leaves_earlier_runs_alone(tracked, tmp_path):
-    earlier = tmp_path / "run/wandb/run-20200101_000000-abcdefgh"
-    earlier.mkdir(parents=True)
-    tracked.setenv("WANDB_API_KEY", KEY)
-    tracked.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")  # where nobody listens
-    tracked.setattr(wandb_logger, "_CONNECT", 1.0)
-    logger = RunLogger(tmp_path / "run")
-    with pytest.warns(UserWarning, match="logged offline"):
-        logger.log_metrics({"loss": 0.5}, step=1)
-    wandb_logger.finish()
-    folders = [path.name for path in (tmp_path / "run/wandb").glob("run-*")]
-    assert folders == [earlier.name]
+# --- the dashboard of such runs ---
 
 
-def test_what_a_server_that_dies_leaves_to_be_uploaded(tracked, tmp_path):
-    logger = RunLogger(tmp_path / "run")
-    folder = Path(logger.experiment.dir).parent
+@pytest.fixture(scope="module")
+def panels():
+    """The panels' configurations, by their kind, as they would be sent."""
+    pytest.importorskip("wandb_workspaces")
+    spec = workspace("kittens", "me")._to_model().model_dump(by_alias=True)["spec"]
+    found = {}
+    for section in spec["section"]["panelBankConfig"]["sections"]:
+        for panel in section["panels"]:
+            found.setdefault(panel["viewType"], []).append(panel["config"])
+    return found
 
-    def late():
-        raise TimeoutError("Timed out finishing run.")
 
-    with tracked.context() as patch:
-        patch.setattr(wandb, "finish", late)
-        with pytest.warns(UserWarning, match=f"wandb sync {folder}"):
-            wandb_logger.finish()
+def at(config, path):
+    """Follow a path as W&B writes it: config:model.value.init_args.x."""
+    first, _, rest = path.removeprefix("config:").partition(".value.")
+    found = config[first]
+    for key in rest.split("."):
+        found = found[key]
+    return found
+
+
+def test_the_dashboard_shows_curves_and_tables_that_a_fit_logs(panels, done):
+    run = done.offline
+    logged = {key for row in run.history for key in row}
+    curves = panels["Run History Line Plot"]
+    assert len(curves) == 6
+    for curve in curves:
+        assert curve["xAxis"] == "trainer/global_step"
+        assert set(curve["metrics"]) <= logged
+    tables = [x["panel2Config"]["exp"]["fromOp"]["inputs"]["key"]["val"] for x in panels["Weave"]]
+    assert len(tables) == 6
+    assert all(run.table(name)[1] for name in tables)
+
+
+def test_the_dashboard_draws_settings_and_results_of_a_fit(panels, done):
+    run = done.offline
+    (lines,) = panels["Parallel Coordinates Plot"]
+    axes = [column["accessor"] for column in lines["columns"]]
+    axes += [cloud[axis] for cloud in panels["Scatter Plot"] for axis in ("xAxis", "yAxis")]
+    values = {}
+    for axis in axes:
+        kind, _, name = axis.partition(":")
+        values[name] = at(run.config, axis) if kind == "config" else run.summary[name]
+    assert all(isinstance(value, int | float) for value in values.values())
+    joint = "model.value.init_args.output.init_args.joint_dim"
+    assert values[joint] == runs.MODEL["output.joint_dim"]
+    pairs = {
+        (cloud["xAxis"].rpartition(".")[2], cloud["yAxis"]) for cloud in panels["Scatter Plot"]
+    }
+    results = ("summary:val/average_precision", "summary:documents_per_second")
+    assert pairs == {(x, y) for x in ("joint_dim", "rate") for y in results}

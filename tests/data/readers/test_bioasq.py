@@ -102,19 +102,6 @@ def test_entry_terms_and_parents(bioasq, write):
     ]
 
 
-def test_formats_of_the_descriptors(bioasq, folder, write):
-    ascii_labels = bioasq().tasks
-    (folder / "d2014.bin").unlink()
-    write(
-        "raw/desc2014.xml.gz",
-        "<S><DescriptorRecord><DescriptorName><String>Cells</String></DescriptorName><ConceptList>"
-        "<Concept><ScopeNote>Living units.\n</ScopeNote></Concept></ConceptList></DescriptorRecord>"
-        "<DescriptorRecord><DescriptorName><String>Female</String></DescriptorName>"
-        "</DescriptorRecord></S>",
-    )
-    assert bioasq().tasks == ascii_labels
-
-
 def test_incomplete_folders(bioasq, folder, tmp_path):
     with pytest.raises(InputError, match=rf"{tmp_path}/none: no such folder \(--data.path\)"):
         bioasq(tmp_path / "none")

@@ -236,13 +236,6 @@ def test_folder_of_a_label_set(prepared, write, label_set, prefix):
 # ---------------------------------------------------------------- options
 
 
-def test_no_word_vectors(make, raw):
-    with pytest.raises(
-        InputError, match=r"no word vectors: set --data\.word_vectors to the folder"
-    ):
-        make(raw, word_vectors=None).prepare_data()
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -265,35 +258,6 @@ def test_no_word_vectors(make, raw):
 def test_wrong_options(make, raw, options, message):
     with pytest.raises(InputError, match=re.escape(message)):
         make(raw, **options)
-
-
-# ---------------------------------------------------------------- the invented corpus
-
-
-@pytest.fixture(scope="session")
-def builtin_news(tmp_path_factory):
-    """Makes the invented corpus with 120 documents, in one cache."""
-    cache = tmp_path_factory.mktemp("news")
-
-    def make(*languages, label_set="general"):
-        return ready(DW(None, None, languages, label_set, builtin_documents=120, cache_dir=cache))
-
-    return make
-
-
-def test_builtin(builtin_news):
-    data = builtin_news("german", "persian")
-    assert data.builtin
-    sizes = {"train": 96, "validation": 12, "test": 12}
-    assert counts(data) == {"german": sizes, "persian": sizes}
-    for name in data.names:
-        task = data.tasks[name]
-        assert 0 < task.labels.seen == len(task.labels)
-        assert data.vectors(name).shape == (len(task.tokenizer.vocabulary), 40)
-        for sentences, _ in documents(data, name, "train").values():
-            assert 1 < len(sentences) <= 30
-            assert max(len(sentence.split()) for sentence in sentences) <= 30
-    assert not list(data.directory.parent.glob("*.partial"))
 
 
 # ---------------------------------------------------------------- real articles, eight languages

@@ -195,15 +195,6 @@ def test_given_vocabulary_is_kept(run, monkeypatch, size):
     assert result.skipped["documents without a word"]["count"] == wordless
 
 
-def test_labels_without_a_known_word_are_left_out(run):
-    texts = {"label0": "unknown", "label1": "label1", "label2": "UNK", "label3": "(about)"}
-    result = run(texts=texts, tokenizer=FIXED)
-    assert set(result.task.labels.names) == {"label1", "label3"}
-    assert result.skipped["labels without a known word"]["count"] == 2
-    unused = sum(name not in ("label1", "label3") for d in DOCUMENTS for name in d.labels)
-    assert result.skipped["label assignments without a description"]["count"] == unused
-
-
 # ---------------------------------------------------------------- what is left out
 
 

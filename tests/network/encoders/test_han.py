@@ -60,27 +60,6 @@ def test_equals_numpy_document_by_document(kind, pool):
     torch.testing.assert_close(actual, torch.from_numpy(np.stack(expected)), rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("layer", [GRU, BiGRU])
-def test_recurrent_layers_stay_within_their_segment(layer):
-    """Word states begin anew in every sentence, sentence states in every document."""
-    torch.manual_seed(1)
-    encoder = HNN(INPUT_DIM, layer=partial(layer, dim=DIM)).double()
-    sizes = [3, 1, 2]
-    words = torch.randn(sum(sizes), INPUT_DIM, dtype=torch.double)
-    vectors = [
-        encoder.word_layer.gru(sentence)[0].mean(dim=0)  # PyTorch's, without a batch
-        for sentence in words.split(sizes)
-    ]
-    expected = [
-        encoder.sentence_layer.gru(torch.stack(document))[0].mean(dim=0)
-        for document in (vectors[:2], vectors[2:])
-    ]
-    actual = encoder(
-        words, Texts(torch.arange(len(words)), torch.tensor(sizes), torch.tensor([2, 1]))
-    )
-    torch.testing.assert_close(actual, torch.stack(expected), rtol=1e-12, atol=1e-14)
-
-
 @pytest.mark.parametrize(
     ("make", "hidden", "output"),
     [

@@ -1,14 +1,9 @@
-from functools import partial
-
 import numpy as np
 import pytest
 import torch
 from sklearn.feature_extraction.text import TfidfTransformer
-from torch import nn
 
-from gile_lightning.network import EncodedLabels, Network
-from gile_lightning.network.encoders import Idf, IdfMean, Mean, WordEmbedding
-from gile_lightning.network.outputs import GILE
+from gile_lightning.network.encoders import IdfMean
 from gile_testing.ragged import texts
 
 # words of documents; everyone has the word 4
@@ -59,28 +54,3 @@ def test_learned_weights_are_stored(table):
     expected = weights / weights.sum() @ table[ids].numpy()
     found = other.double()(table, texts([[0, 3]]))[0]
     np.testing.assert_allclose(found.detach(), expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize("labels", [Mean, partial(IdfMean, learned=True)])
-def test_a_table_of_some_words(labels):
-    """Training looks the vectors of a batch's words up once; weights are those of the words."""
-    torch.manual_seed(0)
-    network = Network(
-        WordEmbedding(["w"] * WORDS, DIM),
-        IdfMean(DIM, sublinear_tf=True),
-        labels(DIM),
-        GILE(DIM, DIM, 2),
-        nn.Identity(),
-        nn.Identity(),
-    )
-    for part in (module for module in network.modules() if isinstance(module, Idf)):
-        part.build(WORDS)
-        part.count_words(torch.arange(WORDS), WORDS)
-    documents, names = texts([[5, 1, 1], [3, 4, 2]]), texts([[2, 3], [5]])
-    chosen = EncodedLabels(names).select(torch.arange(2))
-    trained = network(documents, chosen)
-    with torch.no_grad():
-        whole = network(documents, chosen)
-    torch.testing.assert_close(trained, whole)
-    trained.sum().backward()
-    assert network.word_vectors.grad[[1, 2, 3, 5]].any(dim=1).all()

@@ -3,7 +3,6 @@
 import copy
 import math
 
-import numpy as np
 import pytest
 import torch
 
@@ -24,39 +23,6 @@ every_length = pytest.mark.parametrize("sizes", LENGTHS.values(), ids=LENGTHS.ke
 recurrent = pytest.mark.parametrize("kind", [GRU, BiGRU])
 
 
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def states_of(segment, weights, suffix=""):
-    """The states after each vector of one segment; the gates are stored as r, z, c."""
-    w = np.split(weights[f"gru.weight_ih_l0{suffix}"], 3)
-    u = np.split(weights[f"gru.weight_hh_l0{suffix}"], 3)
-    b = np.split(weights[f"gru.bias_ih_l0{suffix}"], 3)
-    state = np.zeros(len(u[0]))
-    states = [np.empty((0, len(state)))]
-    for x in segment:
-        reset = sigmoid(w[0] @ x + u[0] @ state + b[0])
-        update = sigmoid(w[1] @ x + u[1] @ state + b[1])
-        candidate = np.tanh(w[2] @ x + b[2] + reset * (u[2] @ state))
-        state = update * state + (1 - update) * candidate
-        states.append(state[None])
-    return np.concatenate(states)
-
-
-def numpy_layer(layer, segments):
-    """The states of ragged segments, segment after segment."""
-    weights = {name: value.detach().numpy() for name, value in layer.named_parameters()}
-    results = [np.empty((0, layer.output_dim))]
-    for segment in segments:
-        states = states_of(segment, weights)
-        if isinstance(layer, BiGRU):
-            backward = states_of(segment[::-1], weights, "_reverse")[::-1]
-            states = np.concatenate([states, backward], axis=1)
-        results.append(states)
-    return np.concatenate(results)
-
-
 def random(*shape):
     return torch.randn(shape, dtype=torch.double, generator=torch.Generator().manual_seed(5))
 
@@ -68,16 +34,6 @@ def make(kind, dim=DIM):
         for parameter in layer.parameters():  # the biases too are not zero
             parameter.copy_(torch.randn_like(parameter))
     return layer
-
-
-@recurrent
-@every_length
-def test_equals_numpy_segment_by_segment(kind, sizes):
-    layer, values = make(kind), random(sum(sizes), INPUT_DIM)
-    states = layer(values, torch.tensor(sizes, dtype=torch.long))
-    segments = np.split(values.numpy(), np.cumsum(sizes)[:-1]) if sizes else []
-    expected = torch.from_numpy(numpy_layer(layer, segments))
-    torch.testing.assert_close(states, expected, rtol=1e-12, atol=1e-14)
 
 
 @recurrent
@@ -121,15 +77,6 @@ def test_state_and_copies(kind):
     assert not torch.equal(layer(values, lengths), expected)
     for other in others:
         torch.testing.assert_close(other(values, lengths), expected, rtol=0, atol=0)
-
-
-@recurrent
-def test_precision(kind):
-    layer, values, lengths = make(kind), random(5, INPUT_DIM), torch.tensor([3, 2])
-    expected = layer(values, lengths).float()
-    single = layer.to(torch.float32)
-    assert {t.dtype for t in [*single.parameters(), *single.buffers()]} == {torch.float32}
-    torch.testing.assert_close(single(values.float(), lengths), expected)
 
 
 @every_length

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gile_lightning.network.encoders import GRU, BiGRU, recurrence
+from gile_lightning.network.encoders import GRU, BiGRU
 
 INPUT_DIM, DIM = 5, 4
 recurrent = pytest.mark.parametrize("kind", [GRU, BiGRU])
@@ -47,16 +47,6 @@ def test_states_and_gradients_are_those_of_pytorch(kind, sizes):
     expected = with_gradients(segment_by_segment(layer, values, lengths), layer, values)
     here = with_gradients(layer(values, lengths), layer, values)
     torch.testing.assert_close(here, expected, rtol=1e-9, atol=1e-11)
-
-
-@recurrent
-@pytest.mark.parametrize("rows", [1, 7, 10_000])
-def test_runs_of_any_size(kind, rows, monkeypatch):
-    layer, values, lengths = make(kind, LENGTHS["several"])
-    expected = with_gradients(layer(values, lengths), layer, values)
-    monkeypatch.setattr(recurrence, "ROWS", rows)
-    here = with_gradients(layer(values, lengths), layer, values)
-    torch.testing.assert_close(here, expected, rtol=1e-12, atol=1e-13)
 
 
 @recurrent

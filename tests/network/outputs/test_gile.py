@@ -99,16 +99,6 @@ def test_joint_vectors_are_never_made(vectors):
     assert B * K * D_J in sizes.seen
 
 
-@pytest.mark.parametrize(
-    ("d_h", "d", "d_j", "layers"),
-    [(100, 100, 500, 1), (100, 40, 233, 1), (3, 5, 1, 1), (9, 4, 5, 3)],
-)
-def test_number_of_parameters(d_h, d, d_j, layers):
-    expected = (d + 1) * d_j + (d_h + 1) * d_j + d_j + 1 + 2 * (layers - 1) * (d_j * d_j + 2 * d_j)
-    for label_count in (1, 1_000_000):
-        assert parameters(GILE(d_h, d, label_count, joint_dim=d_j, layers=layers)) == expected
-
-
 @pytest.mark.parametrize("wrong", [{"joint_dim": 0}, {"joint_dim": -5}, {"layers": 0}])
 def test_sizes_must_be_positive(wrong):
     (name,) = wrong

@@ -7,7 +7,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import gile_lightning
-from gile_lightning import evaluate, fit
+from gile_lightning import fit
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import BioASQ
 from gile_lightning.systems.baselines import OneVersusRest
@@ -84,22 +84,6 @@ def test_the_estimators_own_arguments_on_tfidf(data, training):
     assert np.quantile(np.abs(found - expected), 0.99) < 1e-3
     parameters = (coefficients != 0).sum() + targets.shape[1] + words.shape[1]
     assert run.metrics["parameters"] == pytest.approx(parameters, rel=1e-2)
-
-
-@pytest.mark.parametrize("config", ["bow.yaml", "bow-10.yaml", "tfidf.yaml"])
-def test_shipped_configurations(config):
-    run = baseline_runs.trained(config)
-    popular = run.metrics["reference.seen.by_popularity.average_precision"]
-    assert run.metrics["test.seen.average_precision"] > popular
-
-
-def test_evaluate_gives_the_figures_of_the_run():
-    run = baseline_runs.trained(*BINARY)
-    options = ("--trainer.enable_progress_bar", "false", "--trainer.accelerator", "cpu")
-    done = runs.call(evaluate.main, "--checkpoint", run.output, *options)
-    assert done.status is None, done.errors
-    for key, value in done.result.items():
-        assert value == pytest.approx(run.metrics[key], nan_ok=True), key
 
 
 def test_other_labels_are_refused():

@@ -177,14 +177,6 @@ def test_a_model_that_ranks_by_popularity(capsys, scores, expected):
     assert warnings(capsys, scores, plateau=3) == expected
 
 
-def test_the_warning_has_the_figures(capsys):
-    Trainer(PlateauEarlyStopping(plateau=1)).epoch(0.2051, one_error=0.7951)
-    printed = capsys.readouterr().out
-    assert "average precision is 0.205 (by popularity 0.200)" in printed
-    assert "one-error 0.795 (by popularity 0.800)" in printed
-    assert printed.count("\n") == 1
-
-
 def test_baselines_are_not_warned(capsys):
     """Such as the ranking by popularity itself."""
     assert warnings(capsys, [STUCK] * 3, by_gradients=False, plateau=3) == [0] * 4
