@@ -6,8 +6,8 @@ well. Some combinations occur only in articles from `HELD_OUT_FROM` on, so that 
 leaves labels unseen in training. For the news see `gile_lightning.builtin.news`.
 
 The headings are the same for every size and seed. Only `random.Random.random` and exact
-arithmetic decide what is written, so equal arguments give equal bytes on every machine
-(compressed files may differ in bytes, never in content, under another zlib).
+arithmetic decide what is written. So equal arguments give equal bytes on every machine. Under
+another zlib, compressed files may differ in bytes, never in content.
 """
 
 from gile_lightning.builtin.headings import HELD_OUT_FROM

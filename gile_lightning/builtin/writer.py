@@ -79,15 +79,15 @@ def write_bioasq(
     """Write the built-in corpus: the articles and the descriptors of their headings.
 
     Args:
-        directory: Where the files go; made if missing.
-        documents: Number of articles, at least 1.
-        seed: Decides the articles; the descriptors are always the same.
+        directory: where the files go; made if missing.
+        documents: number of articles, at least 1.
+        seed: decides the articles; the descriptors are always the same.
         descriptors: `"ascii"` writes `d2016_builtin.bin`, `"xml"` writes `desc2016_builtin.xml`.
-        compress: Write the articles as `allMeSH_builtin.json.gz`, not `allMeSH_builtin.json`.
-        progress: Report progress on standard error.
+        compress: write the articles as `allMeSH_builtin.json.gz`, not `allMeSH_builtin.json`.
+        progress: report progress on standard error.
 
     Raises:
-        ValueError: If `documents` is below 1 or `descriptors` is not one of the two formats.
+        ValueError: if `documents` is below 1 or `descriptors` is not one of the two formats.
     """
     if documents < 1:
         raise ValueError(f"documents must be at least 1, got {documents}")

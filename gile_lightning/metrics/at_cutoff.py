@@ -13,9 +13,9 @@ class AtCutoff(DocumentMetric, ABC):
     """A metric of the k best labels. On ties the lower column comes first.
 
     Args:
-        k: At least 1.
-        column: As in `DocumentMetric`.
-        validated: As in `DocumentMetric`.
+        k: at least 1.
+        column: as in `DocumentMetric`.
+        validated: as in `DocumentMetric`.
 
     Raises:
         ValueError: k is below 1.

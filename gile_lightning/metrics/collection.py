@@ -22,16 +22,16 @@ class RankingMetrics(SummedMetric):
     over batches and processes. The state has a few sums, and two integers per label.
 
     Args:
-        without_positive: What becomes of a document without a positive. ``"skip"`` leaves it out.
+        without_positive: what becomes of a document without a positive. ``"skip"`` leaves it out.
             ``"released"`` counts it as the authors' released code does: ranking loss 0, average
             precision 1, one-error 1; precision, recall and nDCG 0.
         labels: K, the columns of the scores, for label coverage; 0 leaves it out.
         inverse_propensities: [K] float64, for propensity-scored precision; None leaves it out.
-        nam16: Whether to add the metrics of Nam et al. (2016).
-        added: Further metrics.
+        nam16: whether to add the metrics of Nam et al. (2016).
+        added: further metrics.
 
     Raises:
-        ValueError: An argument is none of the above.
+        ValueError: an argument is none of the above.
     """
 
     totals: Tensor
@@ -78,7 +78,7 @@ class RankingMetrics(SummedMetric):
             label_counts: [B] number of positives per document.
 
         Raises:
-            ValueError: As in `ranking_metrics`.
+            ValueError: as in `ranking_metrics`.
         """
         ranks = rank_positives(scores, label_ids, label_counts)
         lacking = ranks.label_counts == 0

@@ -22,12 +22,12 @@ class DocumentMetric(Configured, ABC):
     objectives of a sweep may name it.
 
     Attributes:
-        name: Key of the result: ``val/NAME``, ``test.seen.NAME`` and so on. Letters, digits and
+        name: key of the result: ``val/NAME``, ``test.seen.NAME`` and so on. Letters, digits and
             underscores, and no other metric's.
-        heading: Title of its column, and of its drawing. No other metric's.
-        column: Whether it has a column in the tables, which show it as a percentage.
-        validated: Whether it is logged in validation, and may be monitored.
-        without_positive: What a document without a positive counts where the option
+        heading: title of its column, and of its drawing. No other metric's.
+        column: whether it has a column in the tables, which show it as a percentage.
+        validated: whether it is logged in validation, and may be monitored.
+        without_positive: what a document without a positive counts where the option
             ``without_positive`` is ``"released"``. None leaves the document out there too.
     """
 
@@ -42,7 +42,7 @@ class DocumentMetric(Configured, ABC):
         """Compute the metric of every document.
 
         Args:
-            ranks: Where the positives of B documents stand among the candidate labels.
+            ranks: where the positives of B documents stand among the candidate labels.
 
         Returns:
             [B] floating point, best float64. NaN for a document without a positive, whose value is

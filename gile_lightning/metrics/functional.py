@@ -45,7 +45,7 @@ def ranking_metrics(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> 
         without a positive.
 
     Raises:
-        ValueError: The shapes or types do not fit, an id is out of range or twice in a document,
+        ValueError: the shapes or types do not fit, an id is out of range or twice in a document,
             or a score is NaN.
 
     Example:
@@ -71,7 +71,7 @@ def precision_at_k(scores: Tensor, label_ids: Tensor, label_counts: Tensor, k: i
         scores: [B, K], as in `ranking_metrics`.
         label_ids: [P], as in `ranking_metrics`.
         label_counts: [B], as in `ranking_metrics`.
-        k: At least 1.
+        k: at least 1.
 
     Returns:
         Fractions in [0, 1], [B] float64; NaN for a document without a positive.

@@ -21,7 +21,7 @@ class LabelF1(SummedMetric):
 
     Args:
         labels: K, the columns of the logits.
-        threshold: In (0, 1).
+        threshold: in (0, 1).
     """
 
     counts: Tensor
@@ -42,7 +42,7 @@ class LabelF1(SummedMetric):
             label_counts: [B], as in `micro_f1`.
 
         Raises:
-            ValueError: As in `micro_f1`.
+            ValueError: as in `micro_f1`.
         """
         predicted = predictions(logits.detach(), self.threshold)
         of_positives = scores_of_positives(predicted, label_ids, label_counts)

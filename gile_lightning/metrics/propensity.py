@@ -22,8 +22,8 @@ def inverse_propensities(
         frequencies: N_l, training documents per label; 0 for an unseen label.
         documents: N, training documents, at least 1. C is at least 0; the formula is negative for
             one or two documents. Every propensity is then 1.
-        a: Exponent of the frequency.
-        b: Added to the frequency.
+        a: exponent of the frequency.
+        b: added to the frequency.
 
     Returns:
         [K] float64, at least 1.
@@ -45,8 +45,8 @@ def propensity_scored_at(
     classification repository.
 
     Args:
-        ranks: Of B documents and K labels.
-        k: At least 1.
+        ranks: of B documents and K labels.
+        k: at least 1.
         inverse_propensities: [K] float64, 1 / p_l of the columns.
 
     Returns:

@@ -65,15 +65,15 @@ def select(label_ids: Tensor, label_counts: Tensor, start: int, stop: int) -> tu
     Args:
         label_ids: [P] integers, document after document.
         label_counts: [B] integers, the number of positives per document.
-        start: First column.
-        stop: The column after the last.
+        start: first column.
+        stop: the column after the last.
 
     Returns:
         Label ids and counts of the same documents, for ``scores[:, start:stop]``. Some documents
         may have no positive left.
 
     Raises:
-        ValueError: Not 0 <= start <= stop, or the counts do not add up to the number of ids.
+        ValueError: not 0 <= start <= stop, or the counts do not add up to the number of ids.
     """
     if not 0 <= start <= stop:
         raise ValueError(f"must be 0 <= start <= stop, not start {start}, stop {stop}")

@@ -106,12 +106,12 @@ def check_score(key: str, name: str, known: Iterable[str]) -> None:
     """Refuse the name of a score that no fit reports.
 
     Args:
-        key: The key of the configuration that names it.
-        name: The score.
-        known: The scores that there are.
+        key: the key of the configuration that names it.
+        name: the score.
+        known: the scores that there are.
 
     Raises:
-        InputError: It is none of them. The message names the nearest, or all.
+        InputError: it is none of them. The message names the nearest, or all.
     """
     known = list(known)
     if name not in known:
@@ -144,7 +144,7 @@ def checked(added: Metrics) -> tuple[DocumentMetric, ...]:
     """Return added metrics; each is tried on three documents, one of them without a positive.
 
     Raises:
-        InputError: One has no name or heading, or those of another metric, or does not return a
+        InputError: one has no name or heading, or those of another metric, or does not return a
             number per document.
     """
     if not added:

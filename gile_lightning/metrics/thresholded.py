@@ -21,8 +21,8 @@ def paper_threshold(label_count: int, low_resource: bool = False) -> float:
     """Return the decision threshold of Pappas & Henderson (2019, TACL, section 4.2).
 
     Args:
-        label_count: Labels of the task.
-        low_resource: Whether the threshold is for the low-resource experiments.
+        label_count: labels of the task.
+        low_resource: whether the threshold is for the low-resource experiments.
     """
     if low_resource:
         return 0.3
@@ -56,7 +56,7 @@ class ThresholdScores(NamedTuple):
         """Return the scalars ``precision``, ``recall`` and ``f1`` at one of the thresholds.
 
         Raises:
-            ValueError: It is none of the thresholds.
+            ValueError: it is none of the thresholds.
         """
         for i, other in enumerate(self.thresholds):
             if math.isclose(other, threshold, rel_tol=1e-9):
@@ -97,13 +97,13 @@ def micro_f1(
             order, but distinct within a document. The model has no column for an id of K or more:
             such a positive counts as missed.
         label_counts: [B] integers, the number of positives per document.
-        threshold: In [0, 1].
+        threshold: in [0, 1].
 
     Returns:
         Scalars, float64, on the device of the probabilities.
 
     Raises:
-        ValueError: The shapes or types do not fit, or an id is negative or twice in a document.
+        ValueError: the shapes or types do not fit, or an id is negative or twice in a document.
 
     Example:
         >>> probabilities = torch.tensor([[0.9, 0.3, 0.2], [0.1, 0.6, 0.7]])
@@ -127,11 +127,11 @@ class MicroF1(SummedMetric):
     the result is exact, however documents are spread over batches and processes.
 
     Args:
-        thresholds: In (0, 1) and at least 0.001 apart; 0.2, 0.3 and 0.4, which the paper uses, are
+        thresholds: in (0, 1) and at least 0.001 apart; 0.2, 0.3 and 0.4, which the paper uses, are
             added. The default is 0.01, 0.02, ..., 0.99.
 
     Raises:
-        ValueError: A threshold is outside (0, 1), or too close to another.
+        ValueError: a threshold is outside (0, 1), or too close to another.
     """
 
     totals: Tensor
@@ -163,7 +163,7 @@ class MicroF1(SummedMetric):
             label_counts: [B], as in `micro_f1`.
 
         Raises:
-            ValueError: As in `micro_f1`, or a logit is NaN.
+            ValueError: as in `micro_f1`, or a logit is NaN.
         """
         logits = logits.detach()
         of_positives = scores_of_positives(logits, label_ids, label_counts)

@@ -43,7 +43,7 @@ def build_networks(
 
     Args:
         make: makes the modules.
-        tasks: by language.
+        tasks: by name.
         sharing: which encoder modules the networks have in common.
         joint_dim: the matched size of the joint space, if a checkpoint has it.
     """

@@ -36,18 +36,18 @@ def read_weights(h5_path: Path | str, args_path: Path | str | None = None) -> Re
     """Read a released model: GILE's (Keras 2) or the multilingual baselines' (Keras 1).
 
     The numbers in the tensors' names count up in the order in which the authors' code made the
-    layers, so only their order matters. Without ``args.json`` the order's cause (number of
-    languages, sharing, kind of layers and output) is inferred from the shapes, and the languages
-    are called ``language_0``, ``language_1``, ... (0 is English in the bilingual models).
+    layers, so only their order matters. Without ``args.json`` the order's cause is inferred from
+    the shapes: number of languages, sharing, kind of layers and output. The languages are then
+    called ``language_0``, ``language_1``, ... (0 is English in the bilingual models).
 
     Args:
         h5_path: ``epoch_N-weights.h5``.
         args_path: ``args.json`` of the same model.
 
     Raises:
-        InputError: a file is missing or damaged, ``args.json`` describes another model than the
-            tensors make up or one that would compute something else here, or the tensors are
-            those of no released model.
+        InputError: a file is missing or damaged. The tensors are those of no released model. Or
+            ``args.json`` describes another model than the tensors make up, or one that would
+            compute something else here.
     """
     file = read_tensors(Path(h5_path))
     arguments: dict[str, Any] = {}

@@ -9,8 +9,9 @@ from gile_lightning.reproduction.grid import Fit
 def estimate(fits: Sequence[Fit], done: Mapping[str, float]) -> tuple[dict[str, float], bool]:
     """Estimate the seconds of fits from those that are done.
 
-    A fit takes the mean of the fits of its row and block, if any is done, else what its row
-    states, times what the fits of the table took over what their rows state.
+    A fit takes the mean of the finished fits of its row and block. If there are none, it takes the
+    seconds that its row states, times a factor: the seconds of all finished fits over those that
+    their rows state.
 
     Args:
         fits: the fits of a table.

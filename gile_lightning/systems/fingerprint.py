@@ -15,7 +15,7 @@ from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network import Network
 from gile_lightning.systems.label_encoding import encode_texts
 
-Fingerprints = dict[str, list[float]]  # by language, without empty ones
+Fingerprints = dict[str, list[float]]  # by task, without empty ones
 
 _SENTENCE = "The quick brown fox jumps over the lazy dog, 42 times."
 _SAME = 0.999  # cosine of two vectors of a text by one model, on whatever device

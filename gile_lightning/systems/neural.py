@@ -49,7 +49,7 @@ LayerNorm = partial(nn.LayerNorm, elementwise_affine=False)
 class NeuralSystem(GradientSystem):
     """Scores texts against labels with an encoder and an output layer.
 
-    Its parts are factories, since their sizes come from the data. Each language has a `Network`.
+    Its parts are factories, since their sizes come from the data. Each task has a `Network`.
 
     Args:
         embedding: makes the word embedding from the vocabulary.
@@ -126,7 +126,7 @@ class NeuralSystem(GradientSystem):
     # --- building ---
 
     def build(self, tasks: dict[str, Task], extra: Extra | None = None) -> None:
-        """Make a network per language.
+        """Make a network per task.
 
         Raises:
             InputError: the pretrained model is not the one of the training.
@@ -166,7 +166,7 @@ class NeuralSystem(GradientSystem):
     def extra_state(self) -> dict[str, Any]:
         """Return the matched size of the joint space, and fingerprints of pretrained models.
 
-        The size depends on all languages that were trained.
+        The size depends on all tasks that were trained.
         """
         return {"joint_dim": self._joint_dim, "fingerprints": self._fingerprints}
 
@@ -234,7 +234,7 @@ class NeuralSystem(GradientSystem):
         return any(self.network(name).sparse for name in self.tasks)
 
     def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> Tensor:
-        """Return the mean or sum of the losses of one batch per language."""
+        """Return the mean or sum of the losses of one batch per task."""
         losses = []
         for name, documents in batch.items():
             network, encoded = self.network(name), self.encoded(name)
@@ -302,11 +302,11 @@ class NeuralSystem(GradientSystem):
     # --- access ---
 
     def network(self, name: str) -> Network:
-        """Return the network of a language."""
+        """Return the network of a task."""
         network: Network = self.networks[name]  # type: ignore[assignment]
         return network
 
     def encoded(self, name: str) -> EncodedLabels:
-        """Return the encoded labels of a language."""
+        """Return the encoded labels of a task."""
         encoded: EncodedLabels = self.encoded_labels[name]  # type: ignore[assignment]
         return encoded

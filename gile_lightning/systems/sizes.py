@@ -19,7 +19,7 @@ class Sizes(lightning.Callback):
 
 
 def describe_sizes(system: System) -> str:
-    """List the numbers of parameters of all parts, a line per language, and their total."""
+    """List the numbers of parameters of all parts, a line per task, and their total."""
     lines = []
     for language in system.tasks:
         sizes = system.sizes(language).items()

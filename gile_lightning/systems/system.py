@@ -46,8 +46,8 @@ class System(TaskModule):
     Attributes:
         config: the configuration of the run, as YAML.
         by_language: the scores of the last test.
-        thresholds: those of the best F1 on the validation documents, by language.
-        observer: called in validation and test with a language, its log-odds [B, K] and documents.
+        thresholds: those of the best F1 on the validation documents, by task.
+        observer: called in validation and test with a task's name, log-odds [B, K] and documents.
 
     Args:
         threshold: of the probability, for precision, recall and F1; null for the paper's rule,
@@ -95,7 +95,7 @@ class System(TaskModule):
         """Try the settings before hours of encoding; takes next to no memory.
 
         Args:
-            names: of the languages.
+            names: of the tasks.
             pretrained: the pretrained model that texts are split into subwords for.
             epochs: of the training; below 0 for no end, None if unknown.
 
@@ -105,7 +105,7 @@ class System(TaskModule):
         Evaluation(smallest_task().labels, scores_unseen=False, threshold=self.threshold)
 
     def setup(self, stage: str) -> None:
-        """Build the modules for the data module's languages, or check that they fit."""
+        """Build the modules for the data module's tasks, or check that they fit."""
         data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
         if not self.built:
             self.attach(data.training_data(), resumed=self.trainer.ckpt_path is not None)
@@ -131,7 +131,7 @@ class System(TaskModule):
         return torch.Generator(self.device).manual_seed(int(seed) >> 1)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """Load weights; those of languages that are not scored at present may be missing.
+        """Load weights; those of tasks that are not scored at present may be missing.
 
         Raises:
             InputError: they belong to a model with other parts.
@@ -187,9 +187,9 @@ class System(TaskModule):
     def on_validation_epoch_end(self) -> None:
         """Log the scores of the labels seen in training, averaged over languages.
 
-        And the average precision on labels that validation documents have and training documents
-        have not, with the mean of both average precisions, to select a model by that is good at
-        both. Where there are no such labels, the mean is that of the seen ones.
+        Also logs the average precision on unseen labels that validation documents have, and the
+        mean of both. The mean selects a model that is good at both. Where there are no such labels,
+        the mean is that of the seen ones.
         """
         scores: dict[str, Scores] = {}
         popular: dict[str, Scores] = {}
@@ -224,7 +224,7 @@ class System(TaskModule):
         names = list(self._evaluations)
         self.by_language = {name: self._test_scores(name) for name in self.tasks}
         if len(self.tasks) < len(names):
-            return  # some of the languages: no figures of the whole model
+            return  # some of the tasks: no figures of the whole model
         results = self.results
         for key in ("seen", "unseen", "all", MICRO):
             for metric, value in results[key].items():
@@ -254,7 +254,7 @@ class System(TaskModule):
         return average(self.by_language)
 
     def evaluation(self, name: str) -> Evaluation:
-        """Return the metrics of a language."""
+        """Return the metrics of a task."""
         evaluation: Evaluation = self._evaluations[name]  # type: ignore[assignment]
         return evaluation
 

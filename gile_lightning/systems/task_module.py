@@ -21,14 +21,14 @@ Extra = Mapping[str, Any]
 
 
 class TaskModule(Configured, lightning.LightningModule, ABC):
-    """A module that scores texts against labels, for one task per language.
+    """A module that scores texts against labels, for one or more tasks.
 
-    Its sizes come from the data. So `build` makes its modules when a data module is attached, or
-    when a checkpoint is read.
+    A task is named after its language. The sizes of the modules come from the data. So `build`
+    makes them when a data module is attached, or when a checkpoint is read.
 
     Attributes:
         single_process: whether training on several processes is refused.
-        tasks: by language; empty until the module is built.
+        tasks: by name; empty until the module is built.
     """
 
     single_process = False
@@ -43,7 +43,7 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
         """Make the modules, with no trained weights, and call `set_tasks`.
 
         Args:
-            tasks: by language.
+            tasks: by name.
             extra: what `extra_state` returned when the checkpoint was written; none for a new
                 model.
         """
@@ -57,8 +57,8 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
         """Prepare labels for scoring, once for all documents.
 
         Args:
-            name: the language.
-            labels: the language's own label set, or any other; labels are the same if their names
+            name: of the task.
+            labels: the task's own label set, or any other; labels are the same if their names
                 are. A system that cannot score unseen labels prepares its own seen ones, in order.
 
         Returns:
@@ -89,7 +89,7 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
         return {}
 
     def sizes(self, name: str) -> dict[str, int]:
-        """Return the number of parameters of a language's parts, by their names."""
+        """Return the number of parameters of a task's parts, by their names."""
         return {}
 
     def attach(self, data: TrainingData, resumed: bool = False) -> None:
@@ -120,7 +120,7 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
     def tokenizer(self, name: str, labels: LabelSet) -> Tokenizer:
         """Return the tokenizer of documents that are scored against these labels.
 
-        It is the language's own. Where scores depend on words that the vocabulary lacks, those of
+        It is the task's own. Where scores depend on words that the vocabulary lacks, those of
         the labels have ids too.
         """
         task = self.tasks[name]

@@ -66,7 +66,7 @@ def weights_for(
     """Return the weights of a checkpoint as those of networks for other label sets.
 
     Args:
-        networks: by language.
+        networks: by task.
         encoded: their labels.
         checkpoint: the checkpoint.
         data: what the networks are to be trained on.

@@ -4,9 +4,9 @@ All languages speak of one inventory of concepts, each with words of its own, wh
 across languages. Topics are made of concepts, and labels are named by some of them; a language
 has most topics of a smaller one. Words, vectors and labels are the same for every size and seed.
 
-Only `random.Random.random`, its bytes and exact arithmetic decide what is written, so equal
-arguments give equal bytes on every machine (compressed files may differ in bytes, never in
-content, under another zlib).
+Only `random.Random.random`, its bytes and exact arithmetic decide what is written. So equal
+arguments give equal bytes on every machine. Under another zlib, compressed files may differ in
+bytes, never in content.
 """
 
 from gile_lightning.builtin.news.languages import LANGUAGES

@@ -32,10 +32,10 @@ class ArticleMaker:
         """Prepare the words and the name of every topic.
 
         Args:
-            language: In which the articles are.
-            topics: Those of the language.
-            seed: Decides the articles.
-            words: Of an article on average, title and teaser included.
+            language: in which the articles are.
+            topics: those of the language.
+            seed: decides the articles.
+            words: of an article on average, title and teaser included.
         """
         rng = Random(f"articles {seed} {language}")
         self._draw = rng.random
@@ -53,8 +53,8 @@ class ArticleMaker:
         """Yield articles; with `cover` each label of the language occurs in at least one.
 
         Args:
-            number: Of articles; with `cover` at least the length of `labelling.cover()`.
-            cover: Give some articles labels that must occur.
+            number: of articles; with `cover` at least the length of `labelling.cover()`.
+            cover: give some articles labels that must occur.
         """
         rows: list[Labels | None] = [*self.labelling.cover()] if cover else []
         rows += [None] * (number - len(rows))

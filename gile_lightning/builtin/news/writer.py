@@ -36,16 +36,16 @@ def write_news(
     that agree across languages. What is written for a language does not depend on the others.
 
     Args:
-        directory: Where the files go; made if missing.
-        documents: Number of articles of each language.
-        seed: Decides the articles; words, vectors and labels are always the same.
-        languages: Which of `LANGUAGES` to write.
-        paper_labels: Have as many labels as in the paper (Table 1), not a few.
-        words: Mean number of words of an article.
-        progress: Report progress on standard error.
+        directory: where the files go; made if missing.
+        documents: number of articles of each language.
+        seed: decides the articles; words, vectors and labels are always the same.
+        languages: which of `LANGUAGES` to write.
+        paper_labels: have as many labels as in the paper (Table 1), not a few.
+        words: mean number of words of an article.
+        progress: report progress on standard error.
 
     Raises:
-        InputError: If a language is unknown, `words` is not above 0, or `documents` is too small
+        InputError: if a language is unknown, `words` is not above 0, or `documents` is too small
             for every label to occur in training.
     """
     positive(words=words)

@@ -30,6 +30,7 @@ class BioASQ(Corpus):
         path: the folder; without one the built-in corpus of invented abstracts is written.
         descriptors: the descriptor file, if the folder has none or several.
         builtin_documents: size of the built-in corpus.
+        columns: which column is what; by default those of the original files.
         kwargs: see `Corpus`.
     """
 

@@ -10,9 +10,13 @@ from gile_lightning.common.factories import Part
 class OutputLayer(Part, nn.Module, ABC):
     """Scores document vectors against labels.
 
-    A subclass is made from (document_dim, label_dim, label_count, matched_dim): the sizes of the
-    document and label vectors, the number of labels seen in training, and the size of a joint space
-    with about as many parameters as linear layers over the labels of all languages (paper, Eq. 19).
+    A subclass is made from four sizes, in this order:
+
+    - ``document_dim``: the size of the document vectors,
+    - ``label_dim``: the size of the label vectors,
+    - ``label_count``: the number of labels seen in training,
+    - ``matched_dim``: the size of a joint space with about as many parameters as linear layers
+      over the labels of all languages (paper, Eq. 19).
 
     Attributes:
         scores_unseen: whether labels come as vectors [K, label_dim] of their texts, so that any

@@ -29,10 +29,11 @@ class AiTextML(System):
     """Documents, labels and words in one space, learned together (Nam et al., AAAI 2016).
 
     A document x and a label w score w · (M x). The loss is α WARP + β PV-DM of the documents +
-    γ PV-DM of the label texts: see `warp_updates` and `ParagraphVectors`. A training document takes
-    the steps of WARP, then reads its text, then the texts of the two labels of every violation
-    that WARP has found, with the label's vector in the place of the document's. The steps are those
-    of plain SGD with a constant learning rate. γ = 0 is WSABIE+. Documents of a batch are treated
+    γ PV-DM of the label texts: see `warp_updates` and `ParagraphVectors`. γ = 0 is WSABIE+.
+
+    A training document first takes the steps of WARP. Then its own text is read. Last come the
+    texts of both labels of every violation, each with the label's vector as the document's. The
+    steps are those of plain SGD with a constant learning rate. Documents of a batch are treated
     side by side, like B threads in lockstep.
 
     A new document gets a vector from its text, all other vectors being fixed. So does a label that
@@ -121,7 +122,7 @@ class AiTextML(System):
         self.set_tasks(tasks)
 
     def extra_state(self) -> dict[str, Any]:
-        """Return the number of training documents of every language."""
+        """Return the number of training documents of every task."""
         return {"documents": {name: len(self.of(name).documents) for name in self.vectors}}
 
     def check(self, *args: Any, **kwargs: Any) -> None:
@@ -151,7 +152,7 @@ class AiTextML(System):
         return {**own, "words": words}
 
     def of(self, name: str) -> JointVectors:
-        """Return the vectors of a language."""
+        """Return the vectors of a task."""
         vectors: JointVectors = self.vectors[name]  # type: ignore[assignment]
         return vectors
 
@@ -174,7 +175,7 @@ class AiTextML(System):
 
     @torch.no_grad()
     def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
-        """Take the steps of one batch per language."""
+        """Take the steps of one batch per task."""
         violations = positives = 0
         for name, documents in batch.items():
             violations += self._train(name, documents, self.generator(name, batch_idx))

@@ -39,7 +39,7 @@ class TfidfCosine(OnePass):
         self.weightings = nn.ModuleDict()
 
     def build(self, tasks: dict[str, Task], extra: Extra | None = None) -> None:
-        """Make the weighting of each language's words."""
+        """Make the weighting of each task's words."""
         for name, task in tasks.items():
             words = len(task.tokenizer.vocabulary) - 1
             self.weightings[name] = TfIdf(words, self.sublinear_tf).to(self.device)
@@ -71,6 +71,6 @@ class TfidfCosine(OnePass):
         return {"idf": self.weighting(name).idf.numel()}
 
     def weighting(self, name: str) -> TfIdf:
-        """Return the weighting of a language's words."""
+        """Return the weighting of a task's words."""
         weighting: TfIdf = self.weightings[name]  # type: ignore[assignment]
         return weighting

@@ -6,7 +6,7 @@ from gile_lightning.systems.baselines.paragraph_vectors import ParagraphVectors,
 
 
 class JointVectors(nn.Module):
-    """The vectors of documents, labels and words of one language, in one space.
+    """The vectors of documents, labels and words of one task, in one space.
 
     Args:
         documents: training documents N.

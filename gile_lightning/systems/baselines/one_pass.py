@@ -27,7 +27,7 @@ class OnePass(System):
 
     @abstractmethod
     def fit(self, name: str, documents: Iterator[RaggedBatch]) -> None:
-        """Fit one language to its training documents."""
+        """Fit one task to its training documents."""
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Make an optimizer of nothing, by whose steps Lightning counts batches."""

@@ -72,7 +72,7 @@ class OneVersusRest(OnePass):
         self.tables = nn.ModuleDict()
 
     def build(self, tasks: dict[str, Task], extra: Extra | None = None) -> None:
-        """Make a table of coefficients per language, as many as the checkpoint has."""
+        """Make a table of coefficients per task, as many as the checkpoint has."""
         sizes = (extra or {}).get("coefficients", {})
         for name, task in tasks.items():
             vocabulary = len(task.tokenizer.vocabulary) - 1
@@ -122,7 +122,7 @@ class OneVersusRest(OnePass):
         return estimator
 
     def fit(self, name: str, documents: Iterator[RaggedBatch]) -> None:
-        """Fit the models of a language's labels."""
+        """Fit the models of a task's labels."""
         table, counts, targets = self.table(name), [], []
         seen = self.tasks[name].labels.seen
         for batch in documents:
@@ -164,6 +164,6 @@ class OneVersusRest(OnePass):
         return {"intercepts": len(self.table(name).linear.intercepts)}
 
     def table(self, name: str) -> CoefficientTable:
-        """Return the coefficients of a language."""
+        """Return the coefficients of a task."""
         table: CoefficientTable = self.tables[name]  # type: ignore[assignment]
         return table

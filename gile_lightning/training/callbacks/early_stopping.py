@@ -43,8 +43,9 @@ class PlateauEarlyStopping(EarlyStopping):
 
     or from epoch ``plateau``, whichever comes first.
 
-    After epoch ``plateau``, and when training ends, a warning says what helps if the model has
-    never left the popularity ranking behind, or has a one-error within 0.005 of that ranking's.
+    After epoch ``plateau``, and when training ends, a warning may say what helps. It does if the
+    model has never left the popularity ranking behind. It also does if the one-error is within
+    0.005 of that ranking's.
 
     Args:
         monitor: the validation score.
