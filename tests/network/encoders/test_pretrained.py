@@ -136,6 +136,6 @@ def test_a_list_of_encoders_travels_with_a_checkpoint():
     ]
     again = instantiate(NeuralSystem, parts)
     assert again.hparams["encoder"] == parts["encoder"]
-    first, second = again.make.encoder(7).encoders
+    first, second = again.factories.encoder(7).encoders
     assert isinstance(first, Mean)
     assert second.trainable
