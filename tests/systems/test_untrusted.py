@@ -11,7 +11,7 @@ from gile_lightning import evaluate, fit, load
 from gile_lightning.commands.stored import stored_configuration
 from gile_lightning.common.errors import InputError
 from gile_lightning.training.checkpoint import HPARAMS, STATE, AtomicCheckpointIO, read_checkpoint
-from gile_testing import own_parts, runs
+from gile_testing import children, runs
 
 CALLS = {  # what is named, by a name for the test
     "os.system": {"class_path": "os.system", "init_args": {"command": "touch called"}},
@@ -26,7 +26,7 @@ CALLS = {  # what is named, by a name for the test
     "a function": "os.system",
     "a builtin function": "builtins.exec",
     "another module": {
-        "class_path": "gile_testing.own_parts.subprocess.Popen",
+        "class_path": f"{children.__name__}.subprocess.Popen",
         "init_args": {"args": ["touch"]},
     },
     "a function of ours": "gile_lightning.fit.main",
@@ -48,9 +48,9 @@ NESTED = {  # where in a known part
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory):
+def sound():
     """A sound checkpoint, as `read_checkpoint` returns it."""
-    return read_checkpoint(own_parts.train("norm", 3.0, tmp_path_factory.mktemp("sound")))
+    return read_checkpoint(runs.trained().best)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_a_model_is_made_of_parts_alone(call, sound, called, tmp_path):
 
 CONFIG = {
     "model": {"class_path": "gile_lightning.systems.NeuralSystem", "init_args": {}},
-    "data": {"class_path": "gile_testing.own_parts.Reader", "init_args": {"min_count": 1}},
+    "data": {"class_path": "gile_lightning.data.Corpus", "init_args": {"path": "x"}},
 }
 
 
@@ -114,7 +114,7 @@ def bad_configurations(call):
             key, value = placed(call, part)
             yield CONFIG | {"model": CONFIG["model"] | {"init_args": {key: value}}}
     if isinstance(call, dict):
-        for key in ("word_vectors", "factor"):
+        for key in ("word_vectors", "path"):
             yield CONFIG | {"data": CONFIG["data"] | {"init_args": {key: call}}}
     yield CONFIG | {"model": call}
     yield CONFIG | {"data": call}
@@ -147,6 +147,7 @@ def test_other_sections_are_left_alone(key, sound, called, tmp_path):
 
 
 def test_a_checkpoint_without_a_configuration(sound, tmp_path):
-    done = runs.call(evaluate.main, "--checkpoint", written(sound, tmp_path))
+    path = written(sound | {STATE: sound[STATE] | {"config": ""}}, tmp_path)
+    done = runs.call(evaluate.main, "--checkpoint", path)
     assert done.status == 2
     assert "the checkpoint holds no configuration" in done.errors
