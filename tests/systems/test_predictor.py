@@ -181,7 +181,7 @@ def test_stream_takes_texts_one_batch_at_a_time(predictor):
         ([{"description": "x"}], "label 0: a label needs a name"),
         (["a", "b"], "label 0 is 'a': give descriptions by name, or records"),
         ({"a": "x", "b": " "}, "label 1: the label 'b' has no description"),
-        ([{"name": "a", "description": "x", "synonyms": "b"}], "label 0: 'synonyms' is not a list"),
+        ([{"name": "a", "description": "x", "synonyms": 5}], "label 0: 'synonyms' is not a list"),
         ([{"name": "a", "description": "x"}] * 2, "label 1: the label 'a' is there .* label 0"),
         ("/no/where.jsonl", "/no/where.jsonl: no such file"),
         ({"a": "..."}, "top_k is 0"),
