@@ -3,7 +3,6 @@
 import pytest
 
 from gile_lightning import fit
-from gile_lightning.common.factories import Configured
 from gile_testing import own_parts, runs
 
 
@@ -62,17 +61,3 @@ def test_documents_of_a_reader_with_other_arguments_are_not_taken_from_the_cache
     assert len(keys) == 2
     same = own_parts.Reader(3, cache_dir=tmp_path, batch_size=7)
     assert same.fingerprint() in keys
-
-
-class Changing(Configured):
-    def __init__(self, first, *more, second=(), **others):
-        first.append(2)
-        second += (3,)
-
-
-def test_arguments_are_those_of_the_call():
-    assert Changing([1], third=3).arguments == {"first": [1, 2], "second": (), "third": 3}
-    with pytest.raises(TypeError, match=r"takes \*more: give all arguments by name"):
-        _ = Changing([1], 2).arguments
-    with pytest.raises(TypeError, match="takes no arguments"):
-        Configured(3)
