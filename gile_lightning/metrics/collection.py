@@ -118,16 +118,16 @@ class RankingMetrics(SummedMetric):
         positive, skipped = counts
         documents = positive + skipped if self.without_positive == "released" else positive
 
-        def share(part: Tensor, whole: Tensor) -> Tensor:
+        def ratio(part: Tensor, whole: Tensor) -> Tensor:
             return part / whole.where(whole > 0, documents)
 
         scores = {
-            metric.name: share(total, positive if metric.without_positive is None else documents)
+            metric.name: ratio(total, positive if metric.without_positive is None else documents)
             for metric, total in zip(self.metrics, sums, strict=True)
         }
         names = [PSP[k] for k in self.cutoffs]
-        scores |= zip(names, share(gained, attainable), strict=True)
+        scores |= zip(names, ratio(gained, attainable), strict=True)
         if self.labels:
             occurring, hit = (self.covered > 0).sum(1).double()
-            scores[COVERAGE] = share(hit, occurring)
+            scores[COVERAGE] = ratio(hit, occurring)
         return {**scores, "documents": documents, "skipped": skipped}

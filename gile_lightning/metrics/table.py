@@ -158,13 +158,13 @@ def checked(added: Metrics) -> tuple[DocumentMetric, ...]:
     ranks = rank_positives(scores, torch.tensor([1, 7, 19, 4]), torch.tensor([3, 0, 1]))
     for metric in added:
         kind = f"model.metrics: {type(metric).__name__}"
-        for attribute, taken in (("name", names), ("heading", titles)):
+        for attribute, used in (("name", names), ("heading", titles)):
             value = getattr(metric, attribute, "")
             if not value or (attribute == "name" and not re.fullmatch(r"\w+", value)):
                 raise InputError(f"{kind} needs a {attribute}, not {value!r}")
-            if value in taken:
+            if value in used:
                 raise InputError(f"{kind}: another metric has the {attribute} {value!r} already")
-            taken.add(value)
+            used.add(value)
         values = metric(ranks)
         if values.shape != ranks.label_counts.shape or not values.is_floating_point():
             raise InputError(

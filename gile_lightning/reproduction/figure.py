@@ -12,11 +12,11 @@ from gile_lightning.reproduction.tables import Cell, Line
 
 
 def draw(grid: Grid, lines: Sequence[Line], data: str, kind: str) -> bytes:
-    """Draw a panel per block: score on the left axis, speed on the right, the baseline dashed.
+    """Draw a panel per block: score on the left axis, speed on the right, baseline dashed.
 
     Args:
         grid: the table, with the headings to draw in its ``figure``.
-        lines: its rows.
+        lines: the rows of the table.
         data: name of the corpus.
         kind: ``png`` or ``svg``.
     """

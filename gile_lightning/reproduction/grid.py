@@ -23,13 +23,14 @@ class Column:
 
     Attributes:
         heading: its name.
-        key: the figure's key in a fit's ``metrics.json``; ``RUN:KEY`` in rows of several
-            runs. Both may be patterns with ``*``: the figure is the mean of what they match. A
-            mapping gives a key for each set of runs.
-        mean: the figure is the mean of the columns before this one.
-        percent: the figure is a fraction, shown x100.
+        key: the figure's key in a fit's ``metrics.json``; ``RUN:KEY`` in rows of several runs. RUN
+            and KEY may be patterns with ``*``: the figure is the mean of all that match. A mapping
+            gives a key for each set of runs.
+        mean: whether the figure is the mean of the columns before this one.
+        percent: whether the figure is a fraction, shown in percent.
         better: whether a ``higher`` or a ``lower`` figure is better.
-        relative_to: a row; the figure is the excess over that row's, in percent.
+        relative_to: the name of a row. The figure is then the excess over that row's figure, in
+            percent.
     """
 
     heading: str
@@ -47,15 +48,15 @@ class Row:
     Attributes:
         name: its name, as in the paper.
         form: the formula of its output layer.
-        config: its configuration, if another than the table's.
+        config: its configuration, if it is not the table's.
         set: its overrides of the configuration.
-        runs: its set of runs, where several fits make a row.
+        runs: its set of runs, if several fits make the row.
         paper: the paper's figures in the order of the columns, null where it has none; a mapping
-            where the table has blocks.
+            from blocks if the table has blocks.
         parameters: the number of parameters that the paper prints; a mapping with blocks.
-        seconds: roughly the time of a fit on the built-in corpus, on two CPU cores.
-        seeds: at most so many seeds; 1 where nothing is drawn at random.
-        x: its place on a figure's horizontal axis.
+        seconds: the rough time of a fit on the built-in corpus, on two CPU cores.
+        seeds: the greatest number of seeds; 1 if nothing is drawn at random.
+        x: its place on the horizontal axis of a figure.
     """
 
     name: str
@@ -85,13 +86,13 @@ class Fit:
     """One run of the `fit` command, for one cell or several.
 
     Attributes:
-        block: part of the table that it belongs to.
-        row: the row.
-        run: which of the row's runs it is.
+        block: the block of the table that it belongs to.
+        row: the row that it belongs to.
+        run: the name of this run among those of the row.
         seed: its seed.
         languages: number of languages of the model.
         arguments: all arguments except the run folder.
-        key: name of its folder: equal fits of several rows and tables share it.
+        key: the name of its folder. Equal fits of several rows and tables share one.
     """
 
     block: str
@@ -118,12 +119,13 @@ class Grid:
         columns: its columns.
         rows: its rows.
         data: the data options that name its corpus.
-        blocks: parts with the same rows; ``$block`` in overrides and keys is the name of the part.
+        blocks: parts with the same rows. ``$block`` in overrides and keys is the block's name.
         set: overrides of every fit.
         builtin: further overrides on the built-in corpus.
         runs: sets of runs: overrides by name.
         notes: lines below the table.
-        figure: of a figure: the headings ``score`` and ``speed``, and the row ``baseline``.
+        figure: what a figure shows: ``x``, the headings ``score`` and ``speed``, and the row
+            ``baseline``.
         root: the repository's folder.
     """
 
@@ -147,16 +149,19 @@ class Grid:
         rows: Iterable[str] | None = None,
         blocks: Iterable[str] | None = None,
     ) -> list[Fit]:
-        """List the fits of the table, seed by seed, so that a first table is there early.
+        """List the fits of the table, seed by seed, so that a first table is complete early.
 
         Args:
             seeds: number of seeds.
             further: overrides that come after all others.
             rows: names of the rows; by default all.
             blocks: names of the blocks; by default all.
+
+        Raises:
+            InputError: there is no such row, block or configuration.
         """
-        chosen = _chosen("--rows", rows, {row.name: row for row in self.rows})
-        parts = _chosen("--blocks", blocks, {block: block for block in self.blocks})
+        chosen = _select("--rows", rows, {row.name: row for row in self.rows})
+        parts = _select("--blocks", blocks, {block: block for block in self.blocks})
         configs = {row.config or self.config: self._read(row) for row in chosen}
         return [
             self._fit(block, row, run, SEED + seed, further, configs)
@@ -186,9 +191,9 @@ class Grid:
         overrides = filled({**self.set, **row.set, **runs[run]}, block) | dict(further)
         name = row.config or self.config
         config = self.root / name
-        given = {**overrides, "seed_everything": seed}
-        # in order of the keys a class comes before its arguments, and equal fits look equal
-        flags = [part for key in sorted(given) for part in (f"--{key}", as_text(given[key]))]
+        settings = {**overrides, "seed_everything": seed}
+        # sorted keys put a class before its arguments, and give equal fits equal flags
+        flags = [part for key in sorted(settings) for part in (f"--{key}", as_text(settings[key]))]
         content = json.dumps([configs[name], flags])
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
         languages = len(as_text(overrides.get("data.languages", "")).split(","))
@@ -210,7 +215,7 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _chosen(option: str, names: Iterable[str] | None, known: Mapping[str, Any]) -> list[Any]:
+def _select(option: str, names: Iterable[str] | None, known: Mapping[str, Any]) -> list[Any]:
     if names is None:
         return list(known.values())
     names = list(names)

@@ -13,13 +13,17 @@ from gile_lightning.reproduction.grid import Column, Grid, Row
 
 
 def grid_folder() -> Path:
-    """Return the folder of the grids: here, or that of the package."""
+    """Return the folder of the grids: the one below this folder, or else the package's own."""
     here = Path("sweeps/tables")
     return here if here.is_dir() else SHIPPED / "tables"
 
 
 def read_grid(table: str, folder: Path | None = None) -> Grid:
-    """Read the grid of a table by its number or name."""
+    """Read the grid of a table by its number or name.
+
+    Raises:
+        InputError: there is no such grid, or its file does not fit.
+    """
     folder = folder or grid_folder()
     known = {path.stem.removeprefix("table"): path for path in folder.glob("*.yaml")}
     if table not in known:
@@ -27,26 +31,26 @@ def read_grid(table: str, folder: Path | None = None) -> Grid:
         raise InputError(f"--table: {table!r} is none of {listed}{nearest(table, known)}")
     path = known[table]
     try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise InputError(f"{path}: not readable as YAML: {' '.join(str(error).split())}") from error
     parts = {
-        "columns": tuple(_make(Column, column, path) for column in given.get("columns", ())),
-        "rows": tuple(_make(Row, row, path) for row in given.get("rows", ())),
+        "columns": tuple(_make(Column, column, path) for column in content.get("columns", ())),
+        "rows": tuple(_make(Row, row, path) for row in content.get("rows", ())),
     }
-    lists = {key: tuple(given[key]) for key in ("data", "blocks", "notes") if key in given}
-    grid: Grid = _make(Grid, {**given, **parts, **lists, "root": folder.parents[1]}, path)
+    lists = {key: tuple(content[key]) for key in ("data", "blocks", "notes") if key in content}
+    grid: Grid = _make(Grid, {**content, **parts, **lists, "root": folder.parents[1]}, path)
     _check(grid, path)
     return grid
 
 
-def _make(kind: type[Any], given: Mapping[str, Any], path: Path) -> Any:
+def _make(kind: type[Any], arguments: Mapping[str, Any], path: Path) -> Any:
     known = {part.name for part in fields(kind)}
-    for key in given:
+    for key in arguments:
         if key not in known:
             raise InputError(f"{path}: unknown key {key!r}{nearest(key, known)}")
     try:
-        return kind(**given)
+        return kind(**arguments)
     except TypeError as error:
         raise InputError(f"{path}: {str(error).partition(') ')[2]}") from error
 

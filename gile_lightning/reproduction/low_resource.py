@@ -23,7 +23,7 @@ LEVELS = {
     "small": (0.01, 0.02, 0.03, 0.04, 0.05),
     "medium": (0.1, 0.2, 0.3, 0.4, 0.5),
 }
-"""Shares of the target language's training documents (paper, section 4.2, Table 7)."""
+"""Shares of the target language's training documents, by level (paper, section 4.2, Table 7)."""
 
 PROGRAM = FIT
 RESULT = "low_resource.json"
@@ -35,16 +35,16 @@ def run_levels(
     """Run the fits of the levels that are not done, and print their scores.
 
     Args:
-        args: the arguments of `fit`, the run folder left out.
+        args: the arguments of `fit`, without the run folder.
         language: the target language.
         levels: names of `LEVELS`.
-        output: folder of the run folders and of ``low_resource.json``.
+        output: the folder of the run folders and of ``low_resource.json``.
 
     Returns:
-        What ``low_resource.json`` holds: the micro-F1 of each share, and the mean of each level.
+        The content of ``low_resource.json``: the micro-F1 of each share, the mean of each level.
 
     Raises:
-        InputError: a level or the language is none, or the folder holds the runs of other
+        InputError: there is no such level or language, or the folder holds runs with other
             arguments.
     """
     for level in levels:
@@ -70,7 +70,7 @@ def run_levels(
 
 
 def average_per_level(scores: Mapping[float, float]) -> dict[str, float]:
-    """Average the scores of the shares of each level that is complete."""
+    """Average the scores of each level whose shares all have one."""
     complete = {k: shares for k, shares in LEVELS.items() if set(shares) <= scores.keys()}
     return {k: float(np.mean([scores[s] for s in shares])) for k, shares in complete.items()}
 
@@ -83,8 +83,8 @@ def _check_language(args: list[str], language: str) -> None:
     data = GileCLI([*args, "--trainer.logger", "false"], program, "").datamodule
     if not isinstance(data, Multilingual):
         raise InputError(
-            f"{type(data).__name__} is a corpus of one language; choose one of several "
-            "(gile_lightning.data.DW or Multilingual) to train on part of one beside the others"
+            f"{type(data).__name__} is a corpus of one language, and low_resource needs several: "
+            "give --data gile_lightning.data.DW or gile_lightning.data.Multilingual"
         )
     if language not in data.names:
         known = ", ".join(data.names)
@@ -93,18 +93,18 @@ def _check_language(args: list[str], language: str) -> None:
 
 
 def _keep_arguments(output: Path, arguments: dict[str, Any]) -> None:
-    """Write the arguments into the folder; refuse one that holds the runs of others."""
+    """Write the arguments into the folder; refuse a folder that holds runs with others."""
     file = output / "arguments.json"
     if file.is_file() and json.loads(file.read_text()) != arguments:
         raise InputError(
-            f"{output}: holds the runs of other arguments ({file}); choose another --output"
+            f"{output}: holds runs with other arguments ({file}); choose another --output"
         )
     output.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(arguments))
 
 
 def _run(launcher: Launcher, args: list[str], language: str, share: float, folder: Path) -> None:
-    """Run a fit that is not done."""
+    """Run a fit, unless it is done."""
     if (folder / METRICS).is_file():
         return
     say(f"{100 * share:g} % of {language}: {folder / LOG}")

@@ -1,4 +1,4 @@
-"""The options of `reproduce`, and what they make of a grid."""
+"""The options of `reproduce`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +13,13 @@ FORMATS = ("md", "csv", "html", "png", "svg")
 DESCRIPTION = (
     "Run a table of the paper, row by row and seed by seed, and print it beside the published "
     "figures. Without --data it runs on the built-in corpus, whose figures cannot be compared. "
-    "After a crash, start the same command again: it repeats no fit that is done. Fits are known "
-    "by their arguments, so choose another --output if the files below --data have changed. What "
+    "After a crash, start the same command again: it repeats no fit that is done. It knows fits by "
+    "their arguments, so choose another --output if the files below --data have changed. What "
     "follows a lone -- goes to every fit of the rows (--rows), such as -- --trainer.max_epochs 3"
 )
 
-_OURS = ("config", "output", "ckpt_path", "seed_everything", "data.path", "data.word_vectors")
+# keys of a fit that options of the command set
+_OWN = ("config", "output", "ckpt_path", "seed_everything", "data.path", "data.word_vectors")
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,15 @@ class Options:
     Attributes:
         table: number or name of the table.
         rows: names of its rows; None for all.
-        blocks: names of its parts; None for all.
+        blocks: names of its blocks; None for all.
         seeds: fits per cell.
-        data: folder of the corpus; None for the built-in one.
-        word_vectors: folder of the word vectors of DW.
-        output: folder of the fits and tables.
+        data: the folder of the corpus; None for the built-in one.
+        word_vectors: the folder of the word vectors of DW.
+        output: the folder of the fits and tables.
         jobs: fits at a time; None for one per GPU or core.
-        formats: of the files to write.
-        dry_run: whether to list the fits alone.
-        overrides: of every fit, by the keys of the configuration.
+        formats: the formats of the files to write.
+        dry_run: whether to list the fits and run none.
+        overrides: settings of every fit, by the keys of the configuration.
     """
 
     table: str
@@ -61,12 +62,12 @@ def read_options(args: list[str]) -> Options:
     """Read the arguments of the command.
 
     Raises:
-        InputError: they make no sense.
+        InputError: an argument is unknown, or makes no sense.
     """
     end = args.index("--") if "--" in args else len(args)
     for key in (arg.partition("=")[0] for arg in args[:end] if arg.startswith("--")):
         if "." in key:
-            raise InputError(f"{key}: keys of the fits go behind a lone --, as in -- {key} VALUE")
+            raise InputError(f"{key}: keys of the fits go after a lone --, as in -- {key} VALUE")
     read = _parser().parse_args(args[:end])
     positive(seeds=read.seeds)
     return Options(
@@ -80,7 +81,7 @@ def read_options(args: list[str]) -> Options:
         jobs=read.jobs,
         formats=_formats(read.format),
         dry_run=read.dry_run,
-        overrides=further(args[end + 1 :]),
+        overrides=read_overrides(args[end + 1 :]),
     )
 
 
@@ -92,7 +93,7 @@ def _parser() -> ErrorFirst:
     add = parser.add_argument
     add("--table", required=True, help="2, 3, 4, 5, 6, 7, figure or ablation (sweeps/tables/).")
     add("--rows", help="Names of rows, with commas between them; by default all.")
-    add("--blocks", help="Names of the table's parts, such as general or german; by default all.")
+    add("--blocks", help="Names of the table's blocks, such as general or german; by default all.")
     add("--seeds", type=int, default=3, help="Fits per cell, each with another seed.")
     add(
         "--data",
@@ -107,24 +108,32 @@ def _parser() -> ErrorFirst:
 
 
 def corpus(grid: Grid, data: str | None, word_vectors: str | None) -> tuple[str, dict[str, Any]]:
-    """Return the name of the corpus and the overrides that choose it."""
-    given = {"path": ("--data", data), "word_vectors": ("--word_vectors", word_vectors)}
-    for key, (option, value) in given.items():
+    """Return the name of the corpus, and the overrides that choose it.
+
+    Raises:
+        InputError: a folder does not exist, is missing or is not for this table.
+    """
+    folders = {"path": ("--data", data), "word_vectors": ("--word_vectors", word_vectors)}
+    for key, (option, value) in folders.items():
         if value is not None and key not in grid.data:
-            raise InputError(f"{option}: not for this table, whose data need only --data")
+            raise InputError(f"{option}: this table does not use it; give --data alone")
         if value is not None and not Path(value).exists():
             raise InputError(f"{value}: no such folder ({option})")
-    for key, (option, value) in given.items():
+    for key, (option, value) in folders.items():
         if value is None and key in grid.data and (data or word_vectors):
-            raise InputError(f"{option} DIR is needed too: the data of this table are two folders")
+            raise InputError(f"{option} DIR is missing: this table reads two folders")
     if data is None:
         return BUILTIN, dict(grid.builtin)
-    paths = {f"data.{key}": str(Path(str(given[key][1])).resolve()) for key in grid.data}
+    paths = {f"data.{key}": str(Path(str(folders[key][1])).resolve()) for key in grid.data}
     return Path(paths["data.path"]).name, paths
 
 
-def further(args: list[str]) -> dict[str, str]:
-    """Read ``--KEY VALUE`` and ``--KEY=VALUE`` pairs for every fit."""
+def read_overrides(args: list[str]) -> dict[str, str]:
+    """Read the ``--KEY VALUE`` and ``--KEY=VALUE`` pairs that go to every fit.
+
+    Raises:
+        InputError: an argument is no such pair, or sets a key that the command itself sets.
+    """
     found: dict[str, str] = {}
     rest = list(args)
     while rest:
@@ -132,7 +141,7 @@ def further(args: list[str]) -> dict[str, str]:
         if not key.startswith("--") or not (equals or rest):
             raise InputError(f"{key}: expected --KEY VALUE pairs after --")
         key = key.removeprefix("--")
-        if key in _OURS:
+        if key in _OWN:
             raise InputError(
                 f"--{key} is not for single fits: give --data, --word_vectors, --output or "
                 "--seeds before --"

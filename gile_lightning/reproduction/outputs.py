@@ -1,4 +1,4 @@
-"""What `reproduce` lists, writes and logs of a table."""
+"""Lists the fits of a table, writes the table and logs it to W&B."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +33,7 @@ def listing(fits: list[Fit], runner: Runner) -> str:
     basis = (
         "from the fits that are done"
         if measured
-        else "a first guess: what such fits took on the built-in corpus, on two CPU cores"
+        else "a first guess, from the built-in corpus on two CPU cores"
     )
     jobs = f"{runner.launcher.jobs} at a time, {clock(left / runner.launcher.jobs)} to go"
     return "\n".join([*lines, f"{len(unique)} fits, {jobs} ({basis})"])

@@ -1,4 +1,4 @@
-"""Runs the fits of tables, several at a time, each once."""
+"""Runs the fits of tables: several at a time, each of them once."""
 
 import json
 import textwrap
@@ -23,13 +23,13 @@ _PAUSE = 0.2  # seconds between two looks at the fits of other commands
 class Runner:
     """The fits below one folder, and those that are running.
 
-    A fit is done when its ``metrics.json`` is whole: `fit` writes it last. Its best checkpoint is
-    kept. Two commands never run the same one.
+    A fit is done when its ``metrics.json`` is whole: `fit` writes that file last. Its best
+    checkpoint is kept. Two commands never run the same fit at once.
 
     Args:
-        folder: where the fits' run folders are.
+        folder: holds the run folders of the fits.
         jobs: fits at a time; by default one per CUDA device, or per CPU core without any.
-        group: name of the fits' W&B group.
+        group: the name of the fits' W&B group.
     """
 
     program = FIT
@@ -41,8 +41,8 @@ class Runner:
         self.launcher = Launcher(jobs, devices, processes.threads(jobs))
         self.folder, self.group = folder, group
         self._states: dict[str, str] = {}  # of fits that are running, here or elsewhere, or failed
-        self._metrics: dict[str, dict[str, Any]] = {}  # of fits that are done, which stay so
-        self._turn = threading.Lock()  # of the slots, to take a fit and to tell of it
+        self._metrics: dict[str, dict[str, Any]] = {}  # of fits that are done
+        self._turn = threading.Lock()  # one slot at a time chooses a fit, or reports one
 
     @property
     def failed(self) -> bool:
@@ -50,12 +50,12 @@ class Runner:
         return FAILED in self._states.values()
 
     def metrics(self, key: str) -> dict[str, Any] | None:
-        """Return the figures of a fit that is done, else None."""
+        """Return the figures of a fit; None if it is not done."""
         if key not in self._metrics:
             try:
                 text = (self.folder / key / "metrics.json").read_text(encoding="utf-8")
                 self._metrics[key] = json.loads(text)
-            except (OSError, ValueError):  # not there, or cut off while it was written
+            except (OSError, ValueError):  # no such file, or half of one
                 return None
         return self._metrics[key]
 
@@ -75,7 +75,7 @@ class Runner:
         return {key: float(x["seconds"]) for key, x in found.items() if x and "seconds" in x}
 
     def run(self, fits: Sequence[Fit], changed: Callable[[], None]) -> None:
-        """Run the fits that are not done; ``changed`` is called whenever a state has changed."""
+        """Run the fits that are not done; calls ``changed`` whenever a state has changed."""
         unique = list({fit.key: fit for fit in reversed(fits)}.values())[::-1]
         waiting = [fit for fit in unique if self.metrics(fit.key) is None]
         for fit in unique:
@@ -84,12 +84,14 @@ class Runner:
         self._say(f"{len(unique) - len(waiting)} of {len(unique)} fits are done", unique)
 
         def work(slot: int) -> None:
-            while taken := self._take(waiting, len(unique), changed):
-                fit, lock = taken
-                given = fit.arguments, lock, self.program, {"WANDB_RUN_GROUP": self.group}
+            while found := self._next_fit(waiting, len(unique), changed):
+                fit, lock = found
+                folder, group = self.folder / fit.key, {"WANDB_RUN_GROUP": self.group}
                 with lock:
                     try:
-                        status = self.launcher.fit(slot, self.folder / fit.key, *given)
+                        status = self.launcher.fit(
+                            slot, folder, fit.arguments, lock, self.program, group
+                        )
                     finally:
                         del self._states[fit.key]
                     with self._turn:
@@ -98,31 +100,31 @@ class Runner:
 
         self.launcher.run(work)
 
-    def _take(
+    def _next_fit(
         self, waiting: list[Fit], total: int, changed: Callable[[], None]
     ) -> tuple[Fit, IO[str]] | None:
-        """Take the next fit that nobody else runs; waits while others run all that are left."""
+        """Lock the next fit that nobody else runs; wait while others run all that are left."""
         while waiting and not self.launcher.stopped.is_set():
             with self._turn:
                 before = dict(self._states)
-                if taken := self._next(waiting):
-                    fit, _ = taken
+                if found := self._lock_one(waiting):
+                    fit, _ = found
                     say(f"[{total - len(waiting)}/{total}] started {fit}: {self.folder / fit.key}")
                 if self._states != before:
                     changed()
-            if taken:
-                return taken
+            if found:
+                return found
             self.launcher.stopped.wait(_PAUSE)
         return None
 
-    def _next(self, waiting: list[Fit]) -> tuple[Fit, IO[str]] | None:
+    def _lock_one(self, waiting: list[Fit]) -> tuple[Fit, IO[str]] | None:
         for fit in list(waiting):
             self._states[fit.key] = RUNNING  # here, or by another command
             if lock := launcher.lock(self.folder / fit.key):
                 waiting.remove(fit)
                 if self.metrics(fit.key) is None:
                     return fit, lock
-                lock.close()  # another command has been faster
+                lock.close()  # another command has just run it
                 del self._states[fit.key]
         return None
 
@@ -138,7 +140,7 @@ class Runner:
         say(textwrap.indent(launcher.tail(folder), "  | ", lambda line: True))
 
     def _tidy(self, key: str) -> None:
-        """Drop the newest checkpoint of a fit that is done: nothing goes on from it."""
+        """Remove the newest checkpoint of a fit that is done: nothing continues from it."""
         if (self.folder / key / _BEST).is_file():
             (self.folder / key / _LAST).unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""Puts a table together from the figures of its fits."""
+"""Builds a table from the figures of its fits."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ Values = dict[int, float | str]
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure: ours over the seeds that are done, and the paper's.
+    """A figure: ours, over the seeds that are done, and the paper's.
 
     Attributes:
-        values: ours, a seed each.
+        values: ours, one per seed.
         state: shown in place of a missing figure.
-        paper: the paper's, None if it has none.
+        paper: the paper's; None if it has none.
     """
 
     values: tuple[float, ...] = ()
@@ -53,11 +53,11 @@ class Line:
     """One row of a table.
 
     Attributes:
-        block: the part of the table that it belongs to.
-        row: of the grid.
+        block: the block of the table that it belongs to.
+        row: the row of the grid.
         cells: a figure per column.
-        done: seeds of which all fits are done.
-        seeds: seeds in all.
+        done: number of seeds whose fits are all done.
+        seeds: number of seeds.
         parameters: mean number of parameters per language, None before a fit is done.
         seconds: mean seconds of a fit.
         speed: mean number of training documents per second.
@@ -78,8 +78,8 @@ def build(grid: Grid, fits: Sequence[Fit], result: Callable[[str], Result]) -> l
 
     Args:
         grid: the table.
-        fits: those of its fits that are wanted.
-        result: gives the state and the figures of a fit by its key.
+        fits: the fits of the rows and blocks that were chosen.
+        result: returns the state and the figures of a fit by its key.
     """
     results = {fit.key: result(fit.key) for fit in fits}
     groups: dict[tuple[str, str], list[Fit]] = {}
@@ -138,7 +138,7 @@ def _mean(values: Sequence[float | str]) -> float | str:
 
 
 def _relative(values: Values, base: Values) -> Values:
-    """Return by how many percent values are above those of the same seed in another row."""
+    """Return the excess over the values of the same seed in another row, in percent."""
     found: Values = {}
     for seed, value in values.items():
         other = base.get(seed, NO_FIGURE)

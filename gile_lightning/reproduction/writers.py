@@ -22,7 +22,7 @@ _NOTE = (
 
 
 def markdown(grid: Grid, lines: Sequence[Line], data: str) -> str:
-    """Return the table as aligned Markdown, a part for each block.
+    """Return the table as aligned Markdown, block by block.
 
     Args:
         grid: the table.
@@ -38,7 +38,7 @@ def markdown(grid: Grid, lines: Sequence[Line], data: str) -> str:
 
 
 def records(grid: Grid, lines: Sequence[Line], data: str) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows with a column for each of ours, deviation, paper's, difference."""
+    """Return headings and rows, per figure four columns: ours, deviation, paper, difference."""
     kinds = ("", " deviation", " paper", " difference")
     headings = ["block", "system", "layer", "data", "seeds", "seeds done"]
     headings += [f"{column.heading}{kind}" for column in grid.columns for kind in kinds]
@@ -55,7 +55,7 @@ def records(grid: Grid, lines: Sequence[Line], data: str) -> tuple[list[str], li
 
 
 def comma_separated(grid: Grid, lines: Sequence[Line], data: str) -> str:
-    """Return the table as CSV, a line per row of the table."""
+    """Return the table as CSV, a line per row."""
     headings, rows = records(grid, lines, data)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([headings, *rows])
@@ -72,8 +72,13 @@ def page(grid: Grid, lines: Sequence[Line], data: str) -> str:
             marks = _marks(grid, line, len(cells)) if comparable else {}
             made.append((kind, [(cell, marks.get(i)) for i, cell in enumerate(cells)]))
         blocks.append((block, made))
-    given = {"headings": _headings(grid), "blocks": blocks, "notes": notes(grid, data)}
-    return render("table.html", title=grid.title, **given)
+    return render(
+        "table.html",
+        title=grid.title,
+        headings=_headings(grid),
+        blocks=blocks,
+        notes=notes(grid, data),
+    )
 
 
 def notes(grid: Grid, data: str) -> list[str]:
@@ -89,7 +94,7 @@ def _lay_out(cells: list[list[str]]) -> str:
 
 
 def _forms(grid: Grid) -> bool:
-    """Whether the rows differ in their output layers."""
+    """Whether a row states its output layer."""
     return any(row.form for row in grid.rows)
 
 
@@ -119,7 +124,7 @@ def _rows(grid: Grid, lines: Sequence[Line], data: str) -> list[tuple[tuple[str,
 
 
 def _marks(grid: Grid, line: Line, cells: int) -> dict[int, str]:
-    """Return the class of the cells whose difference is for the better or for the worse."""
+    """Return the CSS class of each cell that is better or worse than the paper's."""
     first = cells - 3 - len(grid.columns)
     marks = {}
     for i, (column, cell) in enumerate(zip(grid.columns, line.cells, strict=True), first):

@@ -25,13 +25,14 @@ from gile_lightning.search.storage import host, keep_artifact
 from gile_lightning.search.trial import ORDER, RESULT
 
 BASE = "base.yaml"  # in a trial's folder: the configuration that all trials share
-NAME = f"{host()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"  # of this worker, as of no other one
+NAME = f"{host()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"  # of this worker alone
 
-_OUTAGE = 20  # times that a storage may fail in a row, with as many pauses between them
+_OUTAGE = 20  # how often in a row a storage may fail; a pause follows each time
 _OUTAGE_PAUSE = 15.0  # seconds
 _LINES = 200  # of a log, kept with the trial
 _KEPT = ("parameters", "seconds", "documents_per_second", "epochs", "best_epoch")
-_SETS = ("val.", "test.seen.", "test.unseen.", "test.all.")  # all of whose scores would be many
+# of these sets, a trial keeps the scores that validation has too
+_SETS = ("val.", "test.seen.", "test.unseen.", "test.all.")
 
 T = TypeVar("T")
 
@@ -45,8 +46,8 @@ class Attempt:
 
     Args:
         study: its study.
-        trial: the trial, which this worker has just taken.
-        plan: of the worker.
+        trial: the trial.
+        plan: what the worker runs.
         program: arguments of Python that run a trial.
     """
 
@@ -59,6 +60,9 @@ class Attempt:
         """Choose the run folder, lock it, and report it to the study; returns the lock.
 
         A repetition continues in the folder of the first attempt, unless another process is there.
+
+        Raises:
+            InputError: another process holds the folder.
         """
         number = self.trial.number
         first = recovery.first_number(self.study.get_trials(deepcopy=False)[number])
@@ -86,35 +90,42 @@ class Attempt:
         """
         (self.folder / RESULT).unlink(missing_ok=True)
         (self.folder / BASE).write_text(self.plan.configuration, encoding="utf-8")
-        given = self._arguments(values), self.lock, self.program, {ORDER: self._order()}
-        self._looked = time.monotonic()
-        status = self.plan.launcher.fit(slot, self.folder, *given, self._watch)
+        self._last_look = time.monotonic()
+        status = self.plan.launcher.fit(
+            slot,
+            self.folder,
+            self._arguments(values),
+            self.lock,
+            self.program,
+            {ORDER: self._order()},
+            self._watch,
+        )
         try:
-            return patiently(lambda: self._result(status))
+            return with_retries(lambda: self._result(status))
         finally:
-            patiently(self._keep_log)
+            with_retries(self._keep_log)
 
     def _watch(self) -> None:
-        """End a trial that is interrupted, or that other workers took for dead and repeat.
+        """End a trial that is interrupted, or that another worker counts as dead and repeats.
 
         Raises:
-            TrialError: it is.
+            TrialError: to end the trial.
         """
         if self.plan.launcher.stopped.is_set():
             self.trial.set_user_attr(OUTCOME, "interrupted; the next worker continues it")
             raise TrialError
-        if time.monotonic() - self._looked < self.plan.search.heartbeat:
+        if time.monotonic() - self._last_look < self.plan.search.heartbeat:
             return
-        self._looked = time.monotonic()
+        self._last_look = time.monotonic()
         with suppress(optuna.exceptions.StorageInternalError):
             if self.study.get_trials(deepcopy=False)[self.trial.number].state.is_finished():
-                raise TrialError("taken for dead")
+                raise TrialError("another worker repeats it")
 
     def _arguments(self, values: Mapping[str, Value]) -> list[str]:
         study = self.study.study_name
-        given = ["--config", str(self.folder / BASE), "--test", json.dumps(self.plan.search.test)]
-        given += ["--wandb.group", study, "--wandb.name", f"{study}-{self.folder.name}"]
-        return [*given, "--wandb.job_type", "trial", *arguments(values)]
+        args = ["--config", str(self.folder / BASE), "--test", json.dumps(self.plan.search.test)]
+        args += ["--wandb.group", study, "--wandb.name", f"{study}-{self.folder.name}"]
+        return [*args, "--wandb.job_type", "trial", *arguments(values)]
 
     def _order(self) -> str:
         order = {
@@ -134,7 +145,7 @@ class Attempt:
             keep_artifact(self.plan.folder, self.trial, path)
 
     def _result(self, status: int) -> list[float]:
-        """Read the result from the run folder: with DDP the status says too little."""
+        """Read the scores from the run folder: the status is that of one process alone."""
         found = self._ending(status)
         if found["state"] == "complete":
             metrics = json.loads((self.folder / "metrics.json").read_text(encoding="utf-8"))
@@ -162,11 +173,11 @@ class Attempt:
         return found
 
 
-def patiently(ask: Callable[[], T]) -> T:
-    """Ask a storage again and again where it does not answer."""
+def with_retries(call: Callable[[], T]) -> T:
+    """Call a function of a storage, again and again while the storage does not answer."""
     for _ in range(_OUTAGE):
         try:
-            return ask()
+            return call()
         except optuna.exceptions.StorageInternalError:
             time.sleep(_OUTAGE_PAUSE)
-    return ask()
+    return call()

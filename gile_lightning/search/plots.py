@@ -43,7 +43,7 @@ def plots(study: optuna.Study, objectives: Sequence[str]) -> Iterator[Plot]:
         for name, (title, function) in _EACH.items():
             target: dict[str, Any] = {"target_name": objective}
             if several:
-                # importance is that for low values, where a study's own direction is not taken
+                # of a target of our own, Optuna gives the importance for low values
                 high = study.directions[i] == optuna.study.StudyDirection.MAXIMIZE
                 target["target"] = _value(i, -1 if high and name == "importance" else 1)
             yield Plot(f"{name}{suffix}", f"{title}: {objective}", function, target)
@@ -65,7 +65,7 @@ def _value(i: int, sign: int) -> Callable[[FrozenTrial], float]:
 
 
 def enough(study: optuna.Study) -> bool:
-    """Whether two trials have a value, so that plots show something."""
+    """Whether two trials have a value: fewer give no plots."""
     return len(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))) > 1
 
 
@@ -79,10 +79,10 @@ def short(value: Any) -> Any:
     """
     if not isinstance(value, str):
         return value
-    if value.startswith('{"class_path":'):  # how a search space writes a part with arguments
+    if value.startswith('{"class_path":'):  # a search space writes a part with arguments so
         found = json.loads(value)
-        given = [f"{key}={short(x)}" for key, x in found.get("init_args", {}).items()]
-        return f"{short(found['class_path'])}({', '.join(given)})"
+        args = [f"{key}={short(x)}" for key, x in found.get("init_args", {}).items()]
+        return f"{short(found['class_path'])}({', '.join(args)})"
     return _CLASS_PATH.sub(r"\1", value)
 
 
@@ -111,17 +111,20 @@ def picture(study: optuna.Study, plot: Plot, path: Path) -> None:
     import matplotlib.pyplot as plt
     from optuna.visualization import matplotlib as pictures
 
-    with plt.rc_context(), warnings.catch_warnings():  # Optuna sets a style for everyone
-        warnings.simplefilter("ignore", UserWarning)  # of targets, which are right
+    with (
+        plt.rc_context(),
+        warnings.catch_warnings(),
+    ):  # Optuna sets a global style
+        warnings.simplefilter("ignore", UserWarning)  # about targets, which are right
         plt.switch_backend("agg")
         axes = getattr(pictures, plot.function)(study, **plot.arguments)
         figure = plt.gcf() if hasattr(axes, "__len__") else axes.figure
         figure.set_size_inches(9, 5)
-        figure.canvas.draw()  # which makes the names
+        figure.canvas.draw()  # this makes the names
         if plot.function == "plot_parallel_coordinate":
             names = [x for drawn in figure.axes[2:] for x in drawn.get_yticklabels()]
             longest = max((len(name.get_text()) for name in names), default=0)
-            bar = figure.axes[1]  # of colours, which the choices of the last setting would cover
+            bar = figure.axes[1]  # of colours; the choices of the last setting would cover it
             bar.set_position(bar.get_position().translated(0.007 * longest, 0))
         for names in (drawn.get_xticklabels() for drawn in figure.axes):
             if any(len(name.get_text()) > _LONG and name.get_visible() for name in names):

@@ -22,7 +22,7 @@ class Progress:
 
     Args:
         study: the study.
-        plan: of this worker.
+        plan: what this worker runs.
     """
 
     def __init__(self, study: optuna.Study, plan: Plan) -> None:
@@ -49,13 +49,12 @@ class Progress:
         """Report a trial of this worker that has ended."""
         done = self._counts()["over"]
         of = f"{done}/{self.plan.search.trials}" if self.plan.search.trials else f"{done}"
-        say(f"[{of}] {_name(trial)} {self.told(trial)}; {self._summary()}")
+        say(f"[{of}] {_name(trial)} {self._outcome(trial)}; {self._summary()}")
         tail = trial.user_attrs.get(recovery.LOG_TAIL)
         if tail and trial.state == TrialState.FAIL:
             say("\n".join(f"  | {line}" for line in tail.splitlines()))
 
-    def told(self, trial: FrozenTrial) -> str:
-        """Describe how a trial ended."""
+    def _outcome(self, trial: FrozenTrial) -> str:
         if trial.state != TrialState.COMPLETE:
             return recovery.outcome(trial)
         return f"complete: {self._values(trial)}"

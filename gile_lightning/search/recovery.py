@@ -15,7 +15,7 @@ WORKER = "worker"  # user attribute of a trial: the worker that runs it
 LOG_TAIL = "log_tail"  # user attribute of a trial that failed
 
 _INTERRUPTED, _FAILED = "interrupted", "failed"  # how outcomes begin
-_UNSTARTED = 60.0  # seconds; a trial without an outcome for so long has lost its worker
+_UNSTARTED = 60.0  # seconds without an outcome, after which a trial has lost its worker
 
 
 def outcome(trial: FrozenTrial) -> str:
@@ -37,7 +37,7 @@ def ending(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> str:
 
 
 def first_number(trial: FrozenTrial) -> int:
-    """Return the number of the trial that a trial is a repetition of, or its own."""
+    """Return the number of the first attempt at a trial, which may be its own."""
     return int((_history(trial) or [trial.number])[0])
 
 
@@ -51,7 +51,7 @@ def counted(trials: Sequence[FrozenTrial]) -> int:
 
 
 def repeated(trials: Iterable[FrozenTrial]) -> set[int]:
-    """Return the numbers of the trials that another one repeats."""
+    """Return the numbers of the trials that another trial repeats."""
     return {number for trial in trials for number in _history(trial)}
 
 
@@ -60,8 +60,8 @@ def cut_off(trials: Sequence[FrozenTrial], retries: int) -> list[FrozenTrial]:
 
     Args:
         trials: all trials of a study.
-        retries: how often a trial is tried again whose process was killed or whose worker
-            vanished; one that was interrupted always is.
+        retries: how often a trial is repeated if its process was killed or its worker vanished.
+            An interrupted trial is always repeated.
     """
     done = repeated(trials)
     by_number = {trial.number: trial for trial in trials}
@@ -71,8 +71,8 @@ def cut_off(trials: Sequence[FrozenTrial], retries: int) -> list[FrozenTrial]:
 
     found = []
     for trial in trials:
-        itself = trial.state != TrialState.FAIL or outcome(trial).startswith(_FAILED)
-        if itself or trial.number in done:
+        ended_itself = trial.state != TrialState.FAIL or outcome(trial).startswith(_FAILED)
+        if ended_itself or trial.number in done:
             continue
         family = [by_number[number] for number in (*_history(trial), trial.number)]
         if not killed(trial) or sum(map(killed, family)) <= retries:
@@ -82,7 +82,7 @@ def cut_off(trials: Sequence[FrozenTrial], retries: int) -> list[FrozenTrial]:
 
 def repeat(study: optuna.Study, trial: FrozenTrial) -> None:
     """Queue a trial again, with its values and the scores it has reported."""
-    own = (OUTCOME, WORKER, LOG_TAIL)  # which the new one reports itself
+    own = (OUTCOME, WORKER, LOG_TAIL)  # the new trial reports its own
     study.add_trial(
         optuna.create_trial(
             state=TrialState.WAITING,
@@ -96,17 +96,17 @@ def repeat(study: optuna.Study, trial: FrozenTrial) -> None:
 
 
 def recover(study: optuna.Study, folder: Path, retries: int, heartbeats: bool) -> None:
-    """Fail trials that no worker runs any more, and queue those again that were cut off.
+    """Mark trials as failed that no worker runs any more, and repeat those that were cut off.
 
-    Databases: those without a heartbeat, also on other machines, and those whose worker died
-    before the first one. Journal files: those of workers that shared this folder, whose locks are
-    free.
+    In a database, a trial has lost its worker if its heartbeats stop, whatever machine ran it, or
+    if none ever came. In a journal file, it has if its worker used this folder and the lock of the
+    run folder is free.
 
     Args:
         study: the study.
-        folder: where its trials' run folders are.
-        retries: how often a trial is tried again.
-        heartbeats: whether the storage has them.
+        folder: holds the run folders of its trials.
+        retries: see `cut_off`.
+        heartbeats: whether the storage has heartbeats.
     """
     optuna.storages.fail_stale_trials(study)
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):

@@ -24,7 +24,7 @@ BEST = "best"
 
 Drawn = Sequence[tuple[plots.Plot, Any]]
 
-_ATTRIBUTES = (LOG_TAIL, "folder", WORKER, OUTCOME)  # no columns of figures
+_ATTRIBUTES = (LOG_TAIL, "folder", WORKER, OUTCOME)  # these are no figures
 
 
 def write_results(
@@ -41,7 +41,7 @@ def write_results(
         folder: where its files are.
         objectives: names of its objectives.
         configuration: returns the whole configuration with some values, as YAML.
-        logger: arguments of the study's own W&B run; None for no such run.
+        logger: arguments of the study's own W&B run; None for no run.
     """
     trials = study.get_trials(deepcopy=False)
     settings = list(dict.fromkeys(name for trial in trials for name in trial.params))
@@ -114,7 +114,7 @@ def _draw(study: optuna.Study, folder: Path, objectives: Sequence[str]) -> Drawn
         try:
             plots.picture(shown, plot, place / f"{plot.name}.png")
             figure = plots.interactive(shown, plot)
-        except (ValueError, RuntimeError) as error:  # such as no variance at all
+        except (ValueError, RuntimeError) as error:  # such as values that are all equal
             say(f"not drawn: {plot.title} ({error})")
             continue
         drawn.append((plot, figure))
@@ -187,8 +187,8 @@ def _log(
     """Log the plots, the trials and the best of them as a W&B run of the study's own."""
     import wandb
 
-    given = {**logger, "name": study.study_name, "group": study.study_name}
-    run = RunLogger(folder, **given, job_type="study").experiment
+    options = {**logger, "name": study.study_name, "group": study.study_name}
+    run = RunLogger(folder, **options, job_type="study").experiment
     columns: list[str | int] = list(dict.fromkeys(key for found in rows for key in found))
     cells: list[Any] = [[found.get(str(column)) for column in columns] for found in rows]
     logged: dict[str, Any] = {"trials": wandb.Table(columns, cells, allow_mixed_types=True)}

@@ -24,18 +24,18 @@ class Setting:
 
     Args:
         key: its dotted key, as on the command line.
-        type: `float` or `int` between ``low`` and ``high``, both included, or one of ``choices``
-            (`categorical`, which ``choices`` alone say).
+        type: `float` or `int`: a number from ``low`` to ``high``, both included. `categorical`: one
+            of ``choices``; it need not be written beside them.
         low: the least value.
         high: the greatest value.
-        log: whether values are drawn from the logarithmic scale.
+        log: whether values are drawn from a logarithmic scale.
         step: values are ``low`` plus a multiple of it.
-        choices: values; the study knows a class with arguments by its JSON.
-        when: choices of earlier keys under which it is varied; otherwise it has the
+        choices: the values; a study stores a class with arguments as JSON.
+        when: choices of earlier keys under which this key is varied. Otherwise it keeps the
             configuration's value.
 
     Raises:
-        InputError: bounds or choices are empty or contradict each other.
+        InputError: the bounds or choices are empty, or contradict each other.
     """
 
     key: str
@@ -51,7 +51,7 @@ class Setting:
     def __post_init__(self) -> None:
         try:
             distribution = self._distribution()
-        except (ValueError, TypeError) as error:  # Optuna's words about bounds
+        except (ValueError, TypeError) as error:  # Optuna refuses the bounds
             raise self.error(" ".join(str(error).split())) from error
         object.__setattr__(self, "distribution", distribution)
 
@@ -91,11 +91,11 @@ class Setting:
         return FloatDistribution(self.low, self.high, self.log, self.step)
 
     def applies(self, values: Mapping[str, Value]) -> bool:
-        """Whether this is varied beside these values of keys before it."""
+        """Whether this key is varied, by the values of the keys before it."""
         return all(k in values and values[k] == v for k, v in self.conditions().items())
 
     def conditions(self) -> dict[str, Value]:
-        """Return `when` as a study knows it."""
+        """Return `when` as a study stores it."""
         return {key: plain(value) for key, value in self.when.items()}
 
     def suggest(self, trial: optuna.Trial) -> Value:
@@ -122,7 +122,7 @@ class Setting:
         if isinstance(self.distribution, CategoricalDistribution):
             return list(self.distribution.choices)
         assert isinstance(self.distribution, IntDistribution | FloatDistribution)
-        return [self.distribution.low, self.distribution.high]  # which a step may have lowered
+        return [self.distribution.low, self.distribution.high]  # a step may have lowered high
 
 
 def plain(value: Any) -> Value:

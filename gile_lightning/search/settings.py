@@ -29,18 +29,18 @@ class Search:
         objectives: one or several scores to `maximize` or `minimize`: validation scores
             (val/average_precision), documents_per_second, parameters, seconds; by default what
             early stopping watches. The scores are those of the checkpoint that a fit keeps.
-        trials: how many, of all workers together; null for no limit.
-        hours: after which this command starts no further trial; null for no limit.
+        trials: their number, of all workers together; null for no limit.
+        hours: time after which this command starts no further trial; null for no limit.
         storage: the URL of a database (postgresql://..., mysql://...) or of a journal file
             (journal://PATH); by default an SQLite file in the study's folder.
         sampler: chooses values; by default TPE.
         pruner: ends trials early; by default none. It needs a single objective.
-        test: also score every trial's checkpoint on the test documents, to look at.
-        keep_checkpoints: those of the best trials, or of all.
-        retries: how often a trial is tried again whose process was killed or whose worker
-            vanished.
-        heartbeat: seconds between two signs of life of a trial; one without for four times as long
-            is taken for dead.
+        test: whether to score every trial's checkpoint on the test documents too. No choice
+            depends on these scores.
+        keep_checkpoints: whether to keep those of the best trials, or of all.
+        retries: how often a trial is repeated if its process was killed or its worker vanished.
+        heartbeat: seconds between two signs of life of a trial. After four times as long without
+            one, the trial counts as dead.
 
     Raises:
         InputError: a number makes no sense.
@@ -61,9 +61,9 @@ class Search:
 
     def __post_init__(self) -> None:
         limits = {"sweep.trials": self.trials, "sweep.hours": self.hours}
-        given = {name: value for name, value in limits.items() if value is not None}
-        positive(**given, **{"sweep.heartbeat": self.heartbeat})
-        if not given:
+        limits = {name: value for name, value in limits.items() if value is not None}
+        positive(**limits, **{"sweep.heartbeat": self.heartbeat})
+        if not limits:
             raise InputError("give sweep.trials or sweep.hours: without both, a sweep never ends")
         if self.retries < 0:
             raise InputError(f"sweep.retries is {self.retries}; 0 for none")
@@ -77,7 +77,7 @@ class Search:
                 f"{' and '.join(self.objectives)}; set sweep.pruner to null, or choose one"
             )
 
-    def judged_by(
+    def directions(
         self,
         monitor: str,
         mode: Literal["max", "min"],
@@ -87,9 +87,9 @@ class Search:
         """Return the objectives with their directions.
 
         Args:
-            monitor: what early stopping watches.
+            monitor: the score that early stopping watches, which is the default.
             mode: whether high (max) or low (min) values of it are better.
-            languages: of the data.
+            languages: the languages of the data.
             metrics: the system's further metrics.
 
         Raises:
@@ -106,8 +106,8 @@ class Search:
         for name in self.objectives:
             if name.startswith("test"):
                 raise InputError(
-                    f"sweep.objectives: {name}: test documents are not for choosing settings; "
-                    f"take a validation score, such as {known[1]}"
+                    f"sweep.objectives: {name}: test documents must not choose settings; "
+                    f"use a validation score, such as {known[1]}"
                 )
             check_score("sweep.objectives", name, known)
         if self.pruner is not None and not next(iter(self.objectives), "val/").startswith("val/"):

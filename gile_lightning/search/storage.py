@@ -17,10 +17,11 @@ from gile_lightning.common.errors import InputError
 
 ARTIFACTS = "artifacts"  # in the study's folder
 _JOURNAL = "journal://"
-_PATIENCE = 4  # heartbeats that are missed before a trial is taken for dead
+_PATIENCE = 4  # missed heartbeats, after which a trial counts as dead
+# in errors of databases: another worker has just made the same tables
 _RACES = ("already exists", "duplicate key", "UNIQUE constraint", "Duplicate entry")
 _ATTEMPTS = 5  # to make the tables of an empty database
-_LOCKED = 120  # seconds that a worker waits for others to have written to an SQLite file
+_LOCKED = 120  # seconds that a worker waits while others write to an SQLite file
 
 
 def default_url(folder: Path) -> str:
@@ -29,16 +30,16 @@ def default_url(folder: Path) -> str:
 
 
 def open_storage(url: str, heartbeat: int = 15) -> BaseStorage:
-    """Open a storage, made if it is not there.
+    """Open a storage, or make it.
 
     Args:
-        url: of a database, or `journal://PATH` of a journal file.
-        heartbeat: seconds between two signs of life; journal files know none.
+        url: the URL of a database, or `journal://PATH` of a journal file.
+        heartbeat: seconds between two heartbeats of a trial; journal files have none.
 
     Raises:
         InputError: it cannot be reached.
     """
-    from sqlalchemy.exc import SQLAlchemyError  # here and below: it takes half a second
+    from sqlalchemy.exc import SQLAlchemyError  # imported here and below: it takes half a second
 
     try:
         if url.startswith(_JOURNAL):
@@ -52,7 +53,7 @@ def open_storage(url: str, heartbeat: int = 15) -> BaseStorage:
 
 
 class _Database(RDBStorage):
-    """A database whose outage of seconds does not end a trial's signs of life."""
+    """A database in which a short outage does not stop the heartbeats of a trial."""
 
     def record_heartbeat(self, trial_id: int) -> None:
         with suppress(optuna.exceptions.StorageInternalError):  # the next one may arrive
@@ -103,11 +104,11 @@ def without_password(url: str) -> str:
 
 
 def keep_artifact(folder: Path, owner: optuna.Trial | optuna.Study, path: Path) -> None:
-    """Copy a file to the artifacts that Optuna's dashboard shows; it replaces one of its name.
+    """Copy a file to the artifacts that Optuna's dashboard shows, in place of one of its name.
 
     Args:
-        folder: the study's.
-        owner: a trial that is running, or a study.
+        folder: the study's folder.
+        owner: a running trial, or a study.
         path: the file.
     """
     (folder / ARTIFACTS).mkdir(exist_ok=True)

@@ -16,7 +16,7 @@ from gile_lightning.search.settings import Direction, Search
 from gile_lightning.search.space import Space, values_of
 
 CORPUS = "corpus"  # user attribute of a study: counts of the encoded corpus
-ID = "id"  # user attribute of a study, and file in its folders: the same only in the same study
+ID = "id"  # user attribute of a study, and a file in its folder: names this study alone
 CONFIGURATION = "configuration"  # user attribute of a study: what all its trials share
 
 _REMEDY = "continue with the same, or name another study (sweep.study)"
@@ -57,7 +57,7 @@ def join(
     study.set_user_attr(CORPUS, dict(corpus))
     study.set_user_attr(CONFIGURATION, configuration)
     if own := values_of(space, yaml.safe_load(configuration)):
-        study.enqueue_trial(own)  # what all others are compared with
+        study.enqueue_trial(own)  # to compare all others with
     return study
 
 
@@ -81,8 +81,8 @@ def _check(
         )
     if (known := study.user_attrs.get(CORPUS, corpus)) != dict(corpus):
         raise InputError(
-            f"the study {study.study_name} was begun on another corpus: {known}, this one has "
-            f"{dict(corpus)}; {_REMEDY}"
+            f"the study {study.study_name} was begun on another corpus (it had {known}, this "
+            f"one has {dict(corpus)}); {_REMEDY}"
         )
     for setting in space:
         for trial in study.get_trials(deepcopy=False):

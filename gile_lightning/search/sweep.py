@@ -31,7 +31,7 @@ def sweep(cli: SweepCLI) -> Path:
     space = read_space(search.space)
     made, monitored = check(cli, space), config.early_stopping
     data, metrics = made.data, made.model.metrics
-    objectives = search.judged_by(monitored.monitor, monitored.mode, data.names, metrics)
+    objectives = search.directions(monitored.monitor, monitored.mode, data.names, metrics)
     stem = Path(str(config.config[0])).stem if config.config else "sweep"
     name = search.study or (Path(config.output).name if config.output else stem)
     folder = Path(config.output or Path("runs", "sweeps", name))
@@ -77,7 +77,7 @@ def sweep(cli: SweepCLI) -> Path:
 
 
 def make_launcher(config: Any) -> Launcher:
-    """Share out this machine: the GPUs of each trial, trials at a time, threads of a process.
+    """Divide this machine: GPUs of a trial, trials at a time, CPU threads of a process.
 
     Raises:
         InputError: there are no such GPUs, or the numbers do not fit.

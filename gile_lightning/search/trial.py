@@ -45,7 +45,7 @@ class Report(lightning.Callback):
     def __init__(self, score: str, trial: Trial | None) -> None:
         self.score = score
         self.trial = trial
-        self.reported: set[int] = set()  # by the process that this one repeats
+        self.reported: set[int] = set()  # epochs that an earlier attempt has reported
         if trial is not None:
             frozen = trial.storage.get_trial(trial._trial_id)
             self.reported = set(frozen.intermediate_values)
@@ -58,7 +58,7 @@ class Report(lightning.Callback):
         Raises:
             optuna.TrialPruned: on every process, as the study's pruner has decided.
         """
-        epoch, prune = trainer.current_epoch, False  # from 0, as pruners expect
+        epoch, prune = trainer.current_epoch, False  # epochs count from 0, as pruners expect
         known = self.score in trainer.callback_metrics  # not before the first validation
         if self.trial is not None and known and epoch not in self.reported:
             with suppress(optuna.exceptions.StorageInternalError):  # pruning can wait
@@ -82,14 +82,14 @@ def main(args: list[str] | None = None) -> None:
             callbacks = cli.trainer.callbacks  # type: ignore[attr-defined]
             callbacks.insert(callbacks.index(cli.history) + 1, Report(order["score"], trial))
         fit(cli)
-        _leave(folder, "complete")
+        _write_result(folder, "complete")
     except optuna.TrialPruned as pruned:
-        _leave(folder, "pruned", str(pruned))
+        _write_result(folder, "pruned", str(pruned))
     except SIGTERMException:
-        _leave(folder, "killed", "its process was ended by SIGTERM")
+        _write_result(folder, "killed", "its process was ended by SIGTERM")
         raise
     except BaseException as error:
-        _leave(folder, "failed", reason(error))
+        _write_result(folder, "failed", reason(error))
         raise
     finally:
         finish()
@@ -103,7 +103,7 @@ def _trial(order: dict[str, Any]) -> Trial:
 
 
 class _Pruned:
-    """Has a pruner, as the parser makes one only as an argument."""
+    """Holds a pruner: the parser makes one only as an argument of a class."""
 
     def __init__(self, pruner: BasePruner) -> None:
         self.pruner = pruner
@@ -120,7 +120,7 @@ def reason(error: BaseException) -> str:
     return text if isinstance(error, InputError) else f"{type(error).__name__}: {text}"
 
 
-def _leave(folder: Path, state: str, why: str = "") -> None:
+def _write_result(folder: Path, state: str, why: str = "") -> None:
     """Write the result, whole or not at all, from the first process."""
     if os.environ.get("LOCAL_RANK", "0") == "0":
         folder.mkdir(parents=True, exist_ok=True)

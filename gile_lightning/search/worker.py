@@ -14,7 +14,7 @@ from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.search import recovery
 from gile_lightning.search import study as studies
-from gile_lightning.search.attempt import NAME, Attempt, TrialError, patiently
+from gile_lightning.search.attempt import NAME, Attempt, TrialError, with_retries
 from gile_lightning.search.plan import Plan
 from gile_lightning.search.recovery import WORKER
 from gile_lightning.search.space import suggest
@@ -22,7 +22,7 @@ from gile_lightning.search.storage import has_heartbeats
 
 _POLL = 3.0  # seconds between two looks at the trials of other workers
 _HOPELESS = 3  # trials that fail before any succeeds
-_EXHAUSTED = "exhausted"  # user attribute of a study: a finite space that has been tried out
+_EXHAUSTED = "exhausted"  # user attribute of a study: a finite space, all of which has been tried
 
 
 class Worker:
@@ -30,8 +30,8 @@ class Worker:
 
     Args:
         study: the study.
-        plan: the study's settings and folder.
-        ended: called with each trial of this worker when it has ended.
+        plan: what the worker runs.
+        ended: called with each trial of this worker at its end.
     """
 
     program = ("-m", "gile_lightning.search.trial")
@@ -41,7 +41,7 @@ class Worker:
     ) -> None:
         self.study, self.plan, self._ended = study, plan, ended
         self.folder = plan.folder / "trials"
-        self._lock = threading.Lock()  # for reports of the threads
+        self._lock = threading.Lock()  # one thread at a time reports
         self._began = time.monotonic()
         self._waiting = False
 
@@ -56,22 +56,22 @@ class Worker:
 
     def _work(self, slot: int) -> None:
         stopped = self.plan.launcher.stopped
-        turn = FileLock(self.plan.folder / "turn.lock")  # one worker at a time looks and takes
+        turn = FileLock(self.plan.folder / "turn.lock")  # one worker at a time chooses a trial
         while not stopped.is_set():
             with ExitStack() as held:
                 turn.acquire()
                 held.callback(turn.release, force=True)
                 if stopped.is_set():
                     return
-                if patiently(self._room):
+                if with_retries(self._has_work):
                     self._try(slot, turn, held)
                     continue
-            if self._over or patiently(self._alone):
+            if self._over or with_retries(self._alone):
                 return
             stopped.wait(_POLL)
 
     def _try(self, slot: int, turn: FileLock, held: ExitStack) -> None:
-        """Take a trial and run it; ``held`` is released when the study knows its end."""
+        """Run a trial; ``held`` is released when the study knows how it ended."""
 
         def objective(trial: optuna.Trial) -> list[float]:
             attempt = Attempt(self.study, trial, self.plan, self.program)
@@ -81,13 +81,13 @@ class Worker:
 
         try:
             self.study.optimize(objective, n_trials=1, catch=(TrialError,), callbacks=[self._after])
-        except optuna.exceptions.StorageInternalError as error:  # its trial will be repeated
+        except optuna.exceptions.StorageInternalError as error:  # the trial will be repeated
             say(f"the storage does not answer ({error})")
         except (ValueError, optuna.exceptions.UpdateFinishedTrialError) as error:
             # Optuna has no class of its own for the first
             if isinstance(error, ValueError) and "Cannot tell" not in str(error):
                 raise
-            say("a trial was taken for dead, as its signs of life did not arrive, and is repeated")
+            say("a trial counts as dead, as its heartbeats did not arrive; it is repeated")
 
     @property
     def _over(self) -> bool:
@@ -95,8 +95,8 @@ class Worker:
         hours = self.plan.search.hours
         return hours is not None and time.monotonic() - self._began > 3600 * hours
 
-    def _room(self) -> bool:
-        """Whether there is a trial to take or to add."""
+    def _has_work(self) -> bool:
+        """Whether a trial waits, or one may be added."""
         search = self.plan.search
         heartbeats = has_heartbeats(self.plan.storage)
         recovery.recover(self.study, self.folder, search.retries, heartbeats)
@@ -120,13 +120,13 @@ class Worker:
 
     def _after(self, study: optuna.Study, trial: FrozenTrial) -> None:
         """Report a trial, and drop checkpoints."""
-        if study._stop_flag:  # samplers of finite spaces set it: there is no more
+        if study._stop_flag:  # samplers set it when a finite space has been tried
             study.set_user_attr(_EXHAUSTED, str(self.plan.space))
         with self._lock:
             if self.plan.search.keep_checkpoints == "best":
                 self._drop_checkpoints()
             self._ended(trial)
-            self._hopeless()
+            self._check_failures()
 
     def _drop_checkpoints(self) -> None:
         """Remove the checkpoints of trials that are over and not among the best."""
@@ -141,12 +141,12 @@ class Worker:
             if folder is not None and folder not in kept:
                 shutil.rmtree(self.folder / folder / "checkpoints", ignore_errors=True)
 
-    def _hopeless(self) -> None:
+    def _check_failures(self) -> None:
         trials = self.study.get_trials(deepcopy=False)
         over = [recovery.outcome(trial) for trial in trials if trial.state.is_finished()]
-        failed = [told for told in over if told.startswith("failed")]
+        failed = [text for text in over if text.startswith("failed")]
         if len(failed) == len(over) >= max(_HOPELESS, self.plan.launcher.jobs):
             raise InputError(
-                f"the first {len(failed)} trials have all failed, the last because of: "
+                f"the first {len(failed)} trials have all failed, the last one because of: "
                 f"{failed[-1].removeprefix('failed: ')} (logs: {self.folder})"
             )

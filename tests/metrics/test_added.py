@@ -64,9 +64,9 @@ def test_unknown_monitor_is_refused_before_any_work(tmp_path):
 def test_objectives_of_a_sweep():
     added = [HitAt(3)]
     search = Search(objectives={"val/german/hit_at_3": "maximize"})
-    assert search.judged_by("val/f1", "max", ["english", "german"], added) == search.objectives
+    assert search.directions("val/f1", "max", ["english", "german"], added) == search.objectives
     with pytest.raises(InputError, match=r"sweep\.objectives is 'val/german/hit_at_3'"):
-        search.judged_by("val/f1", "max", ["english", "german"])
-    assert Search().judged_by("val/hit_at_3", "max", [], added) == {"val/hit_at_3": "maximize"}
+        search.directions("val/f1", "max", ["english", "german"])
+    assert Search().directions("val/hit_at_3", "max", [], added) == {"val/hit_at_3": "maximize"}
     with pytest.raises(InputError, match=r"early_stopping\.monitor is 'val/hit_at_3'"):
-        Search().judged_by("val/hit_at_3", "max", [])
+        Search().directions("val/hit_at_3", "max", [])

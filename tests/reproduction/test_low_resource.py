@@ -46,7 +46,7 @@ def test_levels(arguments, tmp_path, monkeypatch):
     assert failed.status == 1
     assert "no memory" in failed.printed
     refused = runs.call(low_resource.main, *arguments, "--model.sharing", "both")
-    assert "holds the runs of other arguments" in refused.errors
+    assert "holds runs with other arguments" in refused.errors
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_levels(arguments, tmp_path, monkeypatch):
     [
         (("--levels", "smal"), "--levels: 'smal' is none of tiny, small; did you mean 'small'?"),
         (("--language", "germn"), "--language: 'germn' is none of english, german"),
-        (("--data", "BioASQ"), "BioASQ is a corpus of one language; "),
+        (("--data", "BioASQ"), "BioASQ is a corpus of one language"),
     ],
 )
 def test_mistakes(arguments, more, error):

@@ -19,7 +19,7 @@ TWO = {"val/f1": "maximize", "seconds": "minimize"}
         ({"objectives": TWO, "pruner": MedianPruner()}, "pruned by a single objective"),
         ({"objectives": {}}, "sweep.objectives is empty"),
         ({"objectives": {"val/avg_precision": "maximize"}}, "mean 'val/average_precision'?"),
-        ({"objectives": {"test.seen.f1": "maximize"}}, "test documents are not for choosing"),
+        ({"objectives": {"test.seen.f1": "maximize"}}, "test documents must not choose settings"),
         (
             {"objectives": {"seconds": "minimize"}, "pruner": MedianPruner()},
             "sweep.pruner: needs a score of every epoch, not seconds",
@@ -28,11 +28,11 @@ TWO = {"val/f1": "maximize", "seconds": "minimize"}
 )
 def test_mistakes(section, problem):
     with pytest.raises(InputError) as error:
-        Search(**section).judged_by("val/f1", "max", ["english"])
+        Search(**section).directions("val/f1", "max", ["english"])
     assert problem in str(error.value)
 
 
 def test_objectives():
-    assert Search().judged_by("val/f1", "min", ["english"]) == {"val/f1": "minimize"}
+    assert Search().directions("val/f1", "min", ["english"]) == {"val/f1": "minimize"}
     own = {"val/german/f1": "maximize"}
-    assert Search(objectives=own).judged_by("val/f1", "max", ["english", "german"]) == own
+    assert Search(objectives=own).directions("val/f1", "max", ["english", "german"]) == own

@@ -72,16 +72,16 @@ def lexicon(language: str) -> Lexicon:
     """The words of a language, the same in every corpus; no two concepts share a form."""
     speech, rng = SPEECH[language], Random(f"words {language}")
     words = [word for slot in FUNCTION_SLOTS for word in speech.functions[slot]]
-    taken = set(words)
+    used = set(words)
     rows: list[tuple[str, ...]] = []
     for concept in concepts():
         paradigms = speech.endings[concept.kind]
         forms: tuple[str, ...] = ()
-        while not forms or min(map(len, forms)) < SHORTEST or not taken.isdisjoint(forms):
+        while not forms or min(map(len, forms)) < SHORTEST or not used.isdisjoint(forms):
             endings = paradigms[int(len(paradigms) * rng.random())]
             stem = _stem(speech, rng)
             forms = tuple(ending.replace("-", stem) for ending in endings)
-        taken.update(forms)
+        used.update(forms)
         upper = concept.kind == "name" or (concept.kind == "noun" and speech.capital_nouns)
         rows.append(tuple(map(capital, forms)) if upper else forms)
     own = {",": speech.comma.strip(), "?": speech.question}

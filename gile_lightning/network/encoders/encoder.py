@@ -131,7 +131,7 @@ def pool_words(
         return pooled
     rows, ids = distinct(words, len(table))
     states = layer(table.index_select(0, rows), torch.ones_like(rows))
-    if getattr(pooling, "takes_ids", False):
+    if getattr(pooling, "accepts_ids", False):
         pooled = pooling(states, lengths, ids)
     else:
         pooled = pooling(states.index_select(0, ids), lengths)

@@ -1,8 +1,8 @@
 """From the states of a segment's words to one vector for the segment.
 
 A pooling maps flat states [N, dim] of segments of the given lengths [S] to [S, dim]. One with
-``takes_ids`` also accepts the states of distinct words [U, dim] and ids [N], which tell whose state
-stands at each place.
+``accepts_ids`` also accepts the states of distinct words [U, dim], and the ids [N] of the states at
+each place.
 """
 
 from torch import Tensor, nn
@@ -26,7 +26,7 @@ class AttentionPooling(Part, nn.Module):
         dim: size of the states; also that of v.
     """
 
-    takes_ids = True
+    accepts_ids = True
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class AveragePooling(Part, nn.Module):
         dim: unused; every pooling is made from the size of the states.
     """
 
-    takes_ids = True
+    accepts_ids = True
 
     def __init__(self, dim: int) -> None:
         super().__init__()
