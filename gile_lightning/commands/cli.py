@@ -1,6 +1,7 @@
 """The command line that `fit`, `evaluate`, `prepare` and `sweep` share."""
 
 import os
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from jsonargparse import dict_to_namespace
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
-from gile_lightning.commands.options import option
+from gile_lightning.commands.options import classes_first, option
 from gile_lightning.commands.parser import ErrorFirst
 from gile_lightning.commands.run_folder import run_folder
 from gile_lightning.commands.stored import dropped_keys
@@ -49,6 +50,14 @@ class Parser(ErrorFirst, LightningArgumentParser):
     """The parser of the commands that take a whole configuration."""
 
     more_help = "; --model.help NeuralSystem and --data.help CLASS those of a part"
+
+    def dump(self, namespace: Any, *args: Any, **kwargs: Any) -> str:
+        """Write a configuration; a default that is a `partial` becomes a class with arguments."""
+        plain = namespace.clone()
+        for key, value in list(plain.items()):
+            if isinstance(value, partial):
+                plain[key] = dict_to_namespace(describe(value))
+        return super().dump(plain, *args, **kwargs)
 
 
 class GileCLI(LightningCLI):
@@ -91,7 +100,8 @@ class GileCLI(LightningCLI):
 
         The arguments of the process stay as they are: DDP starts the other processes with them.
         """
-        if "." not in (option(list(args or ()), "--model") or "."):
+        args = classes_first(sys.argv[1:] if args is None else args)
+        if "." not in (option(args, "--model") or "."):
             # a class by its bare name: the parser finds only imported ones
             import gile_lightning.systems.baselines  # noqa: F401
 
@@ -151,11 +161,7 @@ class GileCLI(LightningCLI):
         Args:
             config: a parsed configuration; by default that of this command.
         """
-        plain = (config or self.config).clone()
-        for key, value in list(plain.items()):
-            if isinstance(value, partial):  # a default of ours, which the parser cannot write
-                plain[key] = dict_to_namespace(describe(value))
-        stored = yaml.safe_load(self.parser.dump(plain, skip_none=False))
+        stored = yaml.safe_load(self.parser.dump(config or self.config, skip_none=False))
         for key in ("config", "output", "ckpt_path", "sweep"):
             stored.pop(key, None)
         return yaml.safe_dump(stored, sort_keys=False)

@@ -1,5 +1,7 @@
 """Options that a command reads before its parser does."""
 
+from collections.abc import Iterable
+
 
 def option(args: list[str], key: str) -> str | None:
     """Return the value of an option, such as ``--output``, among the arguments."""
@@ -20,3 +22,30 @@ def pop_option(args: list[str], key: str) -> str | None:
         if arg.startswith(f"{key}="):
             return args.pop(i).partition("=")[2]
     return None
+
+
+def classes_first(args: Iterable[str]) -> list[str]:
+    """Move an option that names a class before the options of that class.
+
+    The parser reads options in order. It drops a key that a class named later lacks. Options stay
+    behind a configuration file that they follow, as they override it.
+
+    >>> classes_first(["--a.b.c", "1", "--d=2", "--a.b", "Class"])
+    ['--a.b', 'Class', '--a.b.c', '1', '--d=2']
+    """
+    options: list[list[str]] = []  # each with its values
+    for arg in args:
+        if arg.startswith(("--", "-c")) or not options:
+            options.append([arg])
+        else:
+            options[-1].append(arg)
+    ordered: list[list[str]] = []
+    start = 0  # behind the last configuration file
+    for words in options:
+        key = words[0].partition("=")[0]
+        places = range(start, len(ordered))
+        parts = (i for i in places if ordered[i][0].startswith(f"{key}."))
+        ordered.insert(next(parts, len(ordered)), words)
+        if key in ("--config", "-c"):
+            start = len(ordered)
+    return [word for words in ordered for word in words]

@@ -8,6 +8,7 @@ from jsonargparse import ArgumentError
 from lightning.pytorch.cli import LightningArgumentParser
 
 from gile_lightning.commands.cli import GileCLI, Parser
+from gile_lightning.commands.options import classes_first
 from gile_lightning.common.errors import InputError
 from gile_lightning.search.setting import Value
 from gile_lightning.search.settings import Search
@@ -31,7 +32,7 @@ class SweepCLI(GileCLI):
     output_help = "The study's folder; by default runs/sweeps/NAME, NAME being that of the study."
 
     def __init__(self, args: list[str]) -> None:
-        self.args = args
+        self.args = classes_first(args)
         super().__init__(args, "python -m gile_lightning.sweep", DESCRIPTION)
 
     def add_sweep_arguments(self, parser: LightningArgumentParser) -> None:

@@ -79,6 +79,19 @@ def test_a_resolved_configuration_makes_the_same(tmp_path, monkeypatch):
     assert before["init_args"].items() <= after["init_args"].items()  # which names defaults too
 
 
+def test_the_configuration_is_printed_with_the_defaults(capsys):
+    with pytest.raises(SystemExit):
+        GileCLI(["--data.batch_size", "7", "--data", "BioASQ", "--print_config"], "test", "")
+    config = yaml.safe_load(capsys.readouterr().out)
+    assert config["data"]["init_args"]["batch_size"] == 7  # though its class comes later
+    norm, optimizer = (config["model"]["init_args"][key] for key in ("norm", "optimizer"))
+    assert (norm["class_path"], optimizer["class_path"]) == (
+        "torch.nn.LayerNorm",
+        "torch.optim.Adam",
+    )
+    assert norm["init_args"]["elementwise_affine"] is False
+
+
 def test_null_takes_a_part_of_a_part_away(cli):
     def start(*options):
         return cli(*options).model.hparams["embedding"]["init_args"]["start"]

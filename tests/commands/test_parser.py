@@ -16,6 +16,7 @@ USAGE = [
     "--data.help CLASS those of a part",
 ]
 UNKNOWN = "unknown key"
+OUTPUTS = "gile_lightning.network.outputs"
 BIOASQ = "of gile_lightning.data.BioASQ; did you mean 'batch_size'?"
 
 
@@ -95,6 +96,10 @@ def test_unknown_keys_in_a_file(config, old, new, error):
         (
             ("--model.encoder", "torch.nn.Linear"),
             "model.encoder: Expected 'torch.nn.Linear' to be a sub",
+        ),
+        (
+            ("--model.output.joint_dim", "9", "--model.output", f"{OUTPUTS}.Bilinear"),
+            f"unknown key 'joint_dim' of {OUTPUTS}.Bilinear",
         ),
         (("--model.loss", "nosuch"), "model.loss: there is no 'nosuch'; give an import path"),
         (("--data", "BioASK"), "data: there is no 'BioASK'; did you mean 'BioASQ'?"),
