@@ -39,16 +39,6 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
     # --- what a system must define ---
 
     @abstractmethod
-    def build(self, tasks: dict[str, Task], extra: Extra | None = None) -> None:
-        """Make the modules, with no trained weights, and call `set_tasks`.
-
-        Args:
-            tasks: by name.
-            extra: what `extra_state` returned when the checkpoint was written; none for a new
-                model.
-        """
-
-    @abstractmethod
     def scores_unseen(self, name: str) -> bool:
         """Whether labels can be scored that no training document has."""
 
@@ -70,6 +60,16 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
         """Score documents against prepared labels: logits [B, K]."""
 
     # --- what a system may define ---
+
+    def build(self, tasks: dict[str, Task], extra: Extra | None = None) -> None:
+        """Make the modules, with no trained weights, and call `set_tasks`; here there are none.
+
+        Args:
+            tasks: by name.
+            extra: what `extra_state` returned when the checkpoint was written; none for a new
+                model.
+        """
+        self.set_tasks(tasks)
 
     @property
     def reads_new_words(self) -> bool:

@@ -8,9 +8,7 @@ from torch import Tensor
 
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems.baselines.one_pass import OnePass
-from gile_lightning.systems.task_module import Extra
 
 _TIE = 1e-9  # too little to be seen in a score
 
@@ -28,10 +26,6 @@ class Popularity(OnePass):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-
-    def build(self, tasks: dict[str, Task], extra: Extra | None = None) -> None:
-        """Keep the label sets, which have the frequencies."""
-        self.set_tasks(tasks)
 
     def fit(self, name: str, documents: Iterator[RaggedBatch]) -> None:
         """Do nothing: the label set has been counted."""

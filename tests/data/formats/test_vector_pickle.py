@@ -9,14 +9,8 @@ import warnings
 import numpy as np
 import pytest
 
-from gile_lightning.common.errors import InputError
-from gile_lightning.data.formats.word_vectors import find_word_vectors, read_word_vectors
-
-WORDS = ["the", "ψυχή", "naïve", "Ã©", "\u200c", "the"]  # the last is there twice
-
-
-VECTORS = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
-
+from gile_lightning.data.formats.word_vectors import find_word_vectors
+from gile_testing.word_vectors import VECTORS, WORDS, expect, refuse
 
 LANGUAGES = ["english", "russian"]
 
@@ -26,19 +20,6 @@ def trusting(content, encoding="latin1"):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # numpy.core
         return pickle.loads(content, encoding=encoding)
-
-
-def expect(path, words=WORDS, vectors=VECTORS):
-    found = read_word_vectors(path)
-    assert found.words == list(words)
-    assert found.vectors.dtype == np.float32
-    np.testing.assert_array_equal(found.vectors, vectors)
-
-
-def refuse(path, message):
-    with pytest.raises(InputError, match=message) as error:
-        read_word_vectors(path)
-    assert str(error.value).startswith(str(path))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from gile_lightning.network.encoders.segments import document_words, segment_softmax, segment_sum
+from gile_testing.segments import every_length, lengths_of, random
 
 DOCUMENTS = {  # words per sentence per document
     "one sentence each": [[3], [1], [2]],
@@ -23,24 +24,6 @@ def test_document_words(documents):
     counts = torch.tensor([len(document) for document in documents]).long()
     expected = [sum(document) for document in documents]
     assert document_words(sentences, counts).tolist() == expected
-
-
-LENGTHS = {
-    "several": [3, 1, 4],
-    "empty segments": [0, 2, 0, 0, 3, 0],
-    "one segment": [5],
-    "only empty": [0, 0],
-    "none": [],
-}
-every_length = pytest.mark.parametrize("sizes", LENGTHS.values(), ids=LENGTHS.keys())
-
-
-def random(*shape):
-    return torch.randn(shape, dtype=torch.double, generator=torch.Generator().manual_seed(5))
-
-
-def lengths_of(sizes):
-    return torch.tensor(sizes, dtype=torch.long)
 
 
 @every_length
