@@ -61,9 +61,9 @@ class Search:
 
     def __post_init__(self) -> None:
         limits = {"sweep.trials": self.trials, "sweep.hours": self.hours}
-        limits = {name: value for name, value in limits.items() if value is not None}
-        positive(**limits, **{"sweep.heartbeat": self.heartbeat})
-        if not limits:
+        finite = {name: value for name, value in limits.items() if value is not None}
+        positive(**finite, **{"sweep.heartbeat": self.heartbeat})
+        if not finite:
             raise InputError("give sweep.trials or sweep.hours: without both, a sweep never ends")
         if self.retries < 0:
             raise InputError(f"sweep.retries is {self.retries}; 0 for none")

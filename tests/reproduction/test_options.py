@@ -14,7 +14,7 @@ from gile_lightning.reproduction.options import corpus, read_options
         (["--seeds", "0"], "seeds is 0"),
         (["--", "--trainer.max_epochs"], "expected --KEY VALUE pairs after --"),
         (["--", "--output", "x"], "--output is not for single fits"),
-        (["--data.cache_dir", "x"], "--data.cache_dir: keys of the fits go behind a lone --"),
+        (["--data.cache_dir", "x"], "--data.cache_dir: keys of the fits go after a lone --"),
     ],
 )
 def test_mistakes(args, message):
@@ -42,9 +42,9 @@ def test_rows_and_overrides():
     ("table", "data", "vectors", "message"),
     [
         ("2", "nowhere", None, "nowhere: no such folder"),
-        ("2", ".", ".", "need only --data"),
-        ("3", ".", None, "--word_vectors DIR is needed too"),
-        ("3", None, ".", "--data DIR is needed too"),
+        ("2", ".", ".", "give --data alone"),
+        ("3", ".", None, "--word_vectors DIR is missing"),
+        ("3", None, ".", "--data DIR is missing"),
     ],
 )
 def test_folders_that_do_not_fit_the_table(table, data, vectors, message):
