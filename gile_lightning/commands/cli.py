@@ -57,7 +57,8 @@ class Parser(ErrorFirst, LightningArgumentParser):
         for key, value in list(plain.items()):
             if isinstance(value, partial):
                 plain[key] = dict_to_namespace(describe(value))
-        return super().dump(plain, *args, **kwargs)
+        text: str = super().dump(plain, *args, **kwargs)
+        return text
 
 
 class GileCLI(LightningCLI):
