@@ -1,7 +1,7 @@
 """Batches of one language from encoded shards."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,8 +114,17 @@ class ShardDataModule(TextDataModule):
 
     def training_documents(self, name: str) -> Iterator[RaggedBatch]:
         """Yield every training document once, in order, in batches."""
-        for batch in RaggedLoader(self.split("train"), name, self.eval_batch_size):
+        documents = self.split("train")
+        for batch in RaggedLoader(
+            documents, name, self.eval_batch_size, text_vectors=self._find_vectors
+        ):
             yield batch[name]
+
+    @property
+    def _find_vectors(self) -> Callable[[RaggedBatch], Tensor] | None:
+        """Finds the vectors of a batch's texts, once `keep_text_vectors` has made them."""
+        store = self._text_vectors
+        return None if store is None else lambda batch: store.find(*_subwords(batch))
 
     def only(self, name: str) -> TextDataModule:
         """Return this module, which has one language."""
@@ -147,7 +156,6 @@ class ShardDataModule(TextDataModule):
 
     def _loader(self, split: str, batch_size: int, shuffle: bool = False) -> RaggedLoader:
         trainer = self.trainer
-        store = self._text_vectors
         return RaggedLoader(
             self.split(split),
             self.language,
@@ -158,7 +166,7 @@ class ShardDataModule(TextDataModule):
             seed=self.seed,
             rank=trainer.global_rank if trainer else 0,
             world_size=trainer.world_size if trainer else 1,
-            text_vectors=None if store is None else lambda batch: store.find(*_subwords(batch)),
+            text_vectors=self._find_vectors,
         )
 
 

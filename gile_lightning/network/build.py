@@ -16,6 +16,7 @@ from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.matchers import Matcher
 from gile_lightning.network.network import Network
 from gile_lightning.network.outputs import OutputLayer, matched_dim
+from gile_lightning.network.ridge import Ridge
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Factories:
     norm: Callable[[int], nn.Module]
     matchers: Sequence[Callable[[Tokenizer], Matcher]] = ()
     label_residual: Callable[[int, list[int], int], LabelResidual] | None = None
+    ridge: Callable[[int, int], Ridge] | None = None
     dropout: float = 0.0
     label_dropout: float = 0.0
 
@@ -69,10 +71,14 @@ def _build(make: Factories, task: Task, labels: int, joint_dim: int | None) -> N
     output = make.output(*sizes, task.labels.seen, matched)
     document_norm, label_norm = (make.norm(size) for size in sizes)
     matchers = [matcher(task.tokenizer) for matcher in make.matchers]
-    label_residual = None
+    label_residual = ridge = None
+    if make.ridge is not None:
+        ridge = make.ridge(sizes[0], task.labels.seen)
     if make.label_residual is not None:
         frequencies = task.labels.frequencies[: task.labels.seen]
-        label_residual = make.label_residual(sizes[0], frequencies, len(matchers))
+        label_residual = make.label_residual(
+            sizes[0], frequencies, len(matchers) + (ridge is not None)
+        )
     network = Network(
         embedding,
         encoder,
@@ -83,6 +89,7 @@ def _build(make: Factories, task: Task, labels: int, joint_dim: int | None) -> N
         matched,
         matchers,
         label_residual,
+        ridge,
         make.dropout,
         make.label_dropout,
         prior_log_odds(task.labels),

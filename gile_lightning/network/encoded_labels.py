@@ -16,14 +16,16 @@ class LabelBatch(NamedTuple):
     """The labels that one training step or one call scores documents against.
 
     Shapes: distinct ``ids`` [K] in the label set; ``texts`` of K labels; ``residual_ids`` [K] in
-    `LabelResidual`, or `NOT_SEEN`. ``matcher_labels`` has for each matcher what
-    `MatcherLabels.select` returns.
+    `LabelResidual` and `Ridge`, or `NOT_SEEN`. ``matcher_labels`` has for each matcher what
+    `MatcherLabels.select` returns. ``targets`` [B, K] says by 1 and 0 which of the labels the
+    documents of a training step have; `Ridge` needs it.
     """
 
     ids: Tensor
     texts: Texts | None  # None where nothing reads them
     residual_ids: Tensor
     matcher_labels: tuple[Any, ...] = ()
+    targets: Tensor | None = None
 
 
 class EncodedLabels(nn.Module):
@@ -33,7 +35,7 @@ class EncodedLabels(nn.Module):
 
     Args:
         texts: of all labels.
-        residual_ids: the labels' ids in `LabelResidual`; by default no label has one.
+        residual_ids: the labels' ids in `LabelResidual` and `Ridge`; by default no label has one.
         matcher_labels: the label set as each matcher has prepared it.
         frequencies: training documents of each label seen in training.
     """

@@ -33,7 +33,7 @@ class LabelResidual(Part, nn.Module):
     Args:
         document_dim: size d_h of the document vectors.
         frequencies: training documents of each seen label.
-        matchers: the number of matchers.
+        matchers: the number of scores s_c: of matchers, and of a `Ridge` if there is one.
         dropout: the share of labels whose residual a training step leaves out.
     """
 

@@ -14,14 +14,15 @@ from gile_lightning.network.encoders.pretrained import Pretrained
 from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.matchers import Matcher
 from gile_lightning.network.outputs import OutputLayer
+from gile_lightning.network.ridge import Ridge
 
 
 class Network(nn.Module):
     """Scores the documents of one task against its labels.
 
     An encoder makes vectors of documents, a label encoder makes vectors of label texts, and an
-    output layer scores the two. The scores of matchers, a learned prior and the label residual are
-    added to its logits, if there are any.
+    output layer scores the two. The scores of matchers and of a ridge regression, a learned prior
+    and the label residual are added to its logits, if there are any.
 
     Several networks share parameters by holding the same modules.
 
@@ -35,10 +36,11 @@ class Network(nn.Module):
         matched_dim: size of a joint space by the paper's Eq. 19.
         matchers: score documents against labels by their texts.
         label_residual: the residuals of seen labels.
+        ridge: the ridge regression of seen labels on document vectors.
         dropout: the share of the numbers of document vectors that training sets to zero.
         label_dropout: the same for label vectors.
-        prior: the log-odds at which all pairs begin if there are matchers or label residuals;
-            learned.
+        prior: the log-odds at which all pairs begin if anything is added to the output
+            layer's logits; learned.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Network(nn.Module):
         matched_dim: int = 0,
         matchers: Iterable[Matcher] = (),
         label_residual: LabelResidual | None = None,
+        ridge: Ridge | None = None,
         dropout: float = 0.0,
         label_dropout: float = 0.0,
         prior: float = 0.0,
@@ -66,15 +69,16 @@ class Network(nn.Module):
         self.matched_dim = matched_dim
         self.matchers = nn.ModuleList(matchers)
         self.label_residual = label_residual
+        self.ridge = ridge
         self.dropout = nn.Dropout(dropout)
         self.label_dropout = nn.Dropout(label_dropout)
-        has_prior = len(self.matchers) > 0 or label_residual is not None
+        has_prior = len(self.matchers) > 0 or self.own_labels > 0
         self.prior = nn.Parameter(torch.tensor(float(prior))) if has_prior else None
 
     def share_with(self, other: "Network", sharing: Sharing) -> None:
         """Hold the encoder modules named by ``sharing``, and the joint space, of another network.
 
-        Matchers, the label residual and the prior are never shared.
+        Matchers, the label residual, the ridge regression and the prior are never shared.
         """
         self.encoder.share_with(other.encoder, sharing)
         if any(True for _ in self.label_encoder.parameters()):
@@ -86,6 +90,20 @@ class Network(nn.Module):
         """The vectors of all words [V, d]."""
         vectors: Tensor = self.embedding.weight  # type: ignore[assignment]
         return vectors
+
+    @property
+    def own_labels(self) -> int:
+        """The number of labels that have something of their own: a residual or a regression."""
+        parts = (self.label_residual, self.ridge)
+        return max((len(part) for part in parts if part is not None), default=0)
+
+    @property
+    def trains_documents(self) -> bool:
+        """Whether training changes the document vectors."""
+        parameters = [*self.encoder.parameters(), *self.document_norm.parameters()]
+        if "words" in self.encoder.inputs:
+            parameters.append(self.word_vectors)  # type: ignore[arg-type]
+        return any(parameter.requires_grad for parameter in parameters)
 
     @property
     def sparse(self) -> bool:
@@ -111,7 +129,7 @@ class Network(nn.Module):
         """Encode documents: [B, d_h]. Their words are rows of ``table``, or ids without one."""
         if table is None:
             table, texts = self.word_vectors, self._without_new_words(texts)
-        vectors: Tensor = self.dropout(self.document_norm(self.encoder(table, texts)))
+        vectors: Tensor = self.document_norm(self.encoder(table, texts))
         return vectors
 
     def encode_labels(self, texts: Texts, table: Tensor | None = None) -> Tensor:
@@ -134,27 +152,38 @@ class Network(nn.Module):
             table, texts = self._look_up(*texts)
         vectors = self.encode_labels(texts[1], table) if len(texts) > 1 else labels.ids
         encoded = self.encode_documents(texts[0], table)
-        return self.add_to_logits(self.output(encoded, vectors), documents, encoded, labels)
+        dropped = self.dropout(encoded)
+        logits = self.output(dropped, vectors)
+        return self.add_to_logits(logits, documents, encoded, dropped, labels)
 
     def add_to_logits(
-        self, logits: Tensor, documents: Texts, encoded: Tensor, labels: LabelBatch
+        self,
+        logits: Tensor,
+        documents: Texts,
+        encoded: Tensor,
+        dropped: Tensor,
+        labels: LabelBatch,
     ) -> Tensor:
-        """Add the scores of the matchers, the prior and the label residual.
+        """Add the scores of the matchers and of the regression, the prior and the label residual.
 
         Args:
             logits: of the output layer [B, K].
             documents: the texts of B documents.
             encoded: their vectors [B, d_h].
+            dropped: the same after dropout.
             labels: the K labels.
         """
         pairs = zip(self.matchers, labels.matcher_labels, strict=True)
         scores = [matcher(documents, prepared) for matcher, prepared in pairs]
+        if self.ridge is not None:
+            targets = labels.targets if self.training else None
+            scores.append(self.ridge(encoded, labels.residual_ids, targets))
         for score in scores:
             logits = logits + score
         if self.prior is not None:
             logits = logits + self.prior
         if self.label_residual is not None:
-            logits = logits + self.label_residual(encoded, scores, labels.residual_ids)
+            logits = logits + self.label_residual(dropped, scores, labels.residual_ids)
         return logits
 
     def _without_new_words(self, texts: Texts) -> Texts:

@@ -59,7 +59,7 @@ class PreparedLabels:
         encoded = _widened(self.network.encode_documents(documents))
         with torch.autocast(encoded.device.type, enabled=False):
             logits = self._output_logits(encoded)
-            return self.network.add_to_logits(logits, documents, encoded, self.labels)
+            return self.network.add_to_logits(logits, documents, encoded, encoded, self.labels)
 
     def _output_logits(self, documents: Tensor) -> Tensor:
         """Score document vectors [B, d_h] by the output layer alone: [B, K]."""
@@ -108,7 +108,7 @@ def _precise(network: Network) -> Network:
         return network
     same = network.embedding, network.encoder, network.label_encoder
     copied = copy.deepcopy(network, {id(module): module for module in same})
-    for module in (copied.output, copied.matchers, copied.label_residual):
+    for module in (copied.output, copied.matchers, copied.label_residual, copied.ridge):
         if module is not None:
             module.float()
     if copied.prior is not None:

@@ -34,9 +34,9 @@ def encode_labels(
         cache: the folder in which vectors of a pretrained model are kept.
         device: of the result.
     """
-    residuals = 0 if network.label_residual is None else len(network.label_residual)
-    places = [own_ids.get(label, residuals) for label in labels.names]
-    ids = np.array([i if i < residuals else NOT_SEEN for i in places], dtype=np.int64)
+    own = network.own_labels
+    places = [own_ids.get(label, own) for label in labels.names]
+    ids = np.array([i if i < own else NOT_SEEN for i in places], dtype=np.int64)
     encode = partial(encode_texts, tokenizer, cache=cache, device=device)
     matchers: Iterable[Any] = network.matchers
     prepared = [matcher.prepare_labels(tokenizer, labels, encode) for matcher in matchers]

@@ -21,6 +21,7 @@ from gile_lightning.network import (
     LabelResidual,
     Network,
     PreparedLabels,
+    Ridge,
     build_networks,
     prepare_labels,
 )
@@ -35,6 +36,7 @@ from gile_lightning.systems.task_module import Extra, smallest_task
 from gile_lightning.systems.weights import (
     check_shared,
     count_words,
+    fit_ridge,
     set_word_vectors,
     weights_for,
 )
@@ -67,6 +69,9 @@ class NeuralSystem(GradientSystem):
         label_residual: makes the residuals of single labels from the size of the document vectors,
             the labels' training frequencies and the number of matchers: `LabelResidual`. By
             default there is none.
+        ridge: makes the ridge regression of seen labels from the size of the document vectors and
+            the number of labels: `Ridge`. By default there is none. It needs document vectors that
+            training does not change.
         loss: of logits, targets and weights, [B, K] each; defines the probabilities.
         dropout: the share of the numbers of a document's vector that a training step sets to zero.
         label_dropout: the same of a label's vector. Without it the joint space learns the vectors
@@ -89,6 +94,7 @@ class NeuralSystem(GradientSystem):
         sampler: LabelSampler = UniformLabels(),  # noqa: B008 (frozen)
         matchers: list[Callable[[Tokenizer], Matcher]] | None = None,
         label_residual: Callable[[int, list[int], int], LabelResidual] | None = None,
+        ridge: Callable[[int, int], Ridge] | None = None,
         loss: Loss = BinaryCrossEntropy(),  # noqa: B008 (frozen)
         dropout: float = 0.0,
         label_dropout: float = 0.0,
@@ -108,6 +114,7 @@ class NeuralSystem(GradientSystem):
             norm,
             matchers or (),
             label_residual,
+            ridge,
             dropout,
             label_dropout,
         )
@@ -120,6 +127,7 @@ class NeuralSystem(GradientSystem):
         self.cache_dir = default_cache()
         self.initial_checkpoint: dict[str, Any] | None = None
         self._joint_dim: int | None = None
+        self._unfitted = False  # whether the regressions are still to be solved
         self._fingerprints: Fingerprints = {}
         self._encoded_tasks: dict[str, Task] = {}
 
@@ -162,6 +170,12 @@ class NeuralSystem(GradientSystem):
                 "model.label_residual"
             )
         self.check_sparse(network.sparse)
+        if network.ridge is not None and network.trains_documents:
+            raise InputError(
+                "model.ridge needs document vectors that training does not change: set "
+                "--model.embedding.trainable false, and an encoder without weights that are "
+                "trained, such as gile_lightning.network.encoders.IdfMean"
+            )
 
     def extra_state(self) -> dict[str, Any]:
         """Return the matched size of the joint space, and fingerprints of pretrained models.
@@ -199,6 +213,7 @@ class NeuralSystem(GradientSystem):
             InputError: the weights or word vectors do not fit.
         """
         self.cache_dir = data.cache_dir
+        self._unfitted = not resumed
         checkpoint = self.initial_checkpoint
         self.build(data.tasks, None if checkpoint is None else checkpoint[STATE]["extra"])
         networks = {name: self.network(name) for name in data.tasks}
@@ -216,6 +231,10 @@ class NeuralSystem(GradientSystem):
         if any("vectors" in self.network(name).inputs for name in self.tasks):
             data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
             data.keep_text_vectors(self.trainer.strategy.root_device)
+        if self._unfitted:
+            for name in self.tasks:
+                fit_ridge(self.network(name), self.trainer.datamodule.training_documents(name))  # type: ignore[attr-defined]
+            self._unfitted = False
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
         """Load weights.
@@ -242,6 +261,7 @@ class NeuralSystem(GradientSystem):
             positives = documents.label_ids, documents.label_counts
             sample = self.sampler(*positives, encoded.frequencies, generator)
             labels = encoded.select(sample.labels, network.output.scores_unseen)
+            labels = labels._replace(targets=sample.targets)
             if network.label_residual is not None:
                 kept = network.label_residual.drop(labels.residual_ids, generator)
                 labels = labels._replace(residual_ids=kept)

@@ -1,6 +1,6 @@
 """The weights that networks begin with: word vectors, counts of words, those of a checkpoint."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -8,11 +8,12 @@ from torch import Tensor
 
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.tokenizing.frequencies import document_frequencies
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.training_data import TrainingData
-from gile_lightning.network import NOT_SEEN, EncodedLabels, Network
+from gile_lightning.network import NOT_SEEN, EncodedLabels, LabelledVectors, Network
 from gile_lightning.network.encoders import Idf, WordEmbedding
 from gile_lightning.network.matchers import Matcher
 from gile_lightning.training.checkpoint import STATE
@@ -55,6 +56,25 @@ def count_words(network: Network, name: str, data: TrainingData) -> None:
         counts = document_frequencies(data.documents(name), words)
         for part in parts:
             part.count_words(*counts)
+
+
+def fit_ridge(network: Network, documents: Iterable[RaggedBatch]) -> None:
+    """Solve the ridge regression of a network on its training documents, if it has one.
+
+    Every process solves it itself, and gets the same.
+    """
+    if network.ridge is None:
+        return
+    training = network.training
+    network.eval()
+    with torch.no_grad():
+        network.ridge.fit(
+            LabelledVectors(
+                network.encode_documents(batch.texts), batch.label_ids, batch.label_counts
+            )
+            for batch in documents
+        )
+    network.train(training)
 
 
 def weights_for(
@@ -113,6 +133,9 @@ def _weights_of_labels(
     if network.label_residual is not None:
         prefix = f"networks.{name}.label_residual."
         found |= network.label_residual.select(_below(prefix, weights), ids)
+    if network.ridge is not None:  # which is solved anew
+        prefix = f"networks.{name}.ridge."
+        found |= {prefix + key: buffer for key, buffer in network.ridge.named_buffers()}
     return found
 
 

@@ -1,0 +1,96 @@
+"""Ridge regression of the labels seen in training, solved before the first step."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from gile_lightning.common.errors import positive
+from gile_lightning.common.factories import Part
+from gile_lightning.data.loading.ragged import segment_ids
+from gile_lightning.network.label_residual import NOT_SEEN
+from gile_lightning.network.matchers.matcher import LOGIT_SCALE
+
+
+class LabelledVectors(NamedTuple):
+    """Vectors [B, d_h] of documents, their labels [P], flat, and labels per document [B]."""
+
+    vectors: Tensor
+    label_ids: Tensor
+    label_counts: Tensor
+
+
+class Ridge(Part, nn.Module):
+    """A learned scale times the predictions of a ridge regression on document vectors.
+
+    Φ [N, d_h] are the vectors of the training documents, each scaled to length 1, and Y [N, K] says
+    by 1 and 0 which labels they have. The coefficients are W = (Φᵀ Φ + λ I)⁻¹ Φᵀ Y. They are
+    computed once, before training, so training must not change document vectors.
+
+    Training scores a document as if the regression did not know it: f - h (y - f) / (1 - h), with
+    its prediction f = φ W and its leverage h = φ (Φᵀ Φ + λ I)⁻¹ φᵀ (Cook and Weisberg, 1982,
+    section 2.2). That is the prediction of a regression on all other documents. So the model
+    learns how far it can trust the regression on new documents.
+
+    Unseen labels get 0. The coefficients, d_h per seen label, are no trained parameters.
+
+    Args:
+        document_dim: size d_h of the document vectors.
+        labels: the number K of labels seen in training.
+        scale: the scale before training.
+        penalty: λ.
+    """
+
+    coefficients: Tensor
+    inverse: Tensor
+
+    def __init__(
+        self, document_dim: int, labels: int, scale: float = 10.0, penalty: float = 0.3
+    ) -> None:
+        positive(penalty=penalty)
+        super().__init__()
+        self.penalty = penalty
+        self.scale = nn.Parameter(torch.tensor(scale / LOGIT_SCALE))
+        self.register_buffer("coefficients", torch.zeros(labels, document_dim))
+        self.register_buffer("inverse", torch.zeros(document_dim, document_dim))
+
+    def __len__(self) -> int:
+        return len(self.coefficients)
+
+    @torch.no_grad()
+    def fit(self, documents: Iterable[LabelledVectors]) -> None:
+        """Solve the regression on all training documents, in one pass over them."""
+        gram = self.inverse.new_zeros(self.inverse.shape, dtype=torch.float64)
+        sums = torch.zeros_like(self.coefficients, dtype=torch.float64)  # Yᵀ Φ
+        for vectors, ids, counts in documents:
+            rows = _unit(vectors).double()
+            gram += rows.T @ rows
+            sums.index_add_(0, ids.long(), rows[segment_ids(counts)])
+        gram.diagonal().add_(self.penalty)
+        inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
+        self.inverse.copy_(inverse)
+        self.coefficients.copy_(sums @ inverse)
+
+    def forward(self, documents: Tensor, ids: Tensor, targets: Tensor | None = None) -> Tensor:
+        """Score documents: [B, K].
+
+        Args:
+            documents: vectors [B, d_h].
+            ids: the K labels among those seen in training, or `NOT_SEEN`.
+            targets: says by 1 and 0 which of the labels each document has [B, K], if the regression
+                was fitted to the documents. They are then scored as if it was not.
+        """
+        with torch.autocast(documents.device.type, enabled=False):
+            rows = _unit(documents)
+            predicted = rows @ self.coefficients[ids.clamp(min=0)].to(rows.dtype).T
+            if targets is not None:
+                leverage = ((rows @ self.inverse.to(rows.dtype)) * rows).sum(1, keepdim=True)
+                predicted = predicted - leverage * (targets - predicted) / (1 - leverage)
+            return self.scale * LOGIT_SCALE * predicted * (ids != NOT_SEEN)
+
+
+def _unit(vectors: Tensor) -> Tensor:
+    """Return vectors [B, d] of length 1, in float32 at least."""
+    return F.normalize(vectors.to(torch.promote_types(vectors.dtype, torch.float32)))

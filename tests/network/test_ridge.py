@@ -1,0 +1,77 @@
+"""The ridge regression of seen labels, against scikit-learn's."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import Ridge as Oracle
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.network import NOT_SEEN, LabelledVectors, Ridge
+
+PENALTY = 0.7
+LABELS = [[0, 2], [], [1], [2], [0, 1, 2], [3], [1, 3]]
+
+
+@pytest.fixture
+def vectors():
+    return torch.randn(len(LABELS), 5, generator=torch.Generator().manual_seed(3)).double()
+
+
+@pytest.fixture
+def targets():
+    return torch.tensor([[float(label in own) for label in range(4)] for own in LABELS]).double()
+
+
+@pytest.fixture
+def ridge(vectors):
+    """A regression on all documents, in two batches of different size."""
+    made = Ridge(5, 4, penalty=PENALTY).double()
+    made.fit(
+        LabelledVectors(
+            vectors[part],
+            torch.tensor([label for own in LABELS[part] for label in own]),
+            torch.tensor([len(own) for own in LABELS[part]]),
+        )
+        for part in (slice(0, 3), slice(3, None))
+    )
+    return made
+
+
+def predicted(vectors, targets, of):
+    """What scikit-learn predicts of some vectors."""
+    rows, asked = (
+        x / np.linalg.norm(x, axis=1, keepdims=True) for x in map(np.asarray, (vectors, of))
+    )
+    return 10 * Oracle(alpha=PENALTY, fit_intercept=False).fit(rows, np.asarray(targets)).predict(asked)
+
+
+def test_predictions_are_those_of_scikit_learn(ridge, vectors, targets):
+    new = torch.randn(3, 5, generator=torch.Generator().manual_seed(4)).double()
+    found = ridge(new, torch.arange(4)).detach()
+    np.testing.assert_allclose(found, predicted(vectors, targets, new.numpy()), rtol=1e-10)
+    some = ridge(new, torch.tensor([2, NOT_SEEN, 0])).detach()
+    assert some[:, 1].eq(0).all()
+    torch.testing.assert_close(some[:, [0, 2]], found[:, [2, 0]], rtol=0, atol=0)
+
+
+def test_a_training_document_is_scored_by_the_others(ridge, vectors, targets):
+    """Against regressions on all documents but one."""
+    found = ridge(vectors, torch.arange(4), targets).detach().numpy()
+    for i in range(len(LABELS)):
+        others = [j for j in range(len(LABELS)) if j != i]
+        expected = predicted(vectors[others], targets[others], vectors[i : i + 1].numpy())[0]
+        np.testing.assert_allclose(found[i], expected, rtol=1e-8, atol=1e-12)
+
+
+def test_bfloat16_changes_nothing(ridge, vectors, targets):
+    ridge = ridge.float()
+    before = ridge(vectors.float(), torch.arange(4), targets.float())
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = ridge(vectors.float(), torch.arange(4), targets.float())
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, before, rtol=0, atol=0)
+
+
+def test_a_penalty_is_above_0():
+    with pytest.raises(InputError, match="penalty"):
+        Ridge(5, 4, penalty=0)
