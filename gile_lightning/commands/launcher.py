@@ -182,10 +182,10 @@ def tail(folder: Path, lines: int = 15) -> str:
     return "\n".join(found[-lines:])
 
 
-def told(status: int) -> str:
+def exit_reason(status: int) -> str:
     """Say how a process has ended.
 
-    >>> told(3), told(-15)
+    >>> exit_reason(3), exit_reason(-15)
     ('status 3', 'its process was ended by SIGTERM')
     """
     if status >= 0:
