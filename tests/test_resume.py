@@ -4,8 +4,6 @@ import csv
 import json
 import operator
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,8 @@ import torch
 
 from gile_lightning import fit
 from gile_testing import children, runs
+
+pytestmark = pytest.mark.no_cover
 
 CONFIG = Path(__file__).parents[1] / "sweeps/bioasq.yaml"
 
@@ -73,13 +73,8 @@ def test_killed_between_two_checkpoints(tmp_path, cache, unbroken):
         "init_args": {"step": steps + 4, "kill": True},
     }
     args = [*arguments(output, cache), "--trainer.callbacks", json.dumps([crash])]
-    killed = subprocess.run(
-        [sys.executable, "-m", "gile_lightning.fit", *args],
-        env=children.environment(),
-        capture_output=True,
-        check=False,
-    )
-    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()[-2000:]
+    with children.forked(tmp_path / "log.txt", "gile_lightning.fit", *args) as killed:
+        assert killed.wait(240) == -signal.SIGKILL, (tmp_path / "log.txt").read_text()
     last = torch.load(output / "checkpoints/last.ckpt", weights_only=True)
     assert last["global_step"] == (steps + 4) // 3 * 3  # not where it was killed
     fit.main([*arguments(output, cache), "--ckpt_path", "last"])

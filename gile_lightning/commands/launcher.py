@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from gile_lightning.commands.fork_server import Forked, ForkServer
 from gile_lightning.common import guard
 
 LOG, LOCK = "log.txt", ".lock"  # in a run folder
@@ -62,6 +63,7 @@ class Launcher:
     def __init__(self, jobs: int = 1, devices: Sequence[str] = (), threads: int = 1) -> None:
         self.jobs, self.devices, self.threads = jobs, devices, threads
         self.stopped = threading.Event()
+        self._server: ForkServer | None = None
 
     def run(self, work: Callable[[int], None]) -> None:
         """Call ``work`` with the number of every slot, each in a thread, until all have returned.
@@ -74,6 +76,8 @@ class Launcher:
         slots: list[Future[None]] = []
         before = signal.signal(signal.SIGTERM, _terminate)
         try:
+            # in this thread: the server ends with the one that starts it
+            self._server = ForkServer(self._environment()) if sys.platform == "linux" else None
             with ThreadPoolExecutor(self.jobs) as pool:  # which waits for the slots at its end
                 try:
                     slots += [pool.submit(work, slot) for slot in range(self.jobs)]
@@ -81,6 +85,9 @@ class Launcher:
                 finally:
                     self.stopped.set()
         finally:
+            if self._server:
+                self._server.close()
+                self._server = None
             signal.signal(signal.SIGTERM, before)
         for slot in slots:
             with suppress(StoppedError):
@@ -115,8 +122,7 @@ class Launcher:
         """
         command = [*program, *arguments, "--trainer.enable_progress_bar", "false"]
         command += ["--output", str(folder)]
-        variables = {key: x for key, x in os.environ.items() if not key.startswith(_FOREIGN)}
-        variables |= {"OMP_NUM_THREADS": str(self.threads), **(environment or {})}
+        variables = {**self._environment(), **(environment or {})}
         if self.devices:  # which are the only ones that the process sees
             own = self.devices[slot % len(self.devices)]
             command += ["--trainer.devices", str(len(own.split(",")))]
@@ -126,15 +132,7 @@ class Launcher:
         with (folder / LOG).open("ab") as log:
             log.write(f"python {' '.join(command)}\n".encode())
             log.flush()
-            process = subprocess.Popen(
-                [sys.executable, guard.__file__, str(os.getpid()), *command],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=variables,
-                process_group=0,  # Ctrl-C reaches this process alone, which stops the others
-                pass_fds=[held.fileno()],
-            )
+            process = self._start(command, variables, log, held)
         try:
             while process.poll() is None:
                 stopped = self.stopped.wait(_PAUSE)
@@ -143,10 +141,33 @@ class Launcher:
                     raise StoppedError
         finally:
             _stop(process)
-        return process.returncode
+        return process.wait(0)
+
+    def _environment(self) -> dict[str, str]:
+        """Return the variables of all fits."""
+        own = {key: x for key, x in os.environ.items() if not key.startswith(_FOREIGN)}
+        return own | {"OMP_NUM_THREADS": str(self.threads)}
+
+    def _start(
+        self, command: Sequence[str], environment: Mapping[str, str], log: IO[bytes], held: IO[str]
+    ) -> subprocess.Popen[bytes] | Forked:
+        """Start Python with some arguments; modules are forked from the server."""
+        if self._server and command[0] == "-m":
+            forked = self._server.start(command[1], command[2:], environment, log, held)
+            if forked:
+                return forked
+        return subprocess.Popen(
+            [sys.executable, guard.__file__, str(os.getpid()), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            process_group=0,  # Ctrl-C reaches this process alone, which stops the others
+            pass_fds=[held.fileno()],
+        )
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes] | Forked) -> None:
     """End a process, and what it has started itself: told to, and after a time made to."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
@@ -161,10 +182,10 @@ def tail(folder: Path, lines: int = 15) -> str:
     return "\n".join(found[-lines:])
 
 
-def told(status: int) -> str:
+def exit_reason(status: int) -> str:
     """Say how a process has ended.
 
-    >>> told(3), told(-15)
+    >>> exit_reason(3), exit_reason(-15)
     ('status 3', 'its process was ended by SIGTERM')
     """
     if status >= 0:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gile_lightning.commands.cli import GileCLI
-from gile_lightning.commands.launcher import FIT, LOG, Launcher, lock, tail, told
+from gile_lightning.commands.launcher import FIT, LOG, Launcher, exit_reason, lock, tail
 from gile_lightning.commands.options import option
 from gile_lightning.commands.run_folder import METRICS
 from gile_lightning.common import processes
@@ -116,7 +116,7 @@ def _run(launcher: Launcher, args: list[str], language: str, share: float, folde
     with held:
         status = launcher.fit(0, folder, arguments, held, PROGRAM)
     if not (folder / METRICS).is_file():
-        say(f"{tail(folder)}\nfailed: {told(status)} ({folder / LOG})")
+        say(f"{tail(folder)}\nfailed: {exit_reason(status)} ({folder / LOG})")
         sys.exit(1)
 
 

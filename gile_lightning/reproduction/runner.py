@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from gile_lightning.commands import launcher
-from gile_lightning.commands.launcher import CONFIG, FIT, LOG, Launcher, told
+from gile_lightning.commands.launcher import CONFIG, FIT, LOG, Launcher, exit_reason
 from gile_lightning.common import processes
 from gile_lightning.common.console import clock, say
 from gile_lightning.common.errors import positive
@@ -136,7 +136,7 @@ class Runner:
             return
         self._states[fit.key] = FAILED
         folder = self.folder / fit.key
-        say(f"failed: {fit} ({told(status)}); {folder / LOG} ends with")
+        say(f"failed: {fit} ({exit_reason(status)}); {folder / LOG} ends with")
         say(textwrap.indent(launcher.tail(folder), "  | ", lambda line: True))
 
     def _tidy(self, key: str) -> None:

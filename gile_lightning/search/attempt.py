@@ -14,7 +14,7 @@ from typing import IO, TypeVar
 import optuna
 
 from gile_lightning.commands import launcher
-from gile_lightning.commands.launcher import told
+from gile_lightning.commands.launcher import exit_reason
 from gile_lightning.common.errors import InputError
 from gile_lightning.search import recovery
 from gile_lightning.search.plan import Plan
@@ -169,7 +169,7 @@ class Attempt:
         try:
             found: dict[str, str] = json.loads((self.folder / RESULT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            return {"state": "failed" if status >= 0 else "killed", "reason": told(status)}
+            return {"state": "failed" if status >= 0 else "killed", "reason": exit_reason(status)}
         return found
 
 

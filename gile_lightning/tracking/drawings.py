@@ -129,9 +129,11 @@ def panel(title: str, x: str = "", y: str = "") -> "tuple[Figure, Axes]":
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.6, 2.9), layout="constrained")  # the page scales it to its width
+    figure = Figure(figsize=(4.6, 2.9))  # the page scales it to its width
+    figure.set_layout_engine("none")
     figure.set_label(title)
-    axes = figure.subplots()
+    # fixed: to measure the texts would take longer than all the rest
+    axes = figure.subplots(gridspec_kw={"left": 0.14, "right": 0.97, "bottom": 0.17, "top": 0.9})
     axes.set_title(title, fontsize=10, loc="left", fontweight="bold")
     axes.set_xlabel(x, fontsize=9)
     axes.set_ylabel(y, fontsize=9)

@@ -1,12 +1,18 @@
 """Processes that tests start."""
 
+import atexit
+import functools
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
+
+from gile_lightning.commands.fork_server import Forked, ForkServer
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -26,6 +32,35 @@ def started(*command: object, **options: Any) -> Iterator[subprocess.Popen[str]]
             yield process
         finally:
             process.kill()
+
+
+@functools.cache
+def _server() -> ForkServer:
+    server = ForkServer(environment())
+    atexit.register(server.close)
+    return server
+
+
+@contextmanager
+def forked(log: Path, module: str, *arguments: object, **more: str) -> Iterator[Forked]:
+    """Run a module as a program in a process that has the imports done; it is killed in the end.
+
+    Args:
+        log: where it writes.
+        module: its name.
+        arguments: of the program.
+        more: variables of its environment.
+    """
+    with log.open("ab") as file:
+        given = list(map(str, arguments))
+        process = _server().start(module, given, environment(**more), file, file)
+    assert process is not None
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(60)
 
 
 def alive(pid: int | str) -> bool:

@@ -1,8 +1,6 @@
 """A class of one's own for every kind of part, each with an argument of its own: a factor."""
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -23,6 +21,7 @@ from gile_lightning.systems.baselines import TfidfCosine
 from gile_lightning.training.losses import BinaryCrossEntropy, Loss
 from gile_lightning.training.samplers import LabelSampler, UniformLabels
 from gile_lightning.training.schedules import Schedule
+from gile_testing import children
 
 FRUIT = ("apple", "berry", "cherry", "damson", "elder", "fig")
 LABELS = {f"label {i}": f"{fruit} {fruit}tree common" for i, fruit in enumerate(FRUIT)}
@@ -185,10 +184,8 @@ def scores(checkpoint: Path) -> Any:
 
 def elsewhere(folder: Path) -> dict[str, Any]:
     """Score with all checkpoints of a folder, and evaluate its run, in another process."""
-    path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, sys.path)])
-    code = "import sys; from gile_testing import own_parts; own_parts.main(sys.argv[1])"
-    environment = os.environ | {"PYTHONPATH": path}
-    subprocess.run([sys.executable, "-c", code, str(folder)], check=True, env=environment)
+    with children.forked(folder / "log.txt", __name__, folder) as process:
+        assert process.wait(240) == 0, (folder / "log.txt").read_text()
     found: dict[str, Any] = json.loads((folder / "elsewhere.json").read_text())
     return found
 
@@ -199,3 +196,7 @@ def main(folder: str) -> None:
     fresh = f"{folder}/fresh"  # a cache that has nothing of the corpus yet
     found["run"] = evaluate.main(["--checkpoint", f"{folder}/run", "--data.cache_dir", fresh])
     Path(folder, "elsewhere.json").write_text(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

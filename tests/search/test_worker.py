@@ -41,7 +41,8 @@ def url(tmp_path):
 
 
 def start(url, folder, trials, seed):
-    return children.started(studies.__file__, url, folder, trials, seed)
+    log = folder / f"worker-{seed}.txt"
+    return children.forked(log, studies.__name__, url, folder, trials, seed)
 
 
 def starts(folder):
@@ -68,10 +69,11 @@ def test_four_workers_two_of_them_killed(kind, tmp_path, request):
             count = len(starts(tmp_path))
             wait_for(lambda count=count: len(starts(tmp_path)) > count + 3)
             time.sleep(chance.random() / 2)
-            victim.kill()
-        for process in workers:
-            out, errors = process.communicate(timeout=240)
-            assert process.returncode == (-9 if process in workers[:2] else 0), errors + out
+            os.kill(victim.pid, signal.SIGKILL)
+        for seed, process in enumerate(workers):
+            status = process.wait(240)
+            told = (tmp_path / f"worker-{seed}.txt").read_text()
+            assert status == (-9 if process in workers[:2] else 0), told
     found = study(url).get_trials()
     assert {trial.state for trial in found} <= set(FINISHED)
     assert counted(found) == trials

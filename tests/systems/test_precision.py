@@ -21,7 +21,10 @@ from gile_lightning.training.optimizers import LazyAdam
 from gile_testing.two_languages import PARTS, TwoLanguages, ragged
 
 # batches that are there already need no workers
-pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*does not have many workers"),
+    pytest.mark.no_cover,
+]
 
 PRECISIONS = ["32-true", "64-true", "bf16-true", "bf16-mixed", "16-mixed"]
 SPARSE = partial(WordEmbedding, dim=6, sparse=True)

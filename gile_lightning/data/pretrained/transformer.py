@@ -35,7 +35,7 @@ class Transformer(nn.Module):
         from transformers.utils import logging
 
         shown = logging.is_progress_bar_enabled()
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        logging.disable_progress_bar()
         try:
             with torch.device("cpu"):  # also where a model is tried without memory
                 self.model = SentenceTransformer(
@@ -49,7 +49,7 @@ class Transformer(nn.Module):
             raise InputError(f"{folder}: not a model of sentence-transformers ({error})") from error
         finally:
             if shown:
-                logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+                logging.enable_progress_bar()
         self.padding = self.model.tokenizer.pad_token_id or 0
         for key, parameter in self.model.named_parameters():
             if "pooler" in key:  # of BERT, which sentence vectors do not need

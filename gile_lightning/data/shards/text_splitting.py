@@ -9,6 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -105,7 +106,8 @@ def split_texts(
     waiting: deque[tuple[list[Document], Future[SplitTexts], Exception | None]] = deque()
     try:
         for chunk, error in _chunks(documents):
-            future = pool.submit(_split, [document.pieces for document in chunk])
+            with _interrupts_later():  # workers start at a submit
+                future = pool.submit(_split, [document.pieces for document in chunk])
             waiting.append((chunk, future, error))
             if len(waiting) > _WAITING * num_proc:
                 yield from _finished(*waiting.popleft())
@@ -143,6 +145,16 @@ def _finished(
         yield document, split, number
     if error is not None:
         raise error
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Hold Ctrl-C back: a process that starts meanwhile gets none before it can ignore it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _tokenizer: Tokenizer  # of a worker
