@@ -65,8 +65,9 @@ def arguments(output: Path | None, *more: object, epochs: int = 2) -> list[str]:
     """Return the arguments of a small fit; ``more`` are further ones."""
     keys = {f"data.{key}": value for key, value in DATA.items()}
     keys |= {f"model.{key}": value for key, value in MODEL.items()}
-    if "--model.output" in more:  # of another class
-        del keys["model.output.joint_dim"]
+    for option, key in (("--model.output", "joint_dim"), ("--data", "builtin_documents")):
+        if option in more:  # another class, which has no such key
+            del keys[f"{option[2:]}.{key}"]
     return small(CONFIG, output, keys | {"trainer.max_epochs": epochs}, more)
 
 
