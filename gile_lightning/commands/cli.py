@@ -26,6 +26,7 @@ from gile_lightning.systems import System
 from gile_lightning.tracking.history import History
 from gile_lightning.tracking.wandb_logger import RunLogger
 from gile_lightning.training.callbacks import PlateauEarlyStopping
+from gile_lightning.training.length import TrainingLength
 
 _STARTER = "GILE_LIGHTNING_STARTER"  # the process that starts the others of its node
 
@@ -42,6 +43,11 @@ _OPTIONS: dict[str, tuple[Any, Any, str]] = {
         "Checkpoint or run to begin with: its weights, vocabulary and configuration.",
     ),
     "checkpoint_every": (int, 1000, "Training steps between two checkpoints within an epoch."),
+    "length": (
+        TrainingLength | None,
+        None,
+        "Chooses the epochs by the number of documents, where trainer.max_epochs is not set.",
+    ),
     "test": (bool, True, "Score the best checkpoint on the test documents after training."),
 }
 

@@ -84,7 +84,9 @@ def _check(cli: GileCLI) -> None:
             f"--start_from {cli.resume} instead of --ckpt_path"
         )
     model.config = cli.resolved()
-    model.check(cli.datamodule.names, cli.datamodule.pretrained, trainer.max_epochs)
+    chosen = cli.config.length is not None and trainer.max_epochs == -1  # when the size is known
+    epochs = None if chosen else trainer.max_epochs
+    model.check(cli.datamodule.names, cli.datamodule.pretrained, epochs)
     if model.single_process and trainer.world_size > 1:
         raise InputError(
             f"{type(model).__name__} is trained by one process, not {trainer.world_size}: set "
@@ -106,6 +108,10 @@ def _prepare(cli: GileCLI) -> None:
     data.setup("fit")
     say(data.summary())
     model.attach(data.training_data(), resumed=cli.resume is not None)
+    if trainer.max_epochs == -1 and cli.config.length is not None:
+        epochs = cli.config_init.length(data.training_size())
+        trainer.fit_loop.max_epochs = epochs
+        say(f"training for {epochs} epochs (--trainer.max_epochs sets another number)")
     # now, as weights of 64 bits are restored before Lightning converts the model
     trainer.precision_plugin.convert_module(model)
     if trainer.is_global_zero:

@@ -75,6 +75,8 @@ def trainer_options(output: Path, config: Any) -> dict[str, Any]:
         logger = RunLogger(output, **config.wandb)
     plugins = [*(config.trainer.get("plugins") or []), AtomicCheckpointIO()]
     options = {"logger": logger, "plugins": plugins}
+    if config.length is not None and config.trainer.get("max_epochs") is None:
+        options["max_epochs"] = -1  # until the number of documents is known
     if config.trainer.get("accelerator") in (None, "auto") and MPSAccelerator.is_available():
         say("computing on the CPU: MPS lacks float64 (--trainer.accelerator mps tries it)")
         options["accelerator"] = "cpu"

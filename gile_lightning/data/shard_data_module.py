@@ -126,6 +126,10 @@ class ShardDataModule(TextDataModule):
         store = self._text_vectors
         return None if store is None else lambda batch: store.find(*_subwords(batch))
 
+    def training_size(self) -> int:
+        """Count the training documents."""
+        return len(self.split("train"))
+
     def only(self, name: str) -> TextDataModule:
         """Return this module, which has one language."""
         return self

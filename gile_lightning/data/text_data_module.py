@@ -86,6 +86,14 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
     def training_documents(self, name: str) -> Iterator[RaggedBatch]:
         """Yield every training document of a language once, in order, in batches."""
 
+    def training_size(self) -> int:
+        """Count the training documents, of the language that has most; for use after `setup`."""
+        counts = (
+            sum(len(batch.label_counts) for batch in self.training_documents(name))
+            for name in self.names
+        )
+        return max(counts)
+
     def training_data(self) -> TrainingData:
         """Return what a system is built from; for use after `setup`."""
         return TrainingData(self.tasks, self.vectors, self.training_documents, self.cache_dir)

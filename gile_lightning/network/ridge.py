@@ -34,6 +34,10 @@ class Ridge(Part, nn.Module):
     section 2.2). That is the prediction of a regression on all other documents. So the model
     learns how far it can trust the regression on new documents.
 
+    On documents that are new it deserves more trust than training finds. All other parts have seen
+    the training documents, and know them by heart to a degree. So scores of new documents are
+    multiplied by ``boost``.
+
     Unseen labels get 0. The coefficients, d_h per seen label, are no trained parameters.
 
     Args:
@@ -41,17 +45,23 @@ class Ridge(Part, nn.Module):
         labels: the number K of labels seen in training.
         scale: the scale before training.
         penalty: λ.
+        boost: the factor on new documents.
     """
 
     coefficients: Tensor
     inverse: Tensor
 
     def __init__(
-        self, document_dim: int, labels: int, scale: float = 10.0, penalty: float = 0.3
+        self,
+        document_dim: int,
+        labels: int,
+        scale: float = 10.0,
+        penalty: float = 0.3,
+        boost: float = 1.5,
     ) -> None:
-        positive(penalty=penalty)
+        positive(penalty=penalty, boost=boost)
         super().__init__()
-        self.penalty = penalty
+        self.penalty, self.boost = penalty, boost
         self.scale = nn.Parameter(torch.tensor(scale / LOGIT_SCALE))
         self.register_buffer("coefficients", torch.zeros(labels, document_dim))
         self.register_buffer("inverse", torch.zeros(document_dim, document_dim))
@@ -85,10 +95,13 @@ class Ridge(Part, nn.Module):
         with torch.autocast(documents.device.type, enabled=False):
             rows = _unit(documents)
             predicted = rows @ self.coefficients[ids.clamp(min=0)].to(rows.dtype).T
-            if targets is not None:
+            scale = self.scale * LOGIT_SCALE
+            if targets is None:
+                scale = scale * self.boost
+            else:
                 leverage = ((rows @ self.inverse.to(rows.dtype)) * rows).sum(1, keepdim=True)
                 predicted = predicted - leverage * (targets - predicted) / (1 - leverage)
-            return self.scale * LOGIT_SCALE * predicted * (ids != NOT_SEEN)
+            return scale * predicted * (ids != NOT_SEEN)
 
 
 def _unit(vectors: Tensor) -> Tensor:

@@ -35,39 +35,34 @@ class WarmupDecay(Schedule):
     """A factor of the learning rate that rises linearly from 0 to 1, then falls to ``end``.
 
     Args:
-        warmup: epochs, or a fraction of one, in which it rises.
+        warmup: the share of the training in which it rises, from 0 to below 1.
         epochs: the number of epochs after which it is ``end``, and stays so; null means
             ``trainer.max_epochs``.
         end: the last factor.
     """
 
-    warmup: float = 0.1
+    warmup: float = 0.05
     epochs: float | None = None
     end: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.warmup < 0 or not 0 <= self.end <= 1:
-            raise InputError("schedule: warmup is 0 or more, end from 0 to 1")
+        if not 0 <= self.warmup < 1 or not 0 <= self.end <= 1:
+            raise InputError(
+                f"schedule: warmup is {self.warmup:g} and end {self.end:g}: shares, from 0 to 1"
+            )
         if self.epochs is not None:
             positive(epochs=self.epochs)
-            self.check(self.epochs)
 
     def check(self, last: float) -> None:
-        """Refuse a warm-up that is longer than the training, and a decay without an end."""
+        """Refuse a decay without an end."""
         if self.epochs is None and last < 0:
             raise InputError(
                 "model.schedule has no end: set --trainer.max_epochs, or model.schedule.epochs"
             )
-        end = last if self.epochs is None else self.epochs
-        if self.warmup > end:
-            raise InputError(
-                f"schedule: warmup is {self.warmup:g} epochs, more than the {end:g} of the training"
-            )
 
     def __call__(self, epoch: float, last: float) -> float:
         """Return the factor at a place in training; see `Schedule`."""
-        if epoch < self.warmup:
-            return epoch / self.warmup
-        end = last if self.epochs is None else self.epochs
-        done = min(1.0, (epoch - self.warmup) / max(end - self.warmup, 1e-9))
-        return 1 - (1 - self.end) * done
+        done = epoch / (last if self.epochs is None else self.epochs)
+        if done < self.warmup:
+            return done / self.warmup
+        return 1 - (1 - self.end) * min(1.0, (done - self.warmup) / (1 - self.warmup))

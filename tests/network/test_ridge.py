@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from sklearn.linear_model import Ridge as Oracle
 
 from gile_lightning.common.errors import InputError
@@ -37,18 +38,17 @@ def ridge(vectors):
     return made
 
 
-def predicted(vectors, targets, of):
-    """What scikit-learn predicts of some vectors."""
-    rows, asked = (
-        x / np.linalg.norm(x, axis=1, keepdims=True) for x in map(np.asarray, (vectors, of))
-    )
-    return 10 * Oracle(alpha=PENALTY, fit_intercept=False).fit(rows, np.asarray(targets)).predict(asked)
+def predicted(vectors, targets, of, scale=15):
+    """What scikit-learn predicts of some vectors, times a scale."""
+    rows, asked = (F.normalize(torch.as_tensor(x)).numpy() for x in (vectors, of))
+    oracle = Oracle(alpha=PENALTY, fit_intercept=False).fit(rows, targets.numpy())
+    return scale * oracle.predict(asked)
 
 
 def test_predictions_are_those_of_scikit_learn(ridge, vectors, targets):
     new = torch.randn(3, 5, generator=torch.Generator().manual_seed(4)).double()
     found = ridge(new, torch.arange(4)).detach()
-    np.testing.assert_allclose(found, predicted(vectors, targets, new.numpy()), rtol=1e-10)
+    np.testing.assert_allclose(found, predicted(vectors, targets, new), rtol=1e-10)
     some = ridge(new, torch.tensor([2, NOT_SEEN, 0])).detach()
     assert some[:, 1].eq(0).all()
     torch.testing.assert_close(some[:, [0, 2]], found[:, [2, 0]], rtol=0, atol=0)
@@ -59,7 +59,7 @@ def test_a_training_document_is_scored_by_the_others(ridge, vectors, targets):
     found = ridge(vectors, torch.arange(4), targets).detach().numpy()
     for i in range(len(LABELS)):
         others = [j for j in range(len(LABELS)) if j != i]
-        expected = predicted(vectors[others], targets[others], vectors[i : i + 1].numpy())[0]
+        expected = predicted(vectors[others], targets[others], vectors[i : i + 1], 10)[0]
         np.testing.assert_allclose(found[i], expected, rtol=1e-8, atol=1e-12)
 
 

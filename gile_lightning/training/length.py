@@ -1,0 +1,41 @@
+"""How long a corpus is trained on."""
+
+import math
+from dataclasses import dataclass
+
+from gile_lightning.common.errors import InputError, positive
+
+
+@dataclass(frozen=True)
+class TrainingLength:
+    """A number of epochs that falls with the square root of the number of training documents.
+
+    A small corpus needs more epochs, as an epoch has few steps; a large one needs fewer, as its
+    epochs have many. With N documents it is ``epochs`` * sqrt(``documents`` / N), rounded, from
+    ``least`` to ``most``. So ten times the documents are seen about three times as often in all.
+
+    Args:
+        epochs: for as many documents as ``documents`` says.
+        documents: the size of that corpus.
+        least: fewest epochs.
+        most: most epochs.
+    """
+
+    epochs: float = 8
+    documents: int = 5_000
+    least: int = 3
+    most: int = 40
+
+    def __post_init__(self) -> None:
+        positive(epochs=self.epochs, documents=self.documents, least=self.least)
+        if self.most < self.least:
+            raise InputError(f"length: most is {self.most}, fewer epochs than least ({self.least})")
+
+    def __call__(self, documents: int) -> int:
+        """Return the number of epochs for a number of training documents.
+
+        >>> [TrainingLength()(n) for n in (300, 1_000, 5_000, 20_000, 1_000_000)]
+        [33, 18, 8, 4, 3]
+        """
+        wanted = self.epochs * math.sqrt(self.documents / max(1, documents))
+        return min(self.most, max(self.least, round(wanted)))

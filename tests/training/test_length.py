@@ -1,0 +1,24 @@
+"""The number of epochs by the number of documents."""
+
+import pytest
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.training.length import TrainingLength
+
+
+def test_ten_times_the_documents_are_seen_three_times_as_often():
+    length = TrainingLength(epochs=100, documents=1_000, least=1, most=10_000)
+    assert length(1_000) == 100
+    assert length(10) == 1_000
+    assert length(100_000) * 100_000 == 10 * length(1_000) * 1_000
+
+
+@pytest.mark.parametrize(("documents", "epochs"), [(1, 9), (0, 9), (10**9, 2)])
+def test_bounds(documents, epochs):
+    assert TrainingLength(least=2, most=9)(documents) == epochs
+
+
+@pytest.mark.parametrize("wrong", [{"epochs": 0}, {"least": 0}, {"least": 5, "most": 4}])
+def test_refused(wrong):
+    with pytest.raises(InputError):
+        TrainingLength(**wrong)
