@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import Stemmer
+import yaml
 
 from gile_lightning.data.pretrained import find_model
 
@@ -75,10 +77,8 @@ def knows_english_alone(model: str) -> bool:
     card = find_model(model) / "README.md"
     named = None
     if card.is_file():
-        try:
+        with suppress(ValueError, yaml.YAMLError):  # no card as the hub has them
             named = ModelCard.load(card).data.language
-        except ValueError:  # no card as the hub has them
-            named = None
     if not named:
         return _ENGLISH_MODELS.fullmatch(Path(model).name) is not None
     names = {named} if isinstance(named, str) else set(named)

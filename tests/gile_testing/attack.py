@@ -7,8 +7,8 @@ TIME = "2019-02-03T04:05:06.007Z"
 Object = dict[str, Any]
 
 
-def made(kind: str, name: str, **fields: object) -> Object:
-    return {"type": kind, "id": f"{kind}--{name}", "created": TIME, "modified": TIME, **fields}
+def made(kind: str, number: str, /, **fields: object) -> Object:
+    return {"type": kind, "id": f"{kind}--{number}", "created": TIME, "modified": TIME, **fields}
 
 
 def technique(number: str, name: str, matrix: str = "enterprise", **fields: object) -> Object:

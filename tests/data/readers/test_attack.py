@@ -15,7 +15,7 @@ from gile_testing.corpora import ready
 OBJECTS = [
     made("malware", "1", name="Bad"),
     technique("T1", "Accounts"),
-    technique("T1.001", "Local (Citation: X)", description="Of [Net](u).(Citation: X)<br>Here"),
+    technique("T1.001", "Local", description="Of [Net](u).(Citation: X)<br>Here"),
     technique("T2", "Older", revoked=True),
     technique("T3", "Newer", revoked=True),
     technique("T4", "Newest"),
@@ -47,15 +47,14 @@ def read_one(write):
     return lambda *objects: read(str(write("attack.json", bundle(*OBJECTS, *objects))))
 
 
-BOTH = uses(1, "T1", "Both.", 2020), uses(2, "T4", "Both.", 2021)
+BOTH = uses(1, "T1", "Both.", 2020), uses(2, "T4", "Both.", 2021), uses(4, "T1", "New.", 2021)
 
 
 def test_labels(read_one):
     texts, _, skipped = read_one(*BOTH)
     assert texts == {
         "Accounts": "Accounts About Accounts.",
-        "Accounts: Local (Citation: X)": "Accounts: Local (Citation: X) Of Net. Here Accounts "
-        "About Accounts.",
+        "Accounts: Local": "Accounts: Local Of Net. Here Accounts About Accounts.",
         "Newest": "Newest About Newest.",
     }
     left_out = {"revoked techniques": 5, "deprecated techniques": 1}
@@ -73,6 +72,7 @@ def test_what_was_revoked_is_replaced(read_one, target, label):
     _, documents, _ = read_one(*BOTH, uses(3, target, "Alone."))
     assert [(d.pieces, d.labels, d.split) for d in documents] == [
         (["Both."], ["Accounts", "Newest"], "train"),  # of the earlier year
+        (["New."], ["Accounts"], "test"),
         (["Alone."], [label], "train"),
     ]
 
@@ -93,7 +93,7 @@ def test_what_was_revoked_is_replaced(read_one, target, label):
     ],
 )
 def test_left_out(read_one, left_out, reason):
-    _, documents, skipped = read_one(*BOTH, uses(4, "T1", "New.", 2021), left_out)
+    _, documents, skipped = read_one(*BOTH, left_out)
     assert [document.pieces for document in documents] == [["Both."], ["New."]]
     assert skipped[reason] == 1
 
