@@ -157,7 +157,7 @@ def oracle():
     for x in objects:
         if x.get("relationship_type") == "uses" and x["target_ref"] in alive:
             text = re.sub(r"\(Citation: .*?\)", "", x["description"])
-            text = re.sub(r"\[(.*?)\]\(https?:.*?\)", r"\1", text)
+            text = re.sub(r"\[([^]]*)\]\(https?:.*?\)", r"\1", text)
             text = re.sub(r"</?code>", "", text.replace("<br>", " "))
             text = " ".join(text.replace("&lt;", "<").replace("&gt;", ">").split())
             labels[text].add(x["target_ref"])
