@@ -34,7 +34,7 @@ def labels_of_a_new_text(run, folder):
 @pytest.mark.parametrize(("number", "config"), [(0, "best.yaml"), (1, "best_scratch.yaml")])
 def test_files_of_the_page_to_lay_over(number, config, tmp_path):
     if config == "best.yaml":
-        pytest.importorskip("minilm")
+        pytest.importorskip("gile_testing.minilm")
     page = (baseline_runs.SWEEPS.parent / "docs/best.md").read_text()
     over = tmp_path / "mine.yaml"
     over.write_text(re.findall("```yaml\n(.*?)```", page, re.S)[number])
@@ -60,7 +60,7 @@ def test_scratch_against_the_baselines_on_a_small_corpus(tmp_path):
 
 
 def test_with_pretrained_vectors(tmp_path):
-    pytest.importorskip("minilm")
+    pytest.importorskip("gile_testing.minilm")
     few = ("--data.builtin_documents", "60", "--trainer.max_epochs", "4")
     run = baseline_runs.trained("best.yaml", *few)
     scratch = baseline_runs.trained("best_scratch.yaml", *few).metrics

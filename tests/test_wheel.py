@@ -57,6 +57,14 @@ def test_every_configuration_is_in_it(site):
     assert configurations(site / "gile_lightning/sweeps") == configurations(ROOT / "sweeps")
 
 
+def test_the_sentences_of_attack_are_in_it_with_their_licence(site):
+    own = ROOT / "gile_lightning/builtin/attack"
+    files = {path.name: path.read_bytes() for path in own.iterdir()}
+    assert {"LICENSE.txt", "enterprise-attack-before-2023.json.gz"} == files.keys()
+    folder = site / "gile_lightning/builtin/attack"
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == files
+
+
 def test_a_configuration_is_found_by_its_name(command):
     def joint_dim(text):
         model = yaml.safe_load(text)["model"]

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from argparse import SUPPRESS
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,8 @@ class GileCLI(LightningCLI):
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Add the keys of a run: its folder, when it stops, and what is tracked."""
+        # hidden, so that what is written does not have it: the file's keys are all there
+        parser.add_argument("--base", type=str | None, default=None, help=SUPPRESS)
         parser.add_argument("--output", type=Path | None, default=None, help=self.output_help)
         for name, (kind, default, text) in _OPTIONS.items():
             parser.add_argument(f"--{name}", type=kind, default=default, help=text)

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from gile_lightning.commands.cli import GileCLI, announce
+from gile_lightning.commands.languages import language_warning
 from gile_lightning.commands.launcher import CONFIG
 from gile_lightning.commands.run_folder import METRICS, REPORT, SKIPPED, best_of
 from gile_lightning.common.console import say
@@ -85,8 +86,10 @@ def _check(cli: GileCLI) -> None:
         )
     model.config = cli.resolved()
     chosen = cli.config.length is not None and trainer.max_epochs == -1  # when the size is known
-    epochs = None if chosen else trainer.max_epochs
-    model.check(cli.datamodule.names, cli.datamodule.pretrained, epochs)
+    names, pretrained = cli.datamodule.names, cli.datamodule.pretrained
+    model.check(names, pretrained, None if chosen else trainer.max_epochs)
+    if warning := language_warning(yaml.safe_load(model.config), names, pretrained):
+        say(warning)
     if model.single_process and trainer.world_size > 1:
         raise InputError(
             f"{type(model).__name__} is trained by one process, not {trainer.world_size}: set "

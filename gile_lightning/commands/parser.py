@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import jsonargparse
 from jsonargparse import ArgumentParser
 
-from gile_lightning.commands.shipped import find_configuration
+from gile_lightning.commands.shipped import find_configuration, with_bases
 from gile_lightning.common.errors import InputError, nearest
 
 # what jsonargparse says
@@ -49,8 +49,12 @@ class ErrorFirst(ArgumentParser):
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, *more: Any, **kwargs: Any
     ) -> Any:
-        """Parse arguments; ``--config`` accepts the name of a shipped configuration, too."""
+        """Parse arguments; ``--config`` accepts the name of a shipped configuration, too.
+
+        The first file comes after those that it is laid over; see `with_bases`.
+        """
         arguments = list(sys.argv[1:] if args is None else args)
+        files: list[str] = []
         for i, arg in enumerate(arguments):
             key, equals, value = arg.partition("=")
             if match := _LIST_ITEM.match(arg):
@@ -58,14 +62,19 @@ class ErrorFirst(ArgumentParser):
                     f"{key[2:]}: {match[1]} is a list; give all of it in a file, or as "
                     f"--{match[1]} '[{{class_path: ..., init_args: {{...}}}}, ...]'"
                 )
+            if key == "--base":
+                self.error("base is a key of files: give that file first, with --config")
             if key in _CONFIG and equals:
-                arguments[i] = f"{key}={find_configuration(value)}"
+                files.append(find_configuration(value))
+                arguments[i] = f"{key}={files[-1]}"
             elif key in _CONFIG and i + 1 < len(arguments):
-                arguments[i + 1] = find_configuration(arguments[i + 1])
+                files.append(find_configuration(arguments[i + 1]))
+                arguments[i + 1] = files[-1]
             elif value == "None" and key.startswith("--"):
                 # so the library passes on the null of a part within a part, after reading it
                 arguments[i] = f"{key}=null"
-        return super().parse_args(arguments, *more, **kwargs)
+        bases = with_bases(files[0])[:-1] if files else []
+        return super().parse_args([*(f"--config={x}" for x in bases), *arguments], *more, **kwargs)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Print the error with its remedy, then the usage, and leave with status 2."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gile_lightning.commands.launcher import CONFIG
+from gile_lightning.commands.shipped import with_bases
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.training.checkpoint import BEST, LAST
@@ -32,8 +33,10 @@ def run_folder(config: Any) -> tuple[Path, Path | None]:
     Raises:
         InputError: the folder holds another run, or there is no run or checkpoint to resume.
     """
-    files = config.get("config") or []
-    stem = Path(str(files[0])).stem if files else "fit"
+    files = [str(file) for file in config.get("config") or []]
+    # the first that was given, which those that it is laid over precede
+    given = [file for i, file in enumerate(files) if with_bases(file) == files[: i + 1]]
+    stem = Path((given or files or ["fit"])[-1]).stem
     output, path = config.output, config.ckpt_path
     if path == "last":
         return _last(Path(output) if output else _newest(stem))

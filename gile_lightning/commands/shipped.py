@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import yaml
+
 from gile_lightning.common.errors import InputError, nearest
 
 SHIPPED = Path(__file__).parents[1] / "sweeps"
@@ -25,3 +27,31 @@ def find_configuration(name: str) -> str:
         return str(path)
     remedy = nearest(Path(name).stem, known) or f" (those are {', '.join(sorted(known))})"
     raise InputError(f"{name}: no such file, nor a configuration of the package{remedy} (--config)")
+
+
+def with_bases(file: str) -> list[str]:
+    """Return a configuration after those that it is laid over.
+
+    Its key ``base`` names one: a file beside it, or what `find_configuration` takes. That one may
+    have a base, too.
+
+    Raises:
+        InputError: there is no such file, or a base leads back to a file that it is the base of.
+    """
+    files = [file]
+    while (base := _base(files[0])) is not None:
+        beside = Path(files[0]).parent / base
+        found = str(beside) if beside.is_file() else find_configuration(base)
+        if any(Path(found).samefile(other) for other in files):
+            raise InputError(f"{files[0]}: its base {base} leads back to it")
+        files.insert(0, found)
+    return files
+
+
+def _base(file: str) -> str | None:
+    try:
+        content = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return None  # the parser says what is wrong
+    base = content.get("base") if isinstance(content, dict) else None
+    return base if isinstance(base, str) else None
