@@ -44,4 +44,5 @@ def label_thresholds(
     nearest = np.where(gains >= gains.max(1, keepdims=True) - 1e-9, abs(own - threshold), np.inf)
     weights = np.bincount(labels[correct], minlength=count) / SHRINKAGE
     chosen = logit(own[nearest.argmin(1)])
-    return expit((weights * chosen + logit(threshold)) / (weights + 1))
+    shrunk: NDArray[np.float64] = expit((weights * chosen + logit(threshold)) / (weights + 1))
+    return shrunk

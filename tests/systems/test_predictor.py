@@ -16,6 +16,7 @@ from gile_lightning.network import prepared_labels
 from gile_lightning.network.outputs import Linear
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems import predictor as predictor_module
+from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.predictor import Predictor
 from gile_testing import runs
 
@@ -34,7 +35,10 @@ def test_prediction(predictor):
     for found, row in zip(predictor.predict(TEXTS, top_k=3), logits, strict=True):
         order = row.argsort(descending=True)[:3].tolist()
         assert [label["name"] for label in found] == [names[i] for i in order]
-        assert [label["score"] for label in found] == row[order].sigmoid().tolist()
+        log_odds = predictor.system.calibrations.apply(
+            predictor.name, row[order].unsqueeze(0), training_ids(predictor.task.labels)[order]
+        )
+        assert [label["score"] for label in found] == log_odds.squeeze(0).sigmoid().tolist()
 
 
 def names(predictions):
