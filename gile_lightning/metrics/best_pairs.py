@@ -31,8 +31,9 @@ class Pairs(NamedTuple):
         These are the documents whose rankings the metrics are means of.
         """
         some = self.positives > 0
-        kept = (part[some, :depth] for part in self[:3])
-        return Pairs(*kept, self.positives[some])  # type: ignore[arg-type]
+        part = some, slice(depth)
+        kept = self.log_odds[part], self.labels[part], self.correct[part]
+        return Pairs(*kept, self.positives[some])
 
 
 class BestPairs:

@@ -150,8 +150,10 @@ class Evaluation(nn.Module):
 
     def reset(self) -> None:
         """Forget all documents."""
-        for metric in (*self.rankings.values(), *self.best.values(), self.micro, self.per_label):
+        for metric in (*self.rankings.values(), self.micro, self.per_label):
             metric.reset()  # type: ignore[operator]
+        for best in self.best.values():
+            best.reset()
 
 
 def _columns(labels: LabelSet, scores_unseen: bool) -> dict[str, tuple[int, int]]:

@@ -47,12 +47,13 @@ class Calibrations:
         ids, calibrated = training_ids(labels), {}
         for key, pairs in found.items():
             columns = ids[torch.from_numpy(pairs.labels).long()]
-            log_odds = calibration(torch.from_numpy(pairs.log_odds), columns).numpy()
-            calibrated[key] = pairs._replace(log_odds=log_odds)
-        log_odds, columns, correct, positives = _flat(calibrated)
+            values = calibration(torch.from_numpy(pairs.log_odds), columns).numpy()
+            calibrated[key] = pairs._replace(log_odds=values)
+        log_odds, places, correct, positives = _flat(calibrated)
         threshold, f1 = micro_f1_of_pairs(log_odds, correct, positives).best()
-        pairs = (part.numpy() for part in (log_odds, correct, columns))
-        own = label_thresholds(*pairs, labels.seen, threshold, f1)
+        own = label_thresholds(
+            log_odds.numpy(), correct.numpy(), places.numpy(), labels.seen, threshold, f1
+        )
         self.thresholds[name] = torch.from_numpy(own).float()
         return threshold
 
