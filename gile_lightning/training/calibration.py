@@ -13,7 +13,7 @@ from torch import Tensor
 
 from gile_lightning.metrics.best_pairs import Pairs
 
-FITTED = 20  # best labels of a validation document that the curves are fitted to
+FITTED = 12  # best labels of a validation document that the curves are fitted to
 _LEAST = 0.05  # of slopes: every curve rises, so that no ranking changes
 
 
@@ -102,7 +102,7 @@ def fit_calibration(
 ) -> Calibration:
     """Fit the two curves to the best labels of validation documents.
 
-    A curve has the highest likelihood of the pairs of a document and one of its 20 best labels,
+    A curve has the highest likelihood of the pairs of a document and one of its 12 best labels,
     among the seen or the unseen ones. Documents without such a label are left out, as they are
     from the ranking metrics. A small penalty, Σ (coefficient - start)² / 2, holds a coefficient
     where few pairs speak: that of the seen labels starts at a curve that changes nothing, that of
