@@ -120,7 +120,8 @@ def fit_calibration(
     curve = _fit(best, rates[best.labels], np.log(counts[best.labels]), Curve())
     # sorted, as sums should not depend on the order of documents
     mean = np.sort(np.log(counts[best.labels]), axis=None).mean() if best.labels.size else 0.0
-    start = curve._replace(intercept=curve.intercept + curve.frequency * mean, frequency=0.0)
+    intercept = curve.intercept + curve.frequency * float(mean)
+    start = curve._replace(intercept=intercept, frequency=0.0)
     best = unseen.best(FITTED)
     last = rates[-1] if len(rates) else 0.0
     zeros = np.zeros(best.labels.shape)
