@@ -15,7 +15,7 @@ def predict(
     output: str = "-",
     labels: Path | None = None,
     top_k: int | None = None,
-    threshold: float | Literal["tuned"] | None = None,
+    threshold: float | Literal["tuned", "labels"] | None = None,
     language: str | None = None,
     format: Literal["auto", "jsonl", "text"] = "auto",
     batch_size: int = 256,
@@ -37,7 +37,7 @@ def predict(
             as those of the labels were in training.
         top_k: labels per text; 5 unless a threshold is given.
         threshold: give only labels whose score, a probability, is above this; tuned for the
-            threshold that was best on the validation documents.
+            threshold that was best on the validation documents, labels for one of each label.
         language: of the texts that do not say their own, if the model has several. A record does
             in its "language" (or the column that the corpus had): the name or ISO 639-1 code. A
             model of one language refuses records of others if its corpus had such a column.

@@ -1,4 +1,5 @@
 import json
+import math
 import os
 import select
 import sys
@@ -35,9 +36,9 @@ def run():
 
 @pytest.fixture(scope="module")
 def scores(run):
-    """The probability of each label of the model for each text, computed from the weights."""
+    """The logit of each label of the model for each text, computed from the weights."""
     weights, task = stored(run)
-    return probabilities(weights, task, TEXTS, task["labels"]["texts"])
+    return logits(weights, task, TEXTS, task["labels"]["texts"])
 
 
 def stored(run):
@@ -47,7 +48,7 @@ def stored(run):
     return weights, state["gile_lightning"]["tasks"]["english"]
 
 
-def probabilities(weights, task, texts, labels):
+def logits(weights, task, texts, labels):
     """Score texts and labels one by one, as the paper's equations say."""
     vocabulary = task["vocabulary"].split("\n")
     ids = {word: i for i, word in enumerate(vocabulary)}
@@ -76,7 +77,23 @@ def probabilities(weights, task, texts, labels):
 
     projected = [label(text) for text in labels]
     rows = [[linear("output.unit", document(t) * e).item() for e in projected] for t in texts]
-    return torch.tensor(rows).sigmoid()
+    return torch.tensor(rows)
+
+
+def calibrated(run, rows, names):
+    """The probabilities of logits: the sampler's rate, then the curves of the checkpoint."""
+    state = torch.load(run.best, weights_only=True)["gile_lightning"]
+    labels, curves = state["tasks"]["english"]["labels"], state["calibrations"]["english"]
+    frequencies = dict(zip(labels["names"], labels["frequencies"], strict=True))
+    rates = dict(zip(labels["names"], curves["log_rates"].tolist(), strict=False))
+    columns = []
+    for name, column in zip(names, rows.T, strict=True):
+        n = frequencies.get(name, 0)
+        c, a, b, d = curves["seen" if n else "unseen"]
+        p = (column + rates.get(name, curves["log_rates"][-1].item())).sigmoid()
+        odds = p**a / (1 - p) ** b * math.exp(c) * n**d
+        columns.append(odds / (1 + odds))
+    return torch.stack(columns, 1)
 
 
 @pytest.fixture
@@ -106,11 +123,11 @@ def labels(tmp_path):
     return write
 
 
-def assert_predicted(found, row, names, count):
-    """Check labels and scores against a row of probabilities."""
-    best = row.sort(descending=True)
-    assert [label["name"] for label in found] == [names[i] for i in best.indices[:count]]
-    assert [label["score"] for label in found] == pytest.approx(best.values[:count].tolist(), 1e-4)
+def assert_predicted(found, row, probabilities, names, count):
+    """Check labels against a row of logits, which ranks them, and scores against probabilities."""
+    best = row.argsort(descending=True)[:count]
+    assert [label["name"] for label in found] == [names[i] for i in best]
+    assert [label["score"] for label in found] == pytest.approx(probabilities[best].tolist(), 2e-4)
 
 
 # --- scores ---
@@ -121,16 +138,19 @@ def test_scores_are_those_of_the_equations(call, run, scores):
     written, done = call(TEXTS)
     assert (done.status, done.errors) == (None, "")
     assert [line["id"] for line in written] == [1, 2, 3, 4, 5]
-    for line, row in zip(written, scores, strict=True):
-        assert_predicted(line["labels"], row, names, 5)
+    rows = scores, calibrated(run, scores, names)
+    for line, *found in zip(written, *rows, strict=True):
+        assert_predicted(line["labels"], *found, names, 5)
 
 
 def test_new_labels(call, run, labels):
     texts = [label["description"] for label in LABELS]
-    rows = probabilities(*stored(run), TEXTS, texts)
+    names = [label["name"] for label in LABELS]
+    scores = logits(*stored(run), TEXTS, texts)
+    rows = scores, calibrated(run, scores, names)
     written, _ = call(TEXTS, "--labels", labels(), "--top_k", 7)  # more than there are
-    for line, row in zip(written, rows, strict=True):
-        assert_predicted(line["labels"], row, [label["name"] for label in LABELS], 3)
+    for line, *found in zip(written, *rows, strict=True):
+        assert_predicted(line["labels"], *found, names, 3)
 
 
 # --- streams ---

@@ -38,8 +38,12 @@ def outcome(output: Path):
 
 def assert_same(run, other) -> None:
     (weights, metrics, history), (weights2, metrics2, history2) = run, other
-    for state in ("state_dict", "optimizer_states"):
-        flat, flat2 = (torch.utils._pytree.tree_flatten(w[state])[0] for w in (weights, weights2))
+    states = [
+        [w["state_dict"], w["optimizer_states"], w["gile_lightning"]["calibrations"]]
+        for w in (weights, weights2)
+    ]
+    for state in zip(*states, strict=True):
+        flat, flat2 = (torch.utils._pytree.tree_flatten(part)[0] for part in state)
         assert len(flat) == len(flat2)
         for value, value2 in zip(flat, flat2, strict=True):
             same = torch.equal if isinstance(value, torch.Tensor) else operator.eq

@@ -11,6 +11,7 @@ from gile_lightning.commands.cli import GileCLI, announce
 from gile_lightning.commands.languages import language_warning
 from gile_lightning.commands.launcher import CONFIG
 from gile_lightning.commands.run_folder import METRICS, REPORT, SKIPPED, best_of
+from gile_lightning.commands.scoring import say_uncalibrated
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.systems.sizes import count_parameters
@@ -67,6 +68,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
             skipped=data.meta["skipped"],
             config=model.config,
             metrics=model.metrics,
+            reliability=model.reliability if tested else {},
         )
         write(cli.output / REPORT, fit_page(report))
         write(cli.output / METRICS, json.dumps(metrics, indent=1))
@@ -164,9 +166,9 @@ def _test(cli: GileCLI, sample: TestSample) -> dict[str, Any]:
     model.observer = sample.update if trainer.is_global_zero else None
     trainer.test(model, data, ckpt_path=best, verbose=False, weights_only=True)
     model.observer = None
-    by_language = model.by_language
+    by_language, reliability = model.by_language, dict(model.reliability)
     own_epochs = _test_own_epochs(cli, kept)
-    model.by_language = by_language
+    model.by_language, model.reliability = by_language, reliability
     return own_epochs
 
 
@@ -187,6 +189,7 @@ def _print(cli: GileCLI, figures: dict[str, Any], own_epochs: Any, tested: bool)
         shown = {key: value for key, value in figures.items() if not key.startswith("val.")}
         model = cli.model
         say(table(model.results, shown, model.by_language, own_epochs, model.metrics))
+        say_uncalibrated(model)
         return
     if not cli.datamodule.has_test:
         say("no test documents: score the model on others with gile_lightning.evaluate")

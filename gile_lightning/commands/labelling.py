@@ -24,7 +24,7 @@ def label_documents(
     output: str,
     labels: Path | None,
     top_k: int | None,
-    threshold: float | Literal["tuned"] | None,
+    threshold: float | Literal["tuned", "labels"] | None,
     language: str | None,
     format: str,
     batch_size: int,

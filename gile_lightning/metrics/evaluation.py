@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.metrics.best_pairs import BestPairs
 from gile_lightning.metrics.collection import RankingMetrics
 from gile_lightning.metrics.per_label import LabelF1
 from gile_lightning.metrics.propensity import inverse_propensities
@@ -38,6 +39,9 @@ class Evaluation(nn.Module):
     Frequencies count all training documents, also if a model is trained on some of them. The
     reference rankings have no probabilities, so they have neither macro-F1 nor the metrics of Nam
     et al. Validation leaves out macro-F1 and the sets by frequency.
+
+    Attributes:
+        best: the best seen and the best unseen labels of every document, with their log-odds.
 
     Args:
         labels: the candidates; those seen in training come first, by falling frequency.
@@ -93,6 +97,11 @@ class Evaluation(nn.Module):
             len(labels) if self.scores_unseen else labels.seen,
             threshold or paper_threshold(labels.seen or len(labels)),
         )
+        seen = labels.seen
+        self.best = {
+            "seen": BestPairs(0, seen),
+            "unseen": BestPairs(seen, len(labels), self.scores_unseen),
+        }
         self.macro = any(key not in CANDIDATES[:3] for key in candidates)  # not in validation
 
     def update(
@@ -112,6 +121,8 @@ class Evaluation(nn.Module):
         self.micro.update(log_odds, label_ids, label_counts)
         if self.macro:
             self.per_label.update(log_odds[:, : self.per_label.labels], label_ids, label_counts)
+        for best in self.best.values():
+            best.update(logits, log_odds, label_ids, label_counts)
         for key in self.candidates:
             if key in self.columns:
                 start, stop = self.columns[key]
@@ -141,6 +152,8 @@ class Evaluation(nn.Module):
         """Forget all documents."""
         for metric in (*self.rankings.values(), self.micro, self.per_label):
             metric.reset()  # type: ignore[operator]
+        for best in self.best.values():
+            best.reset()
 
 
 def _columns(labels: LabelSet, scores_unseen: bool) -> dict[str, tuple[int, int]]:

@@ -48,6 +48,7 @@ COVERED = 5  # a label is covered that is rightly among so many best ones of som
 COVERAGE = f"coverage_at_{COVERED}"
 MACRO_F1 = "macro_f1"
 F1 = "f1"  # micro-F1; in validation at the threshold by which the authors choose the epoch
+ECE = "expected_calibration_error"  # of the ten best labels of a document
 UNSEEN = f"unseen_{AVERAGE_PRECISION.name}"
 BOTH = f"seen_{UNSEEN}"  # the mean of that of the seen and that of the unseen labels
 
@@ -76,6 +77,7 @@ def ranking_columns(added: Metrics = ()) -> dict[str, str]:
         "documents": "documents",
         **{metric.name: metric.heading for metric in DOCUMENT_METRICS if metric.column},
         PSP[5]: "PSP@5",
+        ECE: "ECE",
         **{metric.name: metric.heading for metric in added if metric.column},
     }
 
@@ -149,7 +151,17 @@ def checked(added: Metrics) -> tuple[DocumentMetric, ...]:
     """
     if not added:
         return ()
-    names = {*PSP.values(), COVERAGE, MACRO_F1, *COUNTS, *THRESHOLDS, *F1_COLUMNS, UNSEEN, BOTH}
+    names = {
+        *PSP.values(),
+        COVERAGE,
+        MACRO_F1,
+        ECE,
+        *COUNTS,
+        *THRESHOLDS,
+        *F1_COLUMNS,
+        UNSEEN,
+        BOTH,
+    }
     titles = {*ranking_columns().values(), *PANELS}
     for metric in (*DOCUMENT_METRICS, *NAM16):
         names.add(metric.name)

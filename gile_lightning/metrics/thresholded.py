@@ -120,6 +120,21 @@ def micro_f1(
     )
 
 
+def micro_f1_of_pairs(log_odds: Tensor, correct: Tensor, positives: int) -> ThresholdScores:
+    """Return what `MicroF1` does, from the pairs of documents and labels that may be predicted.
+
+    Args:
+        log_odds: [N] of pairs; all others are predicted at no threshold.
+        correct: [N] booleans, whether the documents have the labels.
+        positives: the number of labels of all documents.
+    """
+    limits = torch.tensor(THRESHOLDS, dtype=torch.float32, device=log_odds.device)
+    true_positives = count_above([log_odds[correct]], limits)
+    predicted = count_above([log_odds], limits)
+    scores = _scores(true_positives, predicted, torch.full_like(predicted, positives))
+    return ThresholdScores(THRESHOLDS, *scores)
+
+
 class MicroF1(SummedMetric):
     """Micro-averaged precision, recall and F1 over documents, at many thresholds at once.
 

@@ -76,6 +76,7 @@ def released_checkpoint(
             "tasks": tasks,
             "config": _configuration(system, list(names.values()), word_vectors),
             "thresholds": {},
+            "calibrations": {},
             "extra": {"joint_dim": model.joint_dim},
         },
     }

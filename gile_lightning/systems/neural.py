@@ -297,6 +297,19 @@ class NeuralSystem(GradientSystem):
         """Return the log-odds of the labels [B, K], as the loss defines them."""
         return self.loss.log_odds(logits)
 
+    def log_rates(self, name: str) -> Tensor:
+        """Return the log-rates of the sampler's negatives [L], where they are known; else zeros.
+
+        They are known for binary cross-entropy, whose terms are single pairs.
+        """
+        labels = self.tasks[name].labels
+        rates = None
+        if isinstance(self.loss, BinaryCrossEntropy):
+            frequencies = torch.tensor(labels.frequencies[: labels.seen])
+            mean = sum(labels.frequencies) / labels.documents if labels.documents else 0.0
+            rates = self.sampler.negative_rates(frequencies, mean)
+        return super().log_rates(name) if rates is None else rates.log()
+
     def layer(self, name: str) -> str:
         """Name the output layer."""
         return f"a model with the output layer {type(self.network(name).output).__name__}"

@@ -12,12 +12,14 @@ from gile_lightning.common.errors import InputError, nearest, positive
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.network import PreparedLabels
+from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.candidates import LabelsLike, read_candidates
 from gile_lightning.systems.loading import load_system
 from gile_lightning.systems.system import SCORES, System
 from gile_lightning.training.checkpoint import read_checkpoint
 
 Prediction = list[dict[str, Any]]
+Threshold = float | Literal["tuned", "labels"]
 Text = str | Sequence[str]  # a document, as one text or in pieces such as title and text
 
 
@@ -90,6 +92,7 @@ class Predictor:
     def _set_own_labels(self) -> None:
         self.label_names, self._prepared = self._own_names, self._own_prepared
         self._tokenizer = self.task.tokenizer
+        self._training_ids = training_ids(self.task.labels)
 
     def set_labels(self, labels: LabelsLike | None) -> None:
         """Choose the labels for the following predictions; None for the model's own.
@@ -133,6 +136,7 @@ class Predictor:
         label_set = LabelSet(names, texts, [0] * len(names), synonyms=synonyms)
         self.label_names, self._prepared = names, self._prepare(label_set)
         self._tokenizer = self.system.tokenizer(self.name, label_set)
+        self._training_ids = training_ids(label_set, self.task.labels)
 
     def _synonyms(self, name: str) -> tuple[str, ...]:
         """Return the synonyms of one of the model's own labels; of others none."""
@@ -144,7 +148,7 @@ class Predictor:
         texts: Sequence[Text],
         labels: LabelsLike | None = None,
         top_k: int | None = 5,
-        threshold: float | Literal["tuned"] | None = None,
+        threshold: Threshold | None = None,
     ) -> list[Prediction]:
         """Label texts.
 
@@ -153,7 +157,8 @@ class Predictor:
             labels: the candidates, as in `set_labels`; by default the model's own labels.
             top_k: the largest number of labels per text; None for no limit.
             threshold: the score that labels must exceed; ``tuned`` for the threshold with the best
-                F1 on the validation documents.
+                F1 on the validation documents, ``labels`` for one of each label, which is near that
+                where few validation documents have the label.
 
         Returns:
             For each text its labels, best first: ``{"name": ..., "score": ...}`` with the
@@ -173,11 +178,14 @@ class Predictor:
         self,
         texts: Iterable[Text],
         top_k: int | None = 5,
-        threshold: float | Literal["tuned"] | None = None,
+        threshold: Threshold | None = None,
         batch_size: int = 256,
     ) -> Iterator[Prediction]:
         """Label texts as an iterator yields them, in batches; see `predict`."""
-        if threshold == "tuned":
+        own = threshold == "labels"
+        if own and self.name not in self.system.calibrations.thresholds:
+            raise InputError("the checkpoint has no thresholds of labels; give a number")
+        if isinstance(threshold, str):
             threshold = self.tuned_threshold
         if isinstance(threshold, float) and not threshold <= 1:
             raise InputError(f"threshold is {threshold:g}; no probability is above it")
@@ -188,7 +196,7 @@ class Predictor:
             raise InputError("the checkpoint holds no labels: give labels (predict --labels)")
         iterator = iter(texts)
         while batch := list(islice(iterator, batch_size)):
-            yield from self._label(batch, top_k, threshold)
+            yield from self._label(batch, top_k, threshold, own)
 
     @property
     def tuned_threshold(self) -> float:
@@ -221,20 +229,24 @@ class Predictor:
 
     @torch.inference_mode()
     def _label(
-        self, texts: Sequence[Text], top_k: int | None, threshold: float | None
+        self, texts: Sequence[Text], top_k: int | None, threshold: float | None, own: bool
     ) -> Iterator[Prediction]:
-        limit = -1.0 if threshold is None else threshold
+        limit: float | Tensor = -1.0 if threshold is None else threshold
+        calibrations = self.system.calibrations
         for documents in self._encode(texts).split(max(1, SCORES // len(self.label_names))):
             logits = self._score(documents)
             count = min(top_k or logits.shape[1], logits.shape[1])
             # ranked by logits, as probabilities near 1 are equal
             ids = logits.topk(count, sorted=True).indices
-            scores = self.system.log_odds(logits).gather(1, ids).sigmoid().cpu()
+            log_odds = self.system.log_odds(logits).gather(1, ids).cpu()
+            training = self._training_ids[ids.cpu()]
+            scores = calibrations.apply(self.name, log_odds, training).sigmoid()
+            if own and threshold is not None:
+                limit = calibrations.limits(self.name, threshold, training)
             kept = scores.double() > limit  # on the CPU, as MPS has no float64
             kept &= documents.document_lengths.cpu().gt(0).unsqueeze(1)
-            counts = kept.sum(1).tolist()
-            for count, row, labels in zip(counts, scores, ids, strict=True):
-                found = zip(row[:count].tolist(), labels[:count].tolist(), strict=True)
+            for some, row, labels in zip(kept, scores, ids.cpu(), strict=True):
+                found = zip(row[some].tolist(), labels[some].tolist(), strict=True)
                 yield [{"name": self.label_names[i], "score": score} for score, i in found]
 
     @torch.no_grad()

@@ -13,11 +13,13 @@ from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.metrics import SELECTION_THRESHOLD, DocumentMetric, paper_threshold
+from gile_lightning.metrics.calibration import Reliability, reliability_of_best
 from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, REFERENCES, Evaluation
 from gile_lightning.metrics.summary import Scores, average
 from gile_lightning.metrics.table import (
     AVERAGE_PRECISION,
     BOTH,
+    ECE,
     F1,
     POPULARITY,
     UNSEEN,
@@ -26,6 +28,7 @@ from gile_lightning.metrics.table import (
     val,
     validated,
 )
+from gile_lightning.systems.calibrated import Calibrations, training_ids
 from gile_lightning.systems.task_module import TaskModule, smallest_task
 
 SCORES = 2**26  # of documents and labels at a time: 256 MB in float32, whatever the label set
@@ -47,7 +50,10 @@ class System(TaskModule):
         config: the configuration of the run, as YAML.
         by_language: the scores of the last test.
         thresholds: those of the best F1 on the validation documents, by task.
-        observer: called in validation and test with a task's name, log-odds [B, K] and documents.
+        calibrations: of the probabilities, fitted to the validation documents.
+        reliability: of the last test, by task, then by candidate set.
+        observer: called in validation and test with a task's name, logits [B, K], documents and
+            log-odds [B, K], which are calibrated in a test.
 
     Args:
         threshold: of the probability, for precision, recall and F1; null for the paper's rule,
@@ -57,6 +63,8 @@ class System(TaskModule):
             set: leave them out, or count them as the authors' released code does.
         nam16: also test with the ranking metrics as the scripts of Nam et al. (2016) have them.
         metrics: further metrics of validation and test (see `gile_lightning.metrics`).
+        calibrate: fit a calibration of the probabilities to the validation documents. Without it
+            they are those of the loss, as in the paper.
         seed: of what training draws.
     """
 
@@ -66,6 +74,7 @@ class System(TaskModule):
         without_positive: Literal["skip", "released"] = "skip",
         nam16: bool = False,
         metrics: list[DocumentMetric] | None = None,
+        calibrate: bool = True,
         seed: int = 1234,
     ) -> None:
         super().__init__()
@@ -76,14 +85,18 @@ class System(TaskModule):
         self.without_positive = without_positive
         self.nam16 = nam16
         self.metrics = checked(metrics or ())
+        self.calibrate = calibrate and self.calibratable
         self.seed = seed
         self.config = ""
         self.tasks: dict[str, Task] = {}
         self.by_language: dict[str, Scores] = {}
         self.thresholds: dict[str, float] = {}
-        self.observer: Callable[[str, Tensor, RaggedBatch], None] | None = None
+        self.calibrations = Calibrations()
+        self.reliability: dict[str, dict[str, Reliability]] = {}
+        self.observer: Callable[[str, Tensor, RaggedBatch, Tensor], None] | None = None
         self._evaluations = nn.ModuleDict()
         self._prepared: dict[str, Any] = {}
+        self._training_ids: dict[str, Tensor] = {}
         self._popularity = dict.fromkeys(POPULARITY, float("nan"))
 
     def check(
@@ -160,6 +173,7 @@ class System(TaskModule):
     def _prepare(self) -> None:
         for name, task in self.tasks.items():
             self._prepared[name] = self.prepare_labels(name, task.labels)
+            self._training_ids[name] = training_ids(task.labels)
 
     def validation_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
         """Score documents against the labels."""
@@ -177,8 +191,11 @@ class System(TaskModule):
                 if logits.numel() and logits.amax().isnan():  # which the maximum propagates
                     raise DivergedError("the model's scores are not numbers")
                 log_odds = self.log_odds(logits)
+                if self.trainer.testing:
+                    ids = self._training_ids[name][: logits.shape[1]]
+                    log_odds = self.calibrations.apply(name, log_odds, ids)
                 if self.observer is not None:
-                    self.observer(name, log_odds, part)
+                    self.observer(name, logits, part, log_odds)
                 size = max(1, RANKED // labels)
                 rows = torch.split(logits, size), part.split(size), torch.split(log_odds, size)
                 for some in zip(*rows, strict=True):
@@ -197,7 +214,7 @@ class System(TaskModule):
             evaluation = self.evaluation(name)
             found, micro = evaluation.compute(), evaluation.micro.compute()
             if not self.trainer.sanity_checking:
-                self.thresholds[name], _ = micro.best()
+                self.thresholds[name] = self._fit_calibration(name) or micro.best()[0]
             f1 = micro.at(SELECTION_THRESHOLD)["f1"]
             scores[name] = {"seen": found["seen"] | {F1: float(f1)} | _of_both(found)}
             if (key := REFERENCES[0]) in found:
@@ -218,6 +235,13 @@ class System(TaskModule):
         for key, value in logged.items():
             shown = key in (val(AVERAGE_PRECISION.name), val(F1))
             self.log(key, value, prog_bar=shown, sync_dist=True, batch_size=1)
+
+    def _fit_calibration(self, name: str) -> float | None:
+        """Fit the calibration of a task; returns its best threshold, or None if there is none."""
+        if not self.calibrate:
+            return None
+        found = {key: best.compute() for key, best in self.evaluation(name).best.items()}
+        return self.calibrations.fit(name, found, self.log_rates(name), self.tasks[name].labels)
 
     def on_test_epoch_end(self) -> None:
         """Keep the scores in `by_language`, and log their averages."""
@@ -240,11 +264,20 @@ class System(TaskModule):
         count = documents["documents"]
         if self.without_positive == "skip":
             count += documents["skipped"]
+        found = {key: best.compute() for key, best in evaluation.best.items()}
+        if self.calibratable:
+            reliable = {key: reliability_of_best(pairs) for key, pairs in found.items()}
+            self.reliability[name] = {key: x for key, x in reliable.items() if x.pairs.sum()}
+            for key, x in self.reliability[name].items():
+                scores[key][ECE] = x.error
         scores[MICRO] = {"documents": count, "labels": labels, "threshold": threshold}
         scores[MICRO] |= {key: float(value) for key, value in micro.at(threshold).items()}
         if tuned := self.thresholds.get(name):
             at_tuned = {f"tuned_{key}": float(value) for key, value in micro.at(tuned).items()}
             scores[MICRO] |= {"tuned_threshold": tuned, **at_tuned}
+            if name in self.calibrations.thresholds:
+                own = self.calibrations.f1(name, found, tuned, label_set)
+                scores[MICRO]["label_thresholds_f1"] = own
         evaluation.reset()
         return scores
 

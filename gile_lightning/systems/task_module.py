@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import lightning
+import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError
@@ -14,6 +15,7 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
 from gile_lightning.data.training_data import TrainingData
+from gile_lightning.systems.calibrated import Calibrations
 from gile_lightning.training.checkpoint import FORMAT, STATE
 
 Extra = Mapping[str, Any]
@@ -28,13 +30,17 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
 
     Attributes:
         single_process: whether training on several processes is refused.
+        calibratable: whether scores can be turned into probabilities; not where they are
+            similarities, or do not depend on the text.
         tasks: by name; empty until the module is built.
     """
 
     single_process = False
+    calibratable = True
     config: str
     tasks: dict[str, Task]
     thresholds: dict[str, float]
+    calibrations: Calibrations
 
     # --- what a system must define ---
 
@@ -79,6 +85,14 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
     def log_odds(self, logits: Tensor) -> Tensor:
         """Return the log-odds of the labels [B, K]; their sigmoids are the probabilities."""
         return logits
+
+    def log_rates(self, name: str) -> Tensor:
+        """Return by how much the logits of the labels seen in training are too high: [L].
+
+        It is the logarithm of how often a negative pair counted in training, at most 0; see
+        `LabelSampler.negative_rates`.
+        """
+        return torch.zeros(self.tasks[name].labels.seen)
 
     def layer(self, name: str) -> str:
         """Name, for messages, the part that decides which labels can be scored."""
@@ -146,6 +160,7 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
             "tasks": {name: task.state() for name, task in self.tasks.items()},
             "config": self.config,
             "thresholds": self.thresholds,
+            "calibrations": self.calibrations.state(),
             "extra": self.extra_state(),
         }
 
@@ -160,6 +175,7 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
                     f"({name}); continue with the data it was trained on"
                 )
         self.thresholds = state["thresholds"]
+        self.calibrations.load(state["calibrations"], self.tasks)
 
 
 def smallest_task(pretrained: str | None = None) -> Task:

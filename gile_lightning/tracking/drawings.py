@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gile_lightning.metrics.calibration import Reliability
 from gile_lightning.metrics.table import (
     AVERAGE_PRECISION,
     HEADINGS,
@@ -98,6 +99,18 @@ def bars(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> P
     axes.tick_params(axis="x", length=0)
     axes.margins(y=0.3)
     axes.legend(frameon=False, fontsize=8, ncols=3, loc="upper left", labelcolor="black")
+    return picture(figure)
+
+
+def reliability(title: str, sets: Mapping[str, Reliability]) -> Picture:
+    """Draw the share of right labels against their mean probability, a curve for each set."""
+    figure, axes = panel(title, "mean probability", "right")
+    axes.plot([0, 100], [0, 100], color=COLOURS[5], linestyle="--", linewidth=1)
+    for name, found in sets.items():
+        label = f"{name}: expected calibration error {100 * found.error:.1f}"
+        points = 100 * found.predicted, 100 * found.correct
+        axes.plot(*points, marker="o", markersize=3, linewidth=1.5, label=label)
+    axes.legend(frameon=False, fontsize=8, labelcolor="black")
     return picture(figure)
 
 

@@ -98,13 +98,16 @@ class TestSample:
         self._pairs: dict[str, list[Tensor]] = defaultdict(list)
         self._gold: dict[str, list[Tensor]] = defaultdict(list)
 
-    def update(self, name: str, logits: Tensor, documents: RaggedBatch) -> None:
+    def update(
+        self, name: str, logits: Tensor, documents: RaggedBatch, log_odds: Tensor | None = None
+    ) -> None:
         """Add documents of a batch until the sample is full.
 
         Args:
             name: the language.
             logits: [B, K] of all labels, or of the seen ones, which have the first ids.
             documents: B documents with all their labels.
+            log_odds: [B, K], whose sigmoids are shown; by default the logits.
         """
         room = self.documents - len(self._kept[name])
         if room <= 0 or not len(logits):
@@ -113,8 +116,9 @@ class TestSample:
         batch = next(documents.split(room))
         logits = logits[: len(batch.label_counts)]
         longest = int(batch.label_counts.max())
-        scores, best = logits.topk(min(max(SHOWN, longest), logits.shape[1]))
-        scores, best = scores.sigmoid().cpu(), best.cpu()
+        best = logits.topk(min(max(SHOWN, longest), logits.shape[1])).indices
+        log_odds = logits if log_odds is None else log_odds[: len(logits)]
+        scores, best = log_odds.gather(1, best).sigmoid().cpu(), best.cpu()
         words, sentence_lengths, document_lengths = (tensor.cpu() for tensor in batch[:3])
         label_ids, label_counts = batch.label_ids.cpu(), batch.label_counts.cpu()
         batch = RaggedBatch(words, sentence_lengths, document_lengths, label_ids, label_counts)

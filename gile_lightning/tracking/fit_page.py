@@ -24,6 +24,11 @@ def fit_page(report: FitReport) -> str:
         by_language=_by_language(report) if len(report.by_language) > 1 else None,
         curves=drawings.curves(report.history, list(report.by_language), report.metrics),
         bars=[drawings.bars(bars, *frequency)] if frequency else [],
+        reliability=[
+            drawings.reliability(_named(report, name), found)
+            for name, found in report.reliability.items()
+            if found
+        ],
         examples=report.examples,
         counts=_counts(report),
         skipped=_skipped(report),
@@ -31,6 +36,11 @@ def fit_page(report: FitReport) -> str:
         parts=_parts(report),
         config=report.config,
     )
+
+
+def _named(report: FitReport, language: str) -> str:
+    title = "Reliability of the ten best labels (%)"
+    return f"{title}, {language}" if len(report.reliability) > 1 else title
 
 
 def _by_language(report: FitReport) -> Table:

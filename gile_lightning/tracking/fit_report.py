@@ -1,11 +1,12 @@
 """The report of a fit: what W&B and the page of a run show."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from gile_lightning.metrics.calibration import Reliability
 from gile_lightning.metrics.evaluation import BUCKETS
 from gile_lightning.metrics.summary import Scores
 from gile_lightning.metrics.table import (
@@ -30,12 +31,13 @@ EXAMPLES = (
     "unseen labels",
     "hits",
 )
+RELIABILITIES = ("language", "labels", "mean probability (%)", "right (%)", "pairs")
 CONFUSIONS = ("language", "gold label missed", "label in its place", "documents", "share (%)")
 
 # the names of the tables in W&B
 RESULTS, OVER_LABELS, F1, BY_FREQUENCY = "results", "over_labels", "f1", "by_frequency"
-EXAMPLE_TABLE, CONFUSION_TABLE = "examples", "confusions"
-TABLES = (RESULTS, OVER_LABELS, F1, BY_FREQUENCY, EXAMPLE_TABLE, CONFUSION_TABLE)
+RELIABILITY, EXAMPLE_TABLE, CONFUSION_TABLE = "reliability", "examples", "confusions"
+TABLES = (RESULTS, OVER_LABELS, F1, BY_FREQUENCY, RELIABILITY, EXAMPLE_TABLE, CONFUSION_TABLE)
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class FitReport:
         skipped: reasons and numbers of what was left out of the corpus; likewise by language.
         config: the resolved configuration, YAML.
         metrics: the metrics that `model.metrics` added.
+        reliability: of the probabilities, by language and candidate set.
     """
 
     title: str
@@ -73,6 +76,7 @@ class FitReport:
     skipped: Mapping[str, Any]
     config: str
     metrics: Metrics = ()
+    reliability: Mapping[str, Mapping[str, Reliability]] = field(default_factory=dict)
 
     @cached_property
     def tables(self) -> dict[str, Table]:
@@ -89,6 +93,15 @@ class FitReport:
                     [name.removesuffix(" documents"), *_percent(scores)]
                     for name, scores in buckets.items()
                     if scores["documents"]
+                ],
+            ),
+            RELIABILITY: (
+                [*RELIABILITIES],
+                [
+                    [language, key, *row]
+                    for language, sets in self.reliability.items()
+                    for key, found in sets.items()
+                    for row in _bins(found)
                 ],
             ),
             EXAMPLE_TABLE: ([*EXAMPLES], [_example_row(example) for example in self.examples]),
@@ -121,6 +134,13 @@ def facts(cli: Any) -> dict[str, Any]:
         "processes": cli.trainer.world_size,
         "started": datetime.now(),
     }
+
+
+def _bins(found: Reliability) -> list[tuple[float, float, int]]:
+    return [
+        (round(100 * float(p), 2), round(100 * float(y), 2), int(n))
+        for p, y, n in zip(*found, strict=True)
+    ]
 
 
 def _example_row(example: Example) -> list[Any]:

@@ -14,10 +14,11 @@ from lightning.fabric.loggers.logger import rank_zero_experiment
 from lightning.pytorch.loggers import WandbLogger
 from lightning.pytorch.utilities import rank_zero_warn
 
-from gile_lightning.tracking.fit_report import BY_FREQUENCY, FitReport
+from gile_lightning.tracking.fit_report import BY_FREQUENCY, RELIABILITY, FitReport
 from gile_lightning.tracking.repository import repository
 
 FREQUENCY_BARS = "average_precision_by_frequency"
+RELIABILITY_DIAGRAM = "reliability_diagram"
 
 # Seconds. A server that does not answer costs at most 20: after the first limit the run continues
 # offline; after the second `wandb sync` has to upload the rest.
@@ -169,6 +170,14 @@ class RunLogger(WandbLogger):
                 columns[0],
                 columns[1],
                 title="Average precision (%) on seen labels by their training documents",
+            )
+        if RELIABILITY in logged:
+            columns, rows = report.tables[RELIABILITY]
+            logged[RELIABILITY_DIAGRAM] = wandb.plot.scatter(
+                wandb.Table(columns=[*columns], data=rows),
+                columns[2],
+                columns[3],
+                title="Reliability of the ten best labels of test documents",
             )
         run = self.experiment
         with _kept_beside(run):

@@ -19,7 +19,7 @@ LAST = Path("checkpoints/last.ckpt")
 STATE = "gile_lightning"  # the key of what this package stores
 HPARAMS = lightning.LightningModule.CHECKPOINT_HYPER_PARAMS_KEY  # of the system's arguments
 
-FORMAT = 1
+FORMAT = 2
 """The number of the format. Raise it when a change makes older files unreadable."""
 
 # beside the weights, what a checkpoint of one language keeps; Lightning asks for most of them

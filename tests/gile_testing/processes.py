@@ -130,6 +130,7 @@ class Record(lightning.Callback):
             return sampler(*args)
 
         recorded.refine = sampler.refine
+        recorded.negative_rates = sampler.negative_rates
         model.sampler = recorded
 
     def on_train_batch_end(self, trainer, model, outputs, batch, number) -> None:

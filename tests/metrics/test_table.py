@@ -21,7 +21,7 @@ def test_what_is_drawn_and_shown_is_computed():
     names = {metric.name for metric in (*metrics.DOCUMENT_METRICS, *metrics.NAM16)}
     assert len(names) == 15
     shown = {*metrics.ranking_columns(), *metrics.FREQUENCY_COLUMNS}
-    assert shown - names == {"documents", "psp_at_5"}
+    assert shown - names == {"documents", "psp_at_5", metrics.ECE}
     drawn = {name for panel in metrics.PANELS.values() for name in panel}
     logged = {metrics.val(name) for name in metrics.validated()}
     assert drawn <= logged | {metrics.popularity(name) for name in metrics.POPULARITY}

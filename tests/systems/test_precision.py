@@ -187,7 +187,7 @@ def test_half_precision_ranks_without_rounding():
     model = NeuralSystem(**PARTS | parts)
     model.attach(data.training_data())
     data.fill(model)
-    model.observer = lambda name, logits, documents: kinds.add(logits.dtype)
+    model.observer = lambda name, logits, documents, log_odds: kinds.add(logits.dtype)
     trainer("bf16-true").test(model, data, verbose=False)
     assert kinds == {torch.float32}
     assert model.network("english").output.unit.weight.dtype == torch.bfloat16

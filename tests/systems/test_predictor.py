@@ -16,6 +16,7 @@ from gile_lightning.network import prepared_labels
 from gile_lightning.network.outputs import Linear
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems import predictor as predictor_module
+from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.predictor import Predictor
 from gile_testing import runs
 
@@ -34,7 +35,10 @@ def test_prediction(predictor):
     for found, row in zip(predictor.predict(TEXTS, top_k=3), logits, strict=True):
         order = row.argsort(descending=True)[:3].tolist()
         assert [label["name"] for label in found] == [names[i] for i in order]
-        assert [label["score"] for label in found] == row[order].sigmoid().tolist()
+        log_odds = predictor.system.calibrations.apply(
+            predictor.name, row[order].unsqueeze(0), training_ids(predictor.task.labels)[order]
+        )
+        assert [label["score"] for label in found] == log_odds.squeeze(0).sigmoid().tolist()
 
 
 def names(predictions):
@@ -88,11 +92,15 @@ def test_new_labels(predictor, form, tmp_path):
 def test_a_description_counts_not_a_name(predictor):
     labels = predictor.task.labels
     name, described = labels.names[0], labels.texts[0]
-    own = predictor.predict(TEXTS, top_k=None)
-    renamed = predictor.predict(TEXTS, {"Other": described})
-    for found, (label,) in zip(own, renamed, strict=True):
-        score = next(x["score"] for x in found if x["name"] == name)
-        assert label["score"] == pytest.approx(score, rel=1e-5)
+    own = predictor.logits(TEXTS)[:, :1]
+    predictor.set_labels({"Other": described})
+    renamed = predictor.logits(TEXTS)
+    predictor.set_labels({name: described})
+    (found,) = predictor.predict(TEXTS[:1])
+    predictor.set_labels(None)
+    torch.testing.assert_close(renamed, own)
+    (first,) = (x for x in predictor.predict(TEXTS[:1], top_k=None)[0] if x["name"] == name)
+    assert found == [{"name": name, "score": pytest.approx(first["score"], rel=1e-5)}]
 
 
 @pytest.fixture
@@ -278,3 +286,15 @@ def test_a_language_must_be_chosen():
 def test_unknown_device():
     with pytest.raises(InputError, match="device 'gpu7' cannot be used"):
         Predictor(two_languages(), "gpu7", "german")
+
+
+def test_labels_have_thresholds_of_their_own(predictor):
+    calibrations, name = predictor.system.calibrations, predictor.name
+    ids = training_ids(predictor.task.labels)
+    limits = calibrations.limits(name, predictor.tuned_threshold, ids).tolist()
+    limits = dict(zip(predictor.label_names, limits, strict=True))
+    all_labels = predictor.predict(TEXTS, top_k=None)
+    chosen = predictor.predict(TEXTS, top_k=None, threshold="labels")
+    expected = [[x for x in found if x["score"] > limits[x["name"]]] for found in all_labels]
+    assert chosen == expected
+    assert any(chosen)

@@ -77,7 +77,7 @@ def f1_of(model, name, *thresholds):
 
 @pytest.mark.parametrize("own", [None, 0.515])
 def test_f1_is_that_of_all_labels_averaged_over_languages(own):
-    model, data = NeuralSystem(**PARTS, threshold=own), TwoLanguages()
+    model, data = NeuralSystem(**PARTS, threshold=own, calibrate=False), TwoLanguages()
     threshold = own or 0.4
     logged = run(model, data, "fit")
     run(model, data, "test")
@@ -93,7 +93,7 @@ def test_f1_is_that_of_all_labels_averaged_over_languages(own):
 
 
 def test_tuned_threshold_is_the_best_one():
-    model, data = NeuralSystem(**PARTS), TwoLanguages()
+    model, data = NeuralSystem(**PARTS, calibrate=False), TwoLanguages()
     run(model, data, "fit", "test")  # with the same documents
     for name in DOCUMENTS:
         best = f1_of(model, name, *(percent / 100 for percent in range(1, 100)))
@@ -104,7 +104,10 @@ def test_tuned_threshold_is_the_best_one():
 
 
 def test_labels_that_linear_cannot_score_are_misses():
-    model, data = NeuralSystem(**PARTS | {"output": Linear}, threshold=0.3), TwoLanguages()
+    model, data = (
+        NeuralSystem(**PARTS | {"output": Linear}, threshold=0.3, calibrate=False),
+        TwoLanguages(),
+    )
     run(model, data, "fit", "test")
     for name, batches in DOCUMENTS.items():
         network, labels = model.network(name), LABELS[name]

@@ -1,6 +1,7 @@
 import re
 from datetime import datetime
 
+from gile_lightning.metrics.calibration import reliability
 from gile_lightning.tracking.examples import Confusion, Example, Gold, Predicted
 from gile_lightning.tracking.fit_page import fit_page
 from gile_lightning.tracking.fit_report import FitReport
@@ -57,6 +58,23 @@ def test_tables():
         ]
     ]
     assert found["confusions"][1] == [["english", "B & C", "D", 2, 66.7]]
+
+
+def test_reliability():
+    sets = {
+        "seen": reliability([0.1, 0.2, 0.8, 0.9], [0, 1, 1, 1], bins=2),
+        "unseen": reliability([0.5], [1]),
+    }
+    one = report(reliability={"english": sets})
+    assert one.tables["reliability"][1] == [
+        ["english", "seen", 15.0, 50.0, 2],
+        ["english", "seen", 85.0, 100.0, 2],
+        ["english", "unseen", 50.0, 100.0, 1],
+    ]
+    title = "Reliability of the ten best labels (%)"
+    assert f'<img alt="{title}"' in fit_page(one)
+    two = fit_page(report(reliability={"english": sets, "german": sets}))
+    assert all(f'<img alt="{title}, {name}"' in two for name in ("english", "german"))
 
 
 def test_the_page_has_it_all_and_fetches_nothing():

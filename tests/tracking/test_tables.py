@@ -3,13 +3,13 @@ import json
 import pytest
 
 from gile_lightning.metrics.evaluation import BUCKETS
-from gile_lightning.metrics.table import F1_COLUMNS, LABEL_COLUMNS, ranking_columns
+from gile_lightning.metrics.table import ECE, F1_COLUMNS, LABEL_COLUMNS, ranking_columns
 from gile_lightning.tracking.tables import f1_rows, flatten, rows, table
 from gile_testing.own_metric import HitAt
 
 NAN = float("nan")
 COLUMNS = ranking_columns()
-MEANS = [name for name in COLUMNS if name not in ("documents", "psp_at_5")]
+MEANS = [name for name in COLUMNS if name not in ("documents", "psp_at_5", ECE)]
 
 
 def scores(*values, documents=0.0, skipped=0.0, **more):
@@ -28,7 +28,7 @@ def micro(precision, recall, f1, documents, labels, threshold, *tuned):
 
 NOTHING = scores(*[NAN] * 6, skipped=1240.0, psp_at_5=NAN, coverage_at_5=NAN, macro_f1=NAN)
 SEEN = scores(0.125, 0.5, 0.25, 0.75, 0.2, 0.6, documents=1234.0, skipped=6.0, psp_at_5=0.3)
-SEEN |= {"coverage_at_5": 0.4, "macro_f1": 0.15}
+SEEN |= {"coverage_at_5": 0.4, "macro_f1": 0.15, ECE: 0.0125}
 ALL = scores(0.0, 1.0, 0.0, 1.0, 1 / 3, 1.0, documents=1240.0, psp_at_5=1, macro_f1=1.0)
 RESULTS = {
     "seen": SEEN,
@@ -89,10 +89,11 @@ def test_rows_are_percentages_of_the_sets_that_have_documents():
     found = {name: cells for name, *cells in rows(RESULTS, COLUMNS)}
     assert list(found) == ["seen", "seen, by popularity", "all", "1 to 5 documents"]
     assert found["seen"][:4] == ["1,234", "12.50", "50.00", "25.00"]
-    assert found["all"][-3:] == ["33.33", "100.00", "100.00"]
-    # micro-F1 has a table of its own; there is no PSP here
+    assert found["all"][-4:] == ["33.33", "100.00", "100.00", ""]
+    assert found["seen"][-1] == "1.25"
+    # micro-F1 has a table of its own; there is neither PSP nor ECE here
     assert [row[0] for row in rows(GERMAN, COLUMNS)] == ["seen", "unseen"]
-    assert {row[-1] for row in rows(GERMAN, COLUMNS)} == {""}
+    assert {cell for row in rows(GERMAN, COLUMNS) for cell in row[-2:]} == {""}
 
 
 def test_the_printed_table_has_the_rows_and_what_is_empty_is_left_out():

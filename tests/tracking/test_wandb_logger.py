@@ -177,7 +177,7 @@ def test_nothing_is_sent_and_nothing_is_kept_elsewhere(done):
         for record in offline.records(next(done.offline.folder.glob("run-*.wandb")))
         for entry in record.get("artifact", {}).get("manifest", {}).get("contents", ())
     ]
-    assert len(kept) == 7  # the tables
+    assert len(kept) == 9  # the tables, and those of the charts
     assert all(path.is_file() and path.is_relative_to(done.offline.folder) for path in kept)
     assert len(list(done.offline.output.glob("wandb/*run-*"))) == 1
     assert (done.offline.output / "report.html").is_file()
@@ -252,7 +252,7 @@ def test_the_dashboard_shows_curves_and_tables_that_a_fit_logs(panels, done):
         assert curve["xAxis"] == "trainer/global_step"
         assert set(curve["metrics"]) <= logged
     tables = [x["panel2Config"]["exp"]["fromOp"]["inputs"]["key"]["val"] for x in panels["Weave"]]
-    assert len(tables) == 6
+    assert len(tables) == 7
     assert all(run.table(name)[1] for name in tables)
 
 

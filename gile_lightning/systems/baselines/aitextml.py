@@ -61,6 +61,7 @@ class AiTextML(System):
     """
 
     single_process = True  # several would each change vectors of their own
+    calibratable = False  # its scores are products of unit vectors
     epochs: Tensor
 
     def __init__(

@@ -30,6 +30,8 @@ class TfidfCosine(OnePass):
         kwargs: see `System`.
     """
 
+    calibratable = False  # its scores are cosines
+
     def __init__(self, sublinear_tf: bool = True, name_weight: int = 0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if name_weight < 0:

@@ -24,6 +24,8 @@ class Popularity(OnePass):
         kwargs: see `System`.
     """
 
+    calibratable = False  # its probabilities are shares, whatever the text
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
 

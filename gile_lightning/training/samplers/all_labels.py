@@ -28,3 +28,7 @@ class AllLabels(LabelSampler):
         labels = torch.arange(len(frequencies), device=label_ids.device)
         targets = scatter_pairs(*positives(label_ids, label_counts), len(label_counts), len(labels))
         return LabelSample(labels, targets, torch.ones_like(targets))
+
+    def negative_rates(self, frequencies: Tensor, labels_per_document: float) -> Tensor:
+        """Return ones; see `LabelSampler`."""
+        return torch.ones(len(frequencies))

@@ -16,7 +16,8 @@ class HardLabels(LabelSampler):
 
     The model scores the whole pool. The loss counts the hardest negatives and, optionally, some
     others drawn uniformly (similar to the semi-hard mining of Schroff et al., 2015). As most
-    negatives are left out, the model learns probabilities that are too high: tune thresholds.
+    negatives are left out, the model learns probabilities that are too high. How much is not known,
+    and is left to the calibration.
 
     Args:
         pool: draws the labels to choose from.

@@ -45,6 +45,19 @@ class LabelSampler(Configured, ABC):
             generator: source of randomness, on the device of ``label_ids``.
         """
 
+    def negative_rates(self, frequencies: Tensor, labels_per_document: float) -> Tensor | None:
+        """Return how often a negative pair counts in a step, relative to `AllLabels`: [K].
+
+        Where binary cross-entropy counts negatives at a rate r and positives always, the logits
+        that it learns are too high by -log r (King and Zeng, 2001). By default the rates are not
+        known, and probabilities are left to the calibration.
+
+        Args:
+            frequencies: training documents of each label seen in training.
+            labels_per_document: their mean number.
+        """
+        return None
+
     def refine(
         self, sample: LabelSample, logits: Tensor, generator: torch.Generator
     ) -> LabelSample:

@@ -81,7 +81,7 @@ class SharedLabels(LabelSampler):
         """Draw labels for the batch; see `LabelSampler`."""
         rows, columns = positives(label_ids, label_counts)
         total = len(frequencies)
-        drawn, probabilities = self.draw(max(1, round(self.rate * total)), frequencies, generator)
+        drawn, probabilities = self.draw(self._count(total), frequencies, generator)
         labels, position = torch.unique(torch.cat([columns, drawn]), return_inverse=True)
         targets = scatter_pairs(rows, position[: len(rows)], len(label_counts), len(labels))
         if self.correction == "none":
@@ -95,6 +95,19 @@ class SharedLabels(LabelSampler):
         # no weight is below 1
         weights *= ((total - label_counts) / weights.sum(1).clamp(min=1)).unsqueeze(1)
         return LabelSample(labels, targets, targets + weights)
+
+    def negative_rates(self, frequencies: Tensor, labels_per_document: float) -> Tensor:
+        """Return π_k without a correction, else ones; see `LabelSampler`.
+
+        A label that other documents of the batch have counts more often. This depends on the batch
+        size and the frequency, and is left to the calibration.
+        """
+        if self.correction != "none" or not len(frequencies):
+            return torch.ones(len(frequencies))
+        return self.draw(self._count(len(frequencies)), frequencies, torch.Generator())[1]
+
+    def _count(self, labels: int) -> int:
+        return max(1, round(self.rate * labels))
 
 
 def check_rate(rate: float | None) -> None:

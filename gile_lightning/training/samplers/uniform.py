@@ -48,7 +48,7 @@ class UniformLabels(LabelSampler):
         device = label_ids.device
         documents, label_count = len(label_counts), len(frequencies)
         rows, columns = positives(label_ids, label_counts)
-        count = self.negatives or round(float(self.rate or 0) * label_count) or 1
+        count = self._count(label_count)
         free = label_count - label_counts
         draws = torch.rand(documents, count, generator=generator, device=device)
         order = (draws * free.unsqueeze(-1)).long()
@@ -60,6 +60,17 @@ class UniformLabels(LabelSampler):
         targets = scatter_pairs(rows, position[: len(rows)], documents, len(labels))
         drawn_counts = scatter_pairs(negative_rows, position[len(rows) :], documents, len(labels))
         return LabelSample(labels, targets, targets + drawn_counts)
+
+    def negative_rates(self, frequencies: Tensor, labels_per_document: float) -> Tensor:
+        """Return k* / (K - |P|), which is exact for documents with the mean number |P| of labels.
+
+        See `LabelSampler`.
+        """
+        free = max(1.0, len(frequencies) - labels_per_document)
+        return torch.full((len(frequencies),), self._count(len(frequencies)) / free)
+
+    def _count(self, labels: int) -> int:
+        return self.negatives or round(float(self.rate or 0) * labels) or 1
 
 
 def _labels_before(

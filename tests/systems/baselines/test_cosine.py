@@ -70,6 +70,11 @@ def test_scores_are_cosines(run, articles, oracle):
     assert found == pytest.approx(oracle, abs=1e-6)
 
 
+def test_cosines_are_not_calibrated_and_this_is_said(run):
+    assert "TfidfCosine cannot be calibrated" in run.printed
+    assert not any(key.endswith("calibration_error") for key in run.metrics)
+
+
 def test_predict_new_labels(run, articles):
     model = gile_lightning.load(run.best)
     # as in training: the name in the text, and once more
