@@ -36,6 +36,8 @@ RANKED = 2**22  # of these, ranked at a time; copies of them are sorted
 
 VALIDATED = CANDIDATES[:3]  # which of them are ranked in validation
 
+ENOUGH = 100  # validation documents with an unseen label, for these to count as much as seen ones
+
 
 class System(TaskModule):
     """A system that scores texts against labels, in one or many languages.
@@ -293,9 +295,14 @@ class System(TaskModule):
 
 
 def _of_both(found: Scores) -> dict[str, float]:
-    """Return the average precision on unseen labels, if there are any, and the mean of both."""
+    """Return the average precision on unseen labels, if there are any, and the mean of both.
+
+    Few documents tell little: below `ENOUGH` documents with an unseen label, unseen labels count in
+    proportion less than seen ones.
+    """
     seen, unseen = found["seen"][AVERAGE_PRECISION.name], found.get("unseen", {})
     if not unseen.get("documents"):
         return {BOTH: seen}
     precision = unseen[AVERAGE_PRECISION.name]
-    return {UNSEEN: precision, BOTH: (seen + precision) / 2}
+    weight = min(1, unseen["documents"] / ENOUGH) / 2
+    return {UNSEEN: precision, BOTH: (1 - weight) * seen + weight * precision}
