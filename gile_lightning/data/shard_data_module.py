@@ -90,7 +90,7 @@ class ShardDataModule(TextDataModule):
         tokenizer = self.subword_tokenizer()
         if tokenizer.pretrained is None or self._text_vectors is not None:
             return
-        store = VectorStore(tokenizer.pretrained, tokenizer.max_subwords, self.cache_dir)
+        store = VectorStore(tokenizer.pretrained, self.cache_dir)
         for split, documents in self.corpus.splits.items():
             batches = RaggedLoader(documents, self.language, self.eval_batch_size)
             texts = (_subwords(batch[self.language]) for batch in batches)

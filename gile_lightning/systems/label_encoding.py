@@ -54,10 +54,10 @@ def encode_texts(
     device: torch.device,
 ) -> Texts:
     """Encode label texts as the fields of `Texts` that are needed; see `Encoder.inputs`."""
-    subwords = tokenizer.subwords(texts)
+    subwords = tokenizer.subwords(texts, "label")
     encoded = Texts.from_flat(*tokenizer.labels(texts), None, *subwords)
     if "vectors" in inputs and subwords[0] is not None:
-        store = VectorStore(str(tokenizer.pretrained), tokenizer.max_subwords, cache)
+        store = VectorStore(str(tokenizer.pretrained), cache)
         store.fill([subwords], len(texts), device)
         encoded = encoded._replace(vectors=store.find(*subwords))
     if "subwords" not in inputs:

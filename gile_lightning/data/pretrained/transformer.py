@@ -16,6 +16,9 @@ TOKENS = 8_192  # in a batch of the transformer, padding included
 class Transformer(nn.Module):
     """What `SentenceTransformer.encode(text, normalize_embeddings=True)` computes of subword ids.
 
+    Shorter texts of a batch are padded on the right, whatever side the model pads: no subword sees
+    padding, and positions count from a text's first subword.
+
     Attributes:
         pretrained: tells the initialization of models to leave the weights alone.
 
@@ -46,7 +49,10 @@ class Transformer(nn.Module):
                     trust_remote_code=False,
                 )
         except Exception as error:  # of many kinds, for files of many kinds
-            raise InputError(f"{folder}: not a model of sentence-transformers ({error})") from error
+            reason = str(error).partition("\n")[0]
+            raise InputError(
+                f"{folder}: not a model of sentence-transformers ({reason})"
+            ) from error
         finally:
             if shown:
                 logging.enable_progress_bar()
@@ -61,7 +67,7 @@ class Transformer(nn.Module):
         Texts of similar lengths share a batch, so that little is padded.
 
         Args:
-            subwords: ids [N], special tokens included.
+            subwords: ids [N], special tokens included, as `Reading` makes them.
             counts: of the texts [B].
 
         Returns:
@@ -76,8 +82,13 @@ class Transformer(nn.Module):
             ids = subwords.long()[
                 (starts[rows].unsqueeze(1) + places).clamp_(max=len(subwords) - 1)
             ]
-            features = {"input_ids": ids.where(mask, self.padding), "attention_mask": mask.long()}
-            parts.append(F.normalize(self.model(features)["sentence_embedding"]))
+            hidden = (ids < 0) & mask
+            features = {
+                "input_ids": ids.where(~hidden, ~ids).where(mask, self.padding),
+                "attention_mask": mask.long(),
+                "prompt_length": int(hidden.sum(1).amax()),
+            }
+            parts.append(F.normalize(self.model(features)["sentence_embedding"].float()))
         empty = int((counts == 0).sum())
         size = parts[0].shape[1] if parts else int(self.model.get_embedding_dimension() or 0)
         zeros = torch.zeros(empty, size, device=counts.device)

@@ -31,13 +31,12 @@ class VectorStore:
 
     Args:
         name: of the model, as `find_model` takes it.
-        max_subwords: of a text that the model reads.
         cache: the folder of the cache; the vectors lie below it, by the model's identity.
     """
 
-    def __init__(self, name: str, max_subwords: int, cache: Path) -> None:
+    def __init__(self, name: str, cache: Path) -> None:
         self.name = name
-        self.folder = cache / "vectors" / identity(name, max_subwords)
+        self.folder = cache / "vectors" / identity(name)
         self._dtype = np.dtype([("key", "S16"), ("vector", np.float32, dimension(name))])
         self._open()
 

@@ -77,6 +77,8 @@ class DW(Multilingual):
         pretrained: a model of `sentence-transformers` that knows these languages, for
             `encoders.Pretrained` and `matchers.Cosine`; see `DocumentDataModule`.
         max_subwords: subwords of a text, document or label, that the pretrained model reads.
+        document_prompt: what the pretrained model reads before every document.
+        label_prompt: what it reads before every label.
     """
 
     def __init__(
@@ -105,7 +107,9 @@ class DW(Multilingual):
         seed: int = 1234,
         num_proc: int = 1,
         pretrained: str | None = None,
-        max_subwords: int = 256,
+        max_subwords: int | None = None,
+        document_prompt: str | None = None,
+        label_prompt: str | None = None,
     ) -> None:
         positive(
             builtin_documents=builtin_documents,
@@ -150,6 +154,8 @@ class DW(Multilingual):
                 "num_proc": num_proc,
                 "pretrained": pretrained,
                 "max_subwords": max_subwords,
+                "document_prompt": document_prompt,
+                "label_prompt": label_prompt,
             }
             if released is not None:
                 modules[language] = ReleasedArticles(str(released), **options)

@@ -26,7 +26,9 @@ class EncodingSettings:
             a number as large as the corpus means all documents.
         split_seed: seeds these draws.
         pretrained: a pretrained model, for which texts are split into subwords too.
-        max_subwords: subwords kept per text for that model.
+        max_subwords: subwords kept per text for that model; None for as many as `Reading` keeps.
+        document_prompt: what that model reads before every document.
+        label_prompt: what it reads before every label.
         held_out_labels: share (below 1) or number of labels to hold out, drawn from those that
             both training and validation documents have.
     """
@@ -42,7 +44,9 @@ class EncodingSettings:
     test_size: float = 0.1
     split_seed: int = 1234
     pretrained: str | None = None
-    max_subwords: int = 256
+    max_subwords: int | None = None
+    document_prompt: str | None = None
+    label_prompt: str | None = None
     held_out_labels: float = 0.0
 
     def state(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import sentencex
 from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError, positive
-from gile_lightning.data.pretrained.model import subword_ids
+from gile_lightning.data.pretrained.subwords import Kind, Reading
 
 UNKNOWN = "UNK"
 NUMBER = "NUM"
@@ -92,7 +92,9 @@ class Tokenizer:
             see `extended`.
         pretrained: a pretrained model, as `find_model` takes it, for which texts are split into
             subwords too; None for none.
-        max_subwords: subwords of a text that the pretrained model reads.
+        max_subwords: subwords of a text that the pretrained model reads; see `Reading`.
+        document_prompt: what it reads before every document; see `Reading`.
+        label_prompt: what it reads before every label.
     """
 
     vocabulary: Sequence[str]
@@ -103,7 +105,9 @@ class Tokenizer:
     sentences: str | None = None
     known_words_only: bool = False
     pretrained: str | None = None
-    max_subwords: int = 256
+    max_subwords: int | None = None
+    document_prompt: str | None = None
+    label_prompt: str | None = None
     further: tuple[str, ...] = ()
     _ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -125,6 +129,14 @@ class Tokenizer:
         """Return everything but the vocabulary and further words, as plain values."""
         others = {"vocabulary", "further", "_ids"}
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in others}
+
+    @property
+    def reading(self) -> Reading | None:
+        """How the pretrained model reads texts, if there is one."""
+        if self.pretrained is None:
+            return None
+        prompts = self.document_prompt, self.label_prompt
+        return Reading(self.pretrained, self.max_subwords, *prompts)
 
     def extended(self, words: Iterable[str]) -> "Tokenizer":
         """Return this tokenizer with ids for further words, which tell these from each other.
@@ -188,16 +200,20 @@ class Tokenizer:
         return _flat([self.word_ids(self.words(text)[: self.max_label_words]) for text in texts])
 
     def subwords(
-        self, texts: Iterable[str | Sequence[str | list[str]]]
+        self, texts: Iterable[str | Sequence[str | list[str]]], kind: Kind = "document"
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]] | tuple[None, None]:
         """Encode texts for the pretrained model as flat subword ids [N] and their counts [B].
 
         Pieces of a text, and words of a piece, are joined by spaces. Without a pretrained model
         there are no subwords.
+
+        Args:
+            texts: the texts.
+            kind: what they are, which decides on the prompt.
         """
-        if self.pretrained is None:
+        if self.reading is None:
             return None, None
-        rows = subword_ids(self.pretrained, self.max_subwords, [_joined(text) for text in texts])
+        rows = self.reading.subwords([_joined(text) for text in texts], kind)
         counts = np.fromiter(map(len, rows), np.int64, len(rows))
         return np.concatenate([np.empty(0, np.int32), *rows]), counts
 

@@ -58,13 +58,12 @@ def test_dimension_is_that_of_the_last_module(tmp_path):
         assert dimension(str(tmp_path)) == len(config)
 
 
-def test_identity_is_of_the_files_and_the_length(tmp_path):
+def test_identity_is_of_the_files(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{}")
-    first = identity(str(tmp_path), 256)
-    assert identity(str(tmp_path), 128) != first
+    first = identity(str(tmp_path))
     (tmp_path / "tokenizer.json").write_text("[]")
     identity.cache_clear()
-    assert identity(str(tmp_path), 256) != first
+    assert identity(str(tmp_path)) != first
 
 
 def test_subwords_are_those_of_the_library():

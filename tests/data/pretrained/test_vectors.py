@@ -55,7 +55,7 @@ def sums(found):
 
 def test_every_text_is_encoded_once(encode, tmp_path):
     made = encode()
-    store = VectorStore(NAME, 256, tmp_path)
+    store = VectorStore(NAME, tmp_path)
     store.fill([texts(*ROWS[:4]), texts(*ROWS[4:])], len(ROWS))
     assert made.seen == [[4], [5, 6], [11, 12], [1, 2, 3], [7, 8, 9, 10]] or made.seen == [
         [4], [11, 12], [5, 6], [1, 2, 3], [7, 8, 9, 10],
@@ -66,17 +66,17 @@ def test_every_text_is_encoded_once(encode, tmp_path):
     again = encode()
     store.fill([texts(*ROWS), texts([13])])
     assert again.seen == [[13]]
-    assert sums(VectorStore(NAME, 256, tmp_path).find(*texts([13], *ROWS[:2]))) == [13, 6, 4]
+    assert sums(VectorStore(NAME, tmp_path).find(*texts([13], *ROWS[:2]))) == [13, 6, 4]
     assert not list(store.folder.glob("*.partial"))
 
 
 def test_a_killed_run_goes_on(encode, tmp_path):
     killed = encode(fail_after=2)
     with pytest.raises(KeyboardInterrupt):
-        VectorStore(NAME, 256, tmp_path).fill([texts(*ROWS)], mark="corpus")
+        VectorStore(NAME, tmp_path).fill([texts(*ROWS)], mark="corpus")
     assert len(killed.seen) == 4
     made = encode()
-    store = VectorStore(NAME, 256, tmp_path)
+    store = VectorStore(NAME, tmp_path)
     assert len(store) == 4
     store.fill([texts(*ROWS)], mark="corpus")
     assert sorted(killed.seen + made.seen) == sorted(map(list, {tuple(r) for r in ROWS if r}))
@@ -85,14 +85,14 @@ def test_a_killed_run_goes_on(encode, tmp_path):
 
 def test_a_marked_corpus_is_not_looked_at_again(encode, tmp_path):
     encode()
-    store = VectorStore(NAME, 256, tmp_path)
+    store = VectorStore(NAME, tmp_path)
     store.fill([texts([1])], mark="corpus")
     store.fill(iter(lambda: pytest.fail("read again"), None), mark="corpus")
 
 
 def test_what_two_processes_have_made(encode, tmp_path):
     encode()
-    first, second = (VectorStore(NAME, 256, tmp_path) for _ in range(2))
+    first, second = (VectorStore(NAME, tmp_path) for _ in range(2))
     first.fill([texts([1], [2])])
     made = encode()
     second.fill([texts([1], [3])])
@@ -102,7 +102,7 @@ def test_what_two_processes_have_made(encode, tmp_path):
 
 def test_missing_vectors(encode, tmp_path):
     encode()
-    store = VectorStore(NAME, 256, tmp_path)
+    store = VectorStore(NAME, tmp_path)
     with pytest.raises(InputError, match="vectors are missing"):
         store.find(*texts([1]))
     store.fill([texts([1], [2])])
@@ -111,14 +111,14 @@ def test_missing_vectors(encode, tmp_path):
     (file,) = store.folder.glob("*.npy")
     file.write_bytes(file.read_bytes()[:50])
     with pytest.raises(InputError, match=rf"{file}: not readable .* delete it and all"):
-        VectorStore(NAME, 256, tmp_path)
+        VectorStore(NAME, tmp_path)
 
 
 def test_a_cache_that_cannot_be_written(encode, tmp_path):
     encode()
     (tmp_path / "vectors").write_text("a file where the folder would be")
     with pytest.raises(InputError, match=r"cannot be written .*XDG_CACHE_HOME"):
-        VectorStore(NAME, 256, tmp_path).fill([texts([1])])
+        VectorStore(NAME, tmp_path).fill([texts([1])])
 
 
 def test_more_files_than_may_be_open(encode, tmp_path):
@@ -129,8 +129,8 @@ def test_more_files_than_may_be_open(encode, tmp_path):
     open_now = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").is_dir() else 64
     resource.setrlimit(resource.RLIMIT_NOFILE, (open_now + 30, limits[1]))
     try:
-        VectorStore(NAME, 256, tmp_path).fill([texts(*rows)])
-        found = VectorStore(NAME, 256, tmp_path).find(*texts(*rows))
+        VectorStore(NAME, tmp_path).fill([texts(*rows)])
+        found = VectorStore(NAME, tmp_path).find(*texts(*rows))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert sums(found) == list(range(1, 201))

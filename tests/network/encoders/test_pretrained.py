@@ -1,5 +1,6 @@
 """The encoder `Pretrained`, frozen and fine-tuned, and its place in a model."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -96,6 +97,18 @@ def test_label_texts_have_the_vectors_of_their_ids():
     assert tuned.subwords.tolist() == subwords.tolist()
     assert tuned.subword_counts.tolist() == counts.tolist()
     assert tuned.vectors is None
+
+
+def test_prompts_of_documents_and_labels_apart():
+    tokenizer = replace(TEXT, document_prompt="query: ", label_prompt="topic: ")
+    labels = LabelSet(["a", "b"], ["insulin", "mice"], [2, 1])
+    built = NeuralSystem(encoder=Pretrained, label_encoder=Pretrained)
+    built.build({"en": Task(tokenizer, labels)})
+    found = built.encoded("en").texts_of(torch.tensor([0, 1])).vectors
+    torch.testing.assert_close(found, oracle(["topic: insulin", "topic: mice"]), rtol=0, atol=1e-5)
+    documents = Texts.from_flat(*tokenizer.documents(["Heart."]), *tokenizer.subwords(["Heart."]))
+    found = built.network("en").with_vectors(documents).vectors
+    torch.testing.assert_close(found, oracle(["query: Heart."]), rtol=0, atol=1e-5)
 
 
 def test_unread_word_vectors_are_not_trained():

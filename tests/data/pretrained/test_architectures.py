@@ -1,0 +1,119 @@
+"""Models of each architecture, with their prompts; the oracle is `SentenceTransformer.encode`."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.pretrained import Reading, dimension, transformer
+from gile_testing.minilm import SENTENCES
+from gile_testing.small_models import save
+
+TEXTS = ["  heart ", *SENTENCES, "Insulin, insulin", "x\n"]
+QUERY = "Instruct: name the topics\nQuery: "
+CASES = {
+    "E5": ("bert", {}, "query: ", "passage: "),
+    "BGE": ("bert", {"pooling": "cls", "max_seq_length": 20}, None, None),
+    "multilingual E5": ("xlm-roberta", {"max_seq_length": 40}, "query: ", "query: "),
+    "BGE-M3": ("xlm-roberta", {"pooling": "cls"}, None, None),
+    "Qwen3": ("qwen3", {"pooling": "lasttoken", "prompts": {"query": QUERY}}, "query", None),
+    "ModernBERT": ("modernbert", {"pooling": "cls"}, None, "label: "),
+    "MPNet": ("mpnet", {}, None, None),
+    "GTE": ("gte", {"pooling": "cls"}, None, None),
+    "Gemma": (
+        "gemma3_text",
+        {"dense": 24, "prompts": {"query": "task: "}, "default_prompt_name": "query"},
+        None,
+        "",
+    ),
+    "INSTRUCTOR": ("bert", {"include_prompt": False}, "Represent the text: ", "Name: "),
+    "SGPT": ("qwen3", {"pooling": "weightedmean", "include_prompt": False}, "[a: ", "b: "),
+    "two poolings": ("bert", {"pooling": ("cls", "max")}, None, None),
+}
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Saves a model, and returns the library's with our reading of it."""
+
+    def made(architecture, options=None, document=None, label=None):
+        model = save(tmp_path, architecture, **(options or {}))
+        name = str(tmp_path / "model")
+        return model, Reading(name, document_prompt=document, label_prompt=label)
+
+    return made
+
+
+def expected(model, prompt):
+    by_name = {"prompt_name": prompt} if prompt in model.prompts else {"prompt": prompt}
+    options = {} if prompt is None else by_name
+    return model.encode(TEXTS, normalize_embeddings=True, convert_to_tensor=True, **options)
+
+
+def vectors(reading, kind):
+    rows = reading.subwords(TEXTS, kind)
+    counts = torch.tensor([len(row) for row in rows])
+    return transformer.encode(reading.name, torch.from_numpy(np.concatenate(rows)), counts)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_vectors_are_those_of_the_library(saved, case):
+    architecture, options, *prompts = CASES[case]
+    model, reading = saved(architecture, options, *prompts)
+    for kind, prompt in zip(("document", "label"), prompts, strict=True):
+        found = vectors(reading, kind)
+        torch.testing.assert_close(found, expected(model, prompt), rtol=0, atol=1e-5)
+    assert found.shape[1] == dimension(reading.name)
+    apart = (found[0] - found[1:]).norm(dim=1)  # so that the oracle can tell texts apart
+    assert apart.min() > 1e-3
+
+
+def test_a_prompt_that_pooling_leaves_out(saved):
+    _, reading = saved("bert", {"include_prompt": False}, "a b: ", "")
+    (row,), (plain,) = reading.subwords(["heart"]), reading.subwords(["heart"], "label")
+    assert (row < 0).tolist() == [True] * 4 + [False] * (len(plain) - 1)  # <s> a b :
+    assert plain.min() >= 0
+
+
+def test_an_unknown_prompt_is_refused(saved):
+    _, reading = saved("bert", {"prompts": {"query": "q: "}}, "quer")
+    with pytest.raises(InputError, match=r"data\.document_prompt is 'quer'; .*: document, query"):
+        reading.state()
+
+
+def test_own_code_is_refused(saved, tmp_path):
+    _, reading = saved("bert")
+    config, modules = (tmp_path / "model" / name for name in ("config.json", "modules.json"))
+    text = config.read_text()
+    config.write_text(json.dumps(json.loads(text) | {"auto_map": {"AutoModel": "modeling.New"}}))
+    with pytest.raises(InputError, match=r"brings code of its own \(auto_map\)"):
+        reading.state()
+    config.write_text(text)
+    for kind, message in (("own.Layer", r"own code|code of its own"), ("x.Static", "begins with")):
+        listed = json.loads(modules.read_text())
+        listed[1 if kind == "own.Layer" else 0]["type"] = kind
+        modules.write_text(json.dumps(listed))
+        with pytest.raises(InputError, match=message):
+            reading.state()
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_lower_case(saved, tmp_path, lower):
+    saved("qwen3", {"pooling": "lasttoken"})
+    file = tmp_path / "model" / "sentence_bert_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"do_lower_case": lower}))
+    (upper,), (plain,) = (
+        Reading(str(tmp_path / "model")).subwords([x]) for x in ("HEART", "heart")
+    )
+    assert (upper.tolist() == plain.tolist()) is lower
+
+
+def test_maximal_length(saved):
+    _, reading = saved("bert", {"max_seq_length": 20})
+    for asked, length in ((None, 20), (7, 7)):
+        (row,) = Reading(reading.name, asked).subwords([SENTENCES[4]])
+        assert len(row) == length
+    with pytest.raises(InputError, match="max_subwords is 21"):
+        Reading(reading.name, 21).state()
