@@ -11,6 +11,8 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained.model import find_model
 
 TOKENS = 8_192  # in a batch of the transformer, padding included
+# Larger batches leave the caches of a CPU: with 8,192, label texts take 1.7 times as long.
+CPU_TOKENS = 512
 
 
 class Transformer(nn.Module):
@@ -97,10 +99,11 @@ class Transformer(nn.Module):
 
 def _batches(order: Tensor, counts: Tensor) -> Iterator[Tensor]:
     """Cut texts, ordered by length, into batches of `TOKENS`, without the empty ones."""
+    most = CPU_TOKENS if counts.device.type == "cpu" else TOKENS
     lengths = counts[order].tolist()
     start = sum(length == 0 for length in lengths)
     for stop in range(start + 1, len(lengths) + 1):
-        if stop == len(lengths) or (stop + 1 - start) * lengths[stop] > TOKENS:
+        if stop == len(lengths) or (stop + 1 - start) * lengths[stop] > most:
             yield order[start:stop]
             start = stop
 

@@ -1,5 +1,7 @@
 """Names of labels that occur in a document."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -22,6 +24,9 @@ from gile_lightning.network.matchers.phrases import (
     largest,
 )
 from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
+
+FEATURES = 12  # of a label that occurs in a document
+WORDS, OCCURRENCES = 50, 20  # of a typical document
 
 
 class MentionLabels(MatcherLabels):
@@ -60,7 +65,7 @@ class MentionLabels(MatcherLabels):
 class NameMention(Matcher):
     """Scores a label by where and how often its name or a synonym occurs in the document.
 
-    The score of a pair is the sum of six features times learned weights. The features of a label
+    The score of a pair is the sum of its features times learned weights. The features of a label
     that occurs nowhere are 0; otherwise they are
 
     1. 1;
@@ -68,10 +73,19 @@ class NameMention(Matcher):
     3. whether one is in the first sentence or piece (the title);
     4. the number of words of the longest phrase that occurs, minus one;
     5. whether every occurrence lies inside a longer phrase ("Abdomen" in "acute abdomen");
-    6. the log of one over the share of the training documents that have its rarest word.
+    6. the log of one over the share of the training documents that have its rarest word;
+    7. where the first occurrence begins, as a share of the document;
+    8. where the last one begins;
+    9. the log of one plus the number of occurrences that lie in no longer phrase;
+    10. the log of the number of labels with the same phrase, of the phrase with fewest;
+    11. the log of the document's number of words, over `WORDS`;
+    12. the log of the number of occurrences of all labels in the document, over `OCCURRENCES`.
 
-    Before training the first weight is 1 and the others are 0. A phrase does not continue across
-    sentences. A phrase with an unknown word is never found.
+    Before training the first weight is 1 and the others are 0. ``hidden`` units of the same
+    features make the score non-linear, as the trees of Maui (Medelyan, 2009) and of Annif's MLLM do. They
+    add nothing before training.
+
+    A phrase does not continue across sentences. A phrase with an unknown word is never found.
 
     Args:
         tokenizer: has the vocabulary. ``data.label_words`` adds words of names that no training
@@ -81,6 +95,7 @@ class NameMention(Matcher):
             all languages get the same stemmer.
         max_words: longer phrases are not searched for.
         synonyms: whether synonyms are searched for too.
+        hidden: the number of units with a ReLU; 0 for a linear score.
     """
 
     rarity: Tensor
@@ -92,6 +107,7 @@ class NameMention(Matcher):
         stemmer: str | None = None,
         max_words: int = 8,
         synonyms: bool = True,
+        hidden: int = 0,
     ) -> None:
         positive(max_words=max_words)
         super().__init__()
@@ -102,7 +118,11 @@ class NameMention(Matcher):
         stems = stem_ids(tokenizer.vocabulary, stemmer)
         self.register_buffer("stems", stems, persistent=False)
         self.register_buffer("rarity", torch.zeros(int(stems.max()) + 1))
-        self.weight = nn.Parameter(torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]) / LOGIT_SCALE)
+        self.weight = nn.Parameter(torch.eye(FEATURES)[0] / LOGIT_SCALE)
+        self.inner = self.outer = None
+        if hidden:
+            inner = torch.randn(hidden, FEATURES) / math.sqrt(FEATURES)
+            self.inner, self.outer = nn.Parameter(inner), nn.Parameter(torch.zeros(hidden))
 
     def count_words(self, frequencies: Tensor, documents: int) -> None:
         """Set the rarity of words: log((1 + N) / (1 + n)) for a word in n of N documents."""
@@ -139,21 +159,27 @@ class NameMention(Matcher):
         size = len(documents.document_lengths), labels.size
         rows, columns, features = self.features(documents, labels)
         scores = self.weight.new_zeros(size)
-        return scores.index_put((rows, columns), (features * self.weight).sum(1) * LOGIT_SCALE)
+        found = (features * self.weight).sum(1) * LOGIT_SCALE
+        if self.inner is not None and self.outer is not None:
+            found = found + torch.relu(features @ self.inner.T) @ self.outer
+        return scores.index_put((rows, columns), found)
 
     def features(self, documents: Texts, labels: Phrases) -> tuple[Tensor, Tensor, Tensor]:
         """Find the pairs of a document and a label that occurs in it.
 
         Returns:
-            Documents [M], columns of labels [M] and features [M, 6].
+            Documents [M], columns of labels [M] and features [M, `FEATURES`].
         """
         words = labels.stems[documents.word_ids.long()]
         starts, sizes, phrases = find_phrases(words, documents.sentence_lengths, labels)
         inside = inside_longer(starts, sizes, len(words))
+        lengths = document_words(documents.sentence_lengths, documents.document_lengths)
+        of_all = segment_ids(lengths)[starts].bincount(minlength=len(lengths))
         columns = labels.columns[labels.labels[phrases]]
         scored = columns >= 0
-        starts, sizes, inside, columns = (x[scored] for x in (starts, sizes, inside, columns))
-        lengths = document_words(documents.sentence_lengths, documents.document_lengths)
+        starts, sizes, inside, columns, phrases = (
+            x[scored] for x in (starts, sizes, inside, columns, phrases)
+        )
         rows = segment_ids(lengths)[starts]
         sentences = segment_ids(documents.sentence_lengths)[starts]
         in_first = sentences == segment_starts(documents.document_lengths)[rows]
@@ -168,12 +194,24 @@ class NameMention(Matcher):
             least = torch.full_like(pairs, -1, dtype=self.weight.dtype)
             return least.scatter_reduce(0, places, values.to(least), "amax")
 
+        ones = torch.ones_like(pairs, dtype=self.weight.dtype)
+        begin = (starts - segment_starts(lengths)[rows]) / lengths[rows]
+        outside = torch.zeros_like(ones).index_add(0, places, (~inside).to(ones))
+        same = labels.keys.unique(return_inverse=True, return_counts=True)
+        sharing = same[2][same[1]][phrases]  # labels with the phrase
+        of_pair = pairs // max(1, labels.size)
         features = [
-            torch.ones_like(pairs, dtype=self.weight.dtype),
-            counts.to(self.weight.dtype).log(),
+            ones,
+            counts.to(ones).log(),
             most(in_first),
             most(sizes) - 1,
             1 - most(~inside),
             most(rarity),
+            1 - most(1 - begin),
+            most(begin),
+            outside.log1p(),
+            -most(1 / sharing).log(),
+            (lengths[of_pair].to(ones) / WORDS).log(),
+            (of_all[of_pair].to(ones) / OCCURRENCES).log(),
         ]
-        return pairs // max(1, labels.size), pairs % max(1, labels.size), torch.stack(features, 1)
+        return of_pair, pairs % max(1, labels.size), torch.stack(features, 1)

@@ -15,7 +15,7 @@ def subwords(texts):
 
 @pytest.mark.parametrize("tokens", [300, 100_000])
 def test_vectors_are_those_of_the_library(tokens, monkeypatch):
-    monkeypatch.setattr(transformer, "TOKENS", tokens)
+    monkeypatch.setattr(transformer, "CPU_TOKENS", tokens)
     vectors = transformer.encode(NAME, *subwords(SENTENCES))
     torch.testing.assert_close(vectors, oracle(SENTENCES), rtol=0, atol=1e-5)
     assert not vectors.requires_grad
@@ -30,7 +30,7 @@ def test_a_text_without_a_subword_is_zeros():
 
 
 def test_batches_are_bounded_by_padded_tokens(monkeypatch):
-    monkeypatch.setattr(transformer, "TOKENS", 12)
+    monkeypatch.setattr(transformer, "CPU_TOKENS", 12)
     counts = torch.tensor([3, 5, 0, 3, 4, 20, 3, 4])
     order = counts.argsort(stable=True)
     parts = [part.tolist() for part in transformer._batches(order, counts)]

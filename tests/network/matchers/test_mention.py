@@ -10,6 +10,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.matchers import NameMention
+from gile_lightning.network.matchers.mention import FEATURES, OCCURRENCES, WORDS
 from gile_lightning.network.matchers.stems import stem_ids
 from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
@@ -61,6 +62,14 @@ def search(document, labels, stemmer=None, max_words=8):
         share = [(1 + frequency(word, stemmer)) / (1 + len(DOCUMENTS)) for word in words]
         return math.log(1 / min(share))
 
+    total = sum(map(len, sentences))
+
+    def place(one):
+        return (sum(map(len, sentences[: one[1]])) + one[2]) / total
+
+    def sharing(one):
+        return len({t for t, *there in found if there == list(one[1:])})
+
     features = {}
     for label in labels.names:
         own = [one for one in found if one[0] == label]
@@ -72,6 +81,12 @@ def search(document, labels, stemmer=None, max_words=8):
                 max(n for *_, n in own) - 1.0,
                 float(all(map(inside, own))),
                 max(map(rarity, own)),
+                min(map(place, own)),
+                max(map(place, own)),
+                math.log1p(sum(not inside(one) for one in own)),
+                math.log(min(map(sharing, own))),
+                math.log(total / WORDS),
+                math.log(len(found) / OCCURRENCES),
             ]
     return features
 
@@ -129,20 +144,26 @@ def test_a_word_that_is_always_inside_a_longer_phrase():
     assert features[0].tolist() == pytest.approx(found["Abdomen"], rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    "weight", [None, [0.5, 2.0, -1.0, 0.25, -3.0, 0.1]], ids=["before training", "learned"]
-)
-def test_weights_of_the_features(weight):
+@pytest.mark.parametrize("hidden", [0, 3])
+@pytest.mark.parametrize("learned", [False, True])
+def test_weights_of_the_features(learned, hidden):
     """Before training, a mention counts 1."""
-    matcher = made(NameMention)
-    if weight is not None:
-        matcher.weight.data.copy_(torch.tensor(weight))
+    torch.manual_seed(2)
+    matcher = made(partial(NameMention, hidden=hidden))
+    weight = torch.eye(FEATURES)[0] / 10
+    if learned:
+        weight = torch.randn(FEATURES)
+        matcher.weight.data.copy_(weight)
+        for parameter in (matcher.inner, matcher.outer) if hidden else ():
+            parameter.data.normal_()
     expected = torch.zeros(len(DOCUMENTS), len(LABELS))
     for row, document in enumerate(DOCUMENTS):
         for name, values in search(document, label_set()).items():
-            score = torch.tensor(values) @ torch.tensor(weight or [0.1, 0, 0, 0, 0, 0])
-            expected[row, list(LABELS).index(name)] = 10 * score
-    torch.testing.assert_close(scores(matcher).detach(), expected, rtol=1e-5, atol=1e-5)
+            score = 10 * torch.tensor(values) @ weight
+            if learned and hidden:
+                score += (matcher.inner @ torch.tensor(values)).clamp(min=0) @ matcher.outer
+            expected[row, list(LABELS).index(name)] = score
+    torch.testing.assert_close(scores(matcher).detach(), expected.detach(), rtol=1e-5, atol=1e-4)
 
 
 def test_many_random_phrases():
