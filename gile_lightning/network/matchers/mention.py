@@ -82,7 +82,7 @@ class NameMention(Matcher):
     12. the log of the number of occurrences of all labels in the document, over `OCCURRENCES`.
 
     Before training the first weight is 1 and the others are 0. ``hidden`` units of the same
-    features make the score non-linear, as the trees of Maui (Medelyan, 2009) and of Annif's MLLM do. They
+    features make the score non-linear, as trees do in Maui (Medelyan, 2009) and in Annif's MLLM. They
     add nothing before training.
 
     A phrase does not continue across sentences. A phrase with an unknown word is never found.
