@@ -138,7 +138,7 @@ def test_a_dry_run_lists_the_fits_and_their_time(unbroken, tmp_path):
     assert printed.count("new ") == 2
     assert "--model.output gile_lightning.network.outputs.Linear" in printed
     assert "2 fits, 2 at a time" in printed
-    assert "on the built-in corpus, on two CPU cores" in printed
+    assert "from the built-in corpus on two CPU cores" in printed
     assert not (tmp_path / "fits").exists()
     output, _ = unbroken
     printed = runs.call(reproduce.main, *arguments(output, "--dry_run")).printed

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from gile_lightning.metrics.best_pairs import Pairs
 
@@ -66,5 +65,9 @@ def reliability_of_best(pairs: Pairs) -> Reliability:
 
     Documents that have none of the candidates are left out, as in the ranking metrics.
     """
+    from scipy.special import (
+        expit,
+    )  # here, as in all modules that commands import: it takes a while
+
     best = pairs.best(BEST)
     return reliability(expit(best.log_odds).ravel(), best.correct.ravel())

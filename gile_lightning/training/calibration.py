@@ -7,8 +7,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit
 from torch import Tensor
 
 from gile_lightning.metrics.best_pairs import Pairs
@@ -132,6 +130,9 @@ def fit_calibration(
 def _fit(
     pairs: Pairs, log_rates: NDArray[Any], log_frequencies: NDArray[Any], start: Curve
 ) -> Curve:
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
     if not pairs.correct.size:
         return start
     z = (pairs.log_odds + log_rates).ravel()

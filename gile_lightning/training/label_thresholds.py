@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
 _CELLS = 100  # thresholds are hundredths
 SHRINKAGE = 10  # validation documents with a label that weigh as much as the common threshold
@@ -32,6 +31,8 @@ def label_thresholds(
         threshold: the common one.
         f1: its micro-F1.
     """
+    from scipy.special import expit, logit
+
     known = labels < count
     probabilities, correct, labels = expit(log_odds[known]), correct[known], labels[known]
     cells = np.minimum((probabilities * _CELLS).astype(int), _CELLS - 1)

@@ -30,6 +30,11 @@ DATA = {
     **{"builtin_documents": DOCUMENTS, "min_count": 2, "batch_size": 32, "eval_batch_size": 64},
     **{"label_text": "description", "label_words": False, "max_label_words": 50},  # as in the paper
 }
+CLASSES = {
+    "--model.encoder": "model.encoder.layer.dim",
+    "--model.output": "model.output.joint_dim",
+    "--data": "data.builtin_documents",
+}
 MODEL = {"embedding.dim": 20, "encoder.layer.dim": 24, "output.joint_dim": 30, "optimizer.lr": 0.01}
 
 
@@ -47,6 +52,9 @@ def cache() -> Path:
 
 def small(config: Path, output: Path | None, keys: dict[str, object], more: Any) -> list[str]:
     """Return the arguments of a fit on the CPU: a configuration, keys, and ``more`` as they are."""
+    for option, key in CLASSES.items():
+        if option in more:  # another class, which has no such key
+            keys.pop(key, None)
     given = {
         "config": config,
         **({} if output is None else {"output": output}),
@@ -65,9 +73,6 @@ def arguments(output: Path | None, *more: object, epochs: int = 2) -> list[str]:
     """Return the arguments of a small fit; ``more`` are further ones."""
     keys = {f"data.{key}": value for key, value in DATA.items()}
     keys |= {f"model.{key}": value for key, value in MODEL.items()}
-    for option, key in (("--model.output", "joint_dim"), ("--data", "builtin_documents")):
-        if option in more:  # another class, which has no such key
-            del keys[f"{option[2:]}.{key}"]
     return small(CONFIG, output, keys | {"trainer.max_epochs": epochs}, more)
 
 

@@ -82,8 +82,8 @@ class NameMention(Matcher):
     12. the log of the number of occurrences of all labels in the document, over `OCCURRENCES`.
 
     Before training the first weight is 1 and the others are 0. ``hidden`` units of the same
-    features make the score non-linear, as trees do in Maui (Medelyan, 2009) and in Annif's MLLM. They
-    add nothing before training.
+    features make the score non-linear, as trees do in Maui (Medelyan, 2009) and in Annif's MLLM.
+    They add nothing before training.
 
     A phrase does not continue across sentences. A phrase with an unknown word is never found.
 
@@ -197,8 +197,8 @@ class NameMention(Matcher):
         ones = torch.ones_like(pairs, dtype=self.weight.dtype)
         begin = (starts - segment_starts(lengths)[rows]) / lengths[rows]
         outside = torch.zeros_like(ones).index_add(0, places, (~inside).to(ones))
-        same = labels.keys.unique(return_inverse=True, return_counts=True)
-        sharing = same[2][same[1]][phrases]  # labels with the phrase
+        _, same, labels_with = torch.unique(labels.keys, return_inverse=True, return_counts=True)
+        sharing = labels_with[same][phrases]
         of_pair = pairs // max(1, labels.size)
         features = [
             ones,
