@@ -25,8 +25,8 @@ from gile_lightning.network.matchers.phrases import (
 )
 from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
 
-FEATURES = 12  # of a label that occurs in a document
-WORDS, OCCURRENCES = 50, 20  # of a typical document
+FEATURES = 9  # of a label that occurs in a document
+WORDS = 50  # of a typical document
 
 
 class MentionLabels(MatcherLabels):
@@ -76,10 +76,7 @@ class NameMention(Matcher):
     6. the log of one over the share of the training documents that have its rarest word;
     7. where the first occurrence begins, as a share of the document;
     8. where the last one begins;
-    9. the log of one plus the number of occurrences that lie in no longer phrase;
-    10. the log of the number of labels with the same phrase, of the phrase with fewest;
-    11. the log of the document's number of words, over `WORDS`;
-    12. the log of the number of occurrences of all labels in the document, over `OCCURRENCES`.
+    9. the log of the document's number of words, over `WORDS`.
 
     Before training the first weight is 1 and the others are 0. ``hidden`` units of the same
     features make the score non-linear, as trees do in Maui (Medelyan, 2009) and in Annif's MLLM.
@@ -174,12 +171,9 @@ class NameMention(Matcher):
         starts, sizes, phrases = find_phrases(words, documents.sentence_lengths, labels)
         inside = inside_longer(starts, sizes, len(words))
         lengths = document_words(documents.sentence_lengths, documents.document_lengths)
-        of_all = segment_ids(lengths)[starts].bincount(minlength=len(lengths))
         columns = labels.columns[labels.labels[phrases]]
         scored = columns >= 0
-        starts, sizes, inside, columns, phrases = (
-            x[scored] for x in (starts, sizes, inside, columns, phrases)
-        )
+        starts, sizes, inside, columns = (x[scored] for x in (starts, sizes, inside, columns))
         rows = segment_ids(lengths)[starts]
         sentences = segment_ids(documents.sentence_lengths)[starts]
         in_first = sentences == segment_starts(documents.document_lengths)[rows]
@@ -196,9 +190,6 @@ class NameMention(Matcher):
 
         ones = torch.ones_like(pairs, dtype=self.weight.dtype)
         begin = (starts - segment_starts(lengths)[rows]) / lengths[rows]
-        outside = torch.zeros_like(ones).index_add(0, places, (~inside).to(ones))
-        _, same, labels_with = torch.unique(labels.keys, return_inverse=True, return_counts=True)
-        sharing = labels_with[same][phrases]
         of_pair = pairs // max(1, labels.size)
         features = [
             ones,
@@ -209,9 +200,6 @@ class NameMention(Matcher):
             most(rarity),
             1 - most(1 - begin),
             most(begin),
-            outside.log1p(),
-            -most(1 / sharing).log(),
             (lengths[of_pair].to(ones) / WORDS).log(),
-            (of_all[of_pair].to(ones) / OCCURRENCES).log(),
         ]
         return of_pair, pairs % max(1, labels.size), torch.stack(features, 1)

@@ -10,7 +10,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.matchers import NameMention
-from gile_lightning.network.matchers.mention import FEATURES, OCCURRENCES, WORDS
+from gile_lightning.network.matchers.mention import FEATURES, WORDS
 from gile_lightning.network.matchers.stems import stem_ids
 from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
@@ -67,9 +67,6 @@ def search(document, labels, stemmer=None, max_words=8):
     def place(one):
         return (sum(map(len, sentences[: one[1]])) + one[2]) / total
 
-    def sharing(one):
-        return len({t for t, *there in found if there == list(one[1:])})
-
     features = {}
     for label in labels.names:
         own = [one for one in found if one[0] == label]
@@ -83,10 +80,7 @@ def search(document, labels, stemmer=None, max_words=8):
                 max(map(rarity, own)),
                 min(map(place, own)),
                 max(map(place, own)),
-                math.log1p(sum(not inside(one) for one in own)),
-                math.log(min(map(sharing, own))),
                 math.log(total / WORDS),
-                math.log(len(found) / OCCURRENCES),
             ]
     return features
 
