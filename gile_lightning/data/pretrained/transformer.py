@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained.model import find_model
+from gile_lightning.data.pretrained.subwords import NEXT
 
 TOKENS = 8_192  # in a batch of the transformer, padding included
 # Larger batches leave the caches of a CPU: with 8,192, label texts take 1.7 times as long.
@@ -66,7 +67,7 @@ class Transformer(nn.Module):
     def forward(self, subwords: Tensor, counts: Tensor) -> Tensor:
         """Encode texts as vectors of length 1; zeros for a text without a subword.
 
-        Texts of similar lengths share a batch, so that little is padded.
+        The vector of a text of several windows is the mean of theirs, weighted by their subwords.
 
         Args:
             subwords: ids [N], special tokens included, as `Reading` makes them.
@@ -75,6 +76,18 @@ class Transformer(nn.Module):
         Returns:
             [B, d] in float32.
         """
+        between = subwords == NEXT
+        if not between.any():
+            return self._encode(subwords, counts)
+        texts = torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
+        windows = (texts + between.cumsum(0))[~between]
+        per_text = torch.bincount(texts[between], minlength=len(counts)) + 1
+        sizes = torch.bincount(windows, minlength=int(per_text.sum()))
+        weighted = self._encode(subwords[~between], sizes) * sizes.unsqueeze(1)
+        return F.normalize(torch.segment_reduce(weighted, "sum", lengths=per_text))
+
+    def _encode(self, subwords: Tensor, counts: Tensor) -> Tensor:
+        """Encode texts of one window each; those of similar lengths share a batch."""
         starts = counts.cumsum(0) - counts
         order = counts.argsort()
         parts = []

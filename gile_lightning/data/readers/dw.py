@@ -76,7 +76,9 @@ class DW(Multilingual):
             that reads; 1 for none, 0 for one per core. The result is the same.
         pretrained: a model of `sentence-transformers` that knows these languages, for
             `encoders.Pretrained` and `matchers.Cosine`; see `DocumentDataModule`.
-        max_subwords: subwords of a text, document or label, that the pretrained model reads.
+        max_subwords: subwords of a text, document or label, that the pretrained model reads at
+            once.
+        max_windows: how many pieces of that length it reads of a longer text.
         document_prompt: what the pretrained model reads before every document.
         label_prompt: what it reads before every label.
     """
@@ -108,6 +110,7 @@ class DW(Multilingual):
         num_proc: int = 1,
         pretrained: str | None = None,
         max_subwords: int | None = None,
+        max_windows: int = 1,
         document_prompt: str | None = None,
         label_prompt: str | None = None,
     ) -> None:
@@ -154,6 +157,7 @@ class DW(Multilingual):
                 "num_proc": num_proc,
                 "pretrained": pretrained,
                 "max_subwords": max_subwords,
+                "max_windows": max_windows,
                 "document_prompt": document_prompt,
                 "label_prompt": label_prompt,
             }

@@ -26,7 +26,8 @@ class EncodingSettings:
             a number as large as the corpus means all documents.
         split_seed: seeds these draws.
         pretrained: a pretrained model, for which texts are split into subwords too.
-        max_subwords: subwords kept per text for that model; None for as many as `Reading` keeps.
+        max_subwords: subwords of a text that this model reads at once; see `Reading`.
+        max_windows: how many pieces of that length it reads of a longer text.
         document_prompt: what that model reads before every document.
         label_prompt: what it reads before every label.
         held_out_labels: share (below 1) or number of labels to hold out, drawn from those that
@@ -45,6 +46,7 @@ class EncodingSettings:
     split_seed: int = 1234
     pretrained: str | None = None
     max_subwords: int | None = None
+    max_windows: int = 1
     document_prompt: str | None = None
     label_prompt: str | None = None
     held_out_labels: float = 0.0

@@ -92,7 +92,8 @@ class Tokenizer:
             see `extended`.
         pretrained: a pretrained model, as `find_model` takes it, for which texts are split into
             subwords too; None for none.
-        max_subwords: subwords of a text that the pretrained model reads; see `Reading`.
+        max_subwords: subwords of a text that the pretrained model reads at once; see `Reading`.
+        max_windows: how many pieces of that length it reads of a longer text.
         document_prompt: what it reads before every document; see `Reading`.
         label_prompt: what it reads before every label.
     """
@@ -106,6 +107,7 @@ class Tokenizer:
     known_words_only: bool = False
     pretrained: str | None = None
     max_subwords: int | None = None
+    max_windows: int = 1
     document_prompt: str | None = None
     label_prompt: str | None = None
     further: tuple[str, ...] = ()
@@ -136,7 +138,7 @@ class Tokenizer:
         if self.pretrained is None:
             return None
         prompts = self.document_prompt, self.label_prompt
-        return Reading(self.pretrained, self.max_subwords, *prompts)
+        return Reading(self.pretrained, self.max_subwords, self.max_windows, *prompts)
 
     def extended(self, words: Iterable[str]) -> "Tokenizer":
         """Return this tokenizer with ids for further words, which tell these from each other.
@@ -224,6 +226,7 @@ _LIMITS = (
     "max_sentences",
     "max_sentence_words",
     "max_subwords",
+    "max_windows",
 )
 
 
