@@ -47,9 +47,9 @@ def test_a_folder_that_is_no_model(tmp_path):
 def test_a_long_text_is_the_mean_of_its_windows():
     windows = {"max_subwords": 9, "max_windows": 3}  # 7 words each, beside two special tokens
     reader = Tokenizer(["UNK"], pretrained=NAME, **windows)
-    texts = ["mice " * 16, "", "rats", "insulin " * 7, "warfarin " * 40]
+    texts = ["mice " * 16, "", "rats", "insulin " * 7, "blood " * 40]
     found = transformer.encode(NAME, *map(torch.from_numpy, reader.subwords(texts)))
-    pieces = oracle(["mice " * 7, "mice " * 2, "rats", "insulin " * 7, "warfarin " * 7])
+    pieces = oracle(["mice " * 7, "mice " * 2, "rats", "insulin " * 7, "blood " * 7])
     mean = torch.nn.functional.normalize(18 * pieces[0] + 4 * pieces[1], dim=0)
     expected = torch.stack([mean, torch.zeros(DIM), *pieces[2:]])
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
