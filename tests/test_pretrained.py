@@ -55,7 +55,7 @@ def test_the_checkpoint_only_names_the_model(run):
 def test_a_fine_tuned_model_is_held(tmp_path):
     """Its weights come from the checkpoint, not from the model that training began with."""
     more = (*KEYS, "--data.builtin_documents", 20, "--trainer.limit_train_batches", 2)
-    tuned = ("--model.encoder.trainable", "true", "--model.optimizer.lr", 1e-3)
+    tuned = ("--model.encoder.trainable", "true", "--model.encoder.lr", 1e-3)
     output = tmp_path / "run"
     call(fit.main, *runs.arguments(output, *more, *tuned, epochs=1))
     predictor = load(output)

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.network.encoders import Encoder
 from gile_lightning.systems.system import System
 from gile_lightning.training.optimizers import clip_gradients, refusal
 from gile_lightning.training.schedules import Schedule
@@ -79,14 +80,24 @@ class GradientSystem(System):
             )
         if self.schedule is not None:
             self.schedule.check(self.trainer.max_epochs or 0)
-        optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
+        optimizer = self._optimizer(self._groups())
         for group in optimizer.param_groups:
             group["initial_lr"] = group["lr"]
         # a gradient scaler unscales before gradients are clipped, where a fused step would do it
         optimizer._step_supports_amp_scaling = False  # type: ignore[attr-defined]
         return optimizer
 
-    def _optimizer(self, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+    def _groups(self) -> list[dict[str, Any]]:
+        """Return the trainable parameters, apart for encoders with a learning rate of their own."""
+        rest = {id(p): p for p in self.parameters() if p.requires_grad}
+        groups = []
+        for part in self.modules():
+            if isinstance(part, Encoder) and part.lr is not None:
+                own = [rest.pop(id(p)) for p in part.parameters() if id(p) in rest]
+                groups += [{"params": own, "lr": part.lr}] if own else []
+        return [{"params": list(rest.values())}, *groups]
+
+    def _optimizer(self, parameters: list[Any]) -> torch.optim.Optimizer:
         try:
             return self.optimizer_factory(parameters)
         except ValueError as error:  # such as a learning rate below 0

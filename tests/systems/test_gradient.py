@@ -41,3 +41,16 @@ def test_frozen_parts_are_not_trained():
     for name in languages():
         assert id(model.networks[name].embedding.weight) not in trained
     assert len(trained) == sum(p.requires_grad for p in model.parameters())
+
+
+def test_an_encoder_has_a_learning_rate_of_its_own():
+    adam = partial(torch.optim.Adam, lr=1e-3)
+    model = NeuralSystem(**PARTS | {"optimizer": adam})
+    model.build(languages())
+    encoder = model.networks["english"].encoder
+    encoder.lr = 1e-5
+    rest, own = model.configure_optimizers().param_groups
+    assert (rest["initial_lr"], own["initial_lr"]) == (1e-3, 1e-5)
+    assert {id(p) for p in own["params"]} == {id(p) for p in encoder.parameters()}
+    trained = sum(p.requires_grad for p in model.parameters())
+    assert len(rest["params"]) + len(own["params"]) == trained

@@ -35,12 +35,14 @@ class Encoder(Part, nn.Module, ABC):
         layers: names of the submodules that make states.
         poolings: names of the submodules that pool states.
         inputs: the fields of `Texts` that it needs: words, subwords or vectors.
+        lr: the learning rate of its parameters; None for that of the optimizer.
     """
 
     output_dim: int
     layers: ClassVar[tuple[str, ...]] = ()
     poolings: ClassVar[tuple[str, ...]] = ()
     inputs: Set[str] = frozenset({"words"})
+    lr: float | None = None
 
     @property
     def hidden_dim(self) -> int:

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from gile_lightning.common.errors import InputError
+from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.pretrained import dimension, transformer
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -21,12 +21,21 @@ class Pretrained(Encoder):
     Args:
         input_dim: unused; words have no vectors here.
         trainable: whether training changes the weights of the model.
+        lr: the learning rate of these weights, which need a lower one than new ones do; by default
+            that of the optimizer.
     """
 
     layers: ClassVar[tuple[str, ...]] = ("transformer",)
 
-    def __init__(self, input_dim: int, trainable: bool = False) -> None:
+    def __init__(self, input_dim: int, trainable: bool = False, lr: float | None = None) -> None:
         super().__init__()
+        if lr is not None and not trainable:
+            raise InputError(
+                "encoders.Pretrained: lr has no effect on frozen weights: set trainable: true, or "
+                "leave lr out"
+            )
+        positive(**({} if lr is None else {"lr": lr}))
+        self.lr = lr
         self.inputs = {"subwords"} if trainable else {"vectors"}
         self.trainable = trainable
         self.transformer: nn.Module = nn.Identity()
