@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["gile_testing.coverage"]
+
 # set before anything imports `datasets`, `wandb` or `matplotlib`, which read these only once
 SCRATCH = Path(tempfile.mkdtemp(prefix="gile-lightning-"))
 os.environ |= {

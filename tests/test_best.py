@@ -10,8 +10,6 @@ from gile_lightning import predict
 from gile_lightning.commands.cli import GileCLI
 from gile_testing import baseline_runs, runs
 
-pytestmark = pytest.mark.no_cover
-
 SCORES = "test.seen.average_precision", "test.unseen.average_precision"
 NEW = [
     {"name": "Zorblax Fever", "description": "A fever that the zorblax brings."},

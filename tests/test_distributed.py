@@ -14,8 +14,6 @@ import torch
 from gile_lightning import fit
 from gile_testing import children, dw_runs, processes, runs
 
-pytestmark = pytest.mark.no_cover
-
 ALL = (
     "--model.sampler",
     "gile_lightning.training.samplers.AllLabels",

@@ -16,8 +16,6 @@ from gile_lightning import fit, load
 from gile_lightning.training.checkpoint import HPARAMS, STATE, read_checkpoint
 from gile_testing import children, runs
 
-pytestmark = pytest.mark.no_cover
-
 PAGE = (Path(__file__).parents[1] / "docs/extending.md").read_text()
 NOTES = "".join(f"{kind},note\ta {kind} of {i}\n" for i in range(40) for kind in ("bird", "fish"))
 

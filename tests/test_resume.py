@@ -12,8 +12,6 @@ import torch
 from gile_lightning import fit
 from gile_testing import children, runs
 
-pytestmark = pytest.mark.no_cover
-
 CONFIG = Path(__file__).parents[1] / "sweeps/bioasq.yaml"
 
 

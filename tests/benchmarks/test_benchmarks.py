@@ -9,8 +9,6 @@ import report
 
 from gile_testing import runs
 
-pytestmark = pytest.mark.no_cover
-
 SMALL = {"vocabulary": 300, "batch_size": 8}
 SIZES = {
     "training": {**SMALL, "labels": 1_000, "kim_labels": 300, "steps": 1},

@@ -176,7 +176,6 @@ def first_fits():
     return sorted(set(found.values()))
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize(("table", "row"), first_fits())
 def test_overrides_parse(table, row, tmp_path):
     if table == "ablation":

@@ -5,8 +5,6 @@ import pytest
 from gile_lightning import fit
 from gile_testing import own_parts, runs
 
-pytestmark = pytest.mark.no_cover
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -23,7 +23,6 @@ from gile_testing.two_languages import PARTS, TwoLanguages, ragged
 # batches that are there already need no workers
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
-    pytest.mark.no_cover,
 ]
 
 PRECISIONS = ["32-true", "64-true", "bf16-true", "bf16-mixed", "16-mixed"]

@@ -120,7 +120,6 @@ def bad_configurations(call):
     yield CONFIG | {"data": call}
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_configuration_names_parts_alone(call, sound, called, tmp_path):
     for config in bad_configurations(call):
