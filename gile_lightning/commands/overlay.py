@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import yaml
-from jsonargparse import ActionConfigFile, Namespace
+from jsonargparse import ActionConfigFile, Namespace  # type: ignore[attr-defined]
 
 from gile_lightning.commands.shipped import read_configuration
 
@@ -16,12 +16,12 @@ from gile_lightning.commands.shipped import read_configuration
 class ConfigFile(ActionConfigFile):
     """The option ``--config``: a file that is laid over what was read before it."""
 
-    def __call__(
+    def __call__(  # type: ignore[override]
         self, parser: Any, cfg: Namespace, values: Any, option_string: str | None = None
     ) -> None:
         """Read a file; its lists replace those before."""
         _empty(cfg, read_configuration(values))
-        super().__call__(parser, cfg, values, option_string)
+        super().__call__(parser, cfg, values, option_string)  # type: ignore[no-untyped-call]
 
 
 def _empty(before: Any, over: dict[str, Any]) -> None:

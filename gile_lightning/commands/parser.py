@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import jsonargparse
-from jsonargparse import ActionConfigFile, ArgumentParser
+from jsonargparse import ActionConfigFile, ArgumentParser  # type: ignore[attr-defined]
 
 from gile_lightning.commands.overlay import ConfigFile, replace_lists
 from gile_lightning.commands.shipped import find_configuration, with_bases
