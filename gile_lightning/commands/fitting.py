@@ -88,7 +88,8 @@ def _check(cli: GileCLI) -> None:
         )
     model.config = cli.resolved()
     names, pretrained = cli.datamodule.names, cli.datamodule.pretrained
-    model.check(names, pretrained, None if _length_is_open(cli) else trainer.max_epochs)
+    unknown = _length_is_open(cli) or trainer.max_steps > 0  # epochs, before the corpus is read
+    model.check(names, pretrained, None if unknown else trainer.max_epochs)
     if warning := language_warning(yaml.safe_load(model.config), names, pretrained):
         say(warning)
     if model.single_process and trainer.world_size > 1:
@@ -105,8 +106,9 @@ def _check(cli: GileCLI) -> None:
 
 def _length_is_open(cli: GileCLI) -> bool:
     """Return whether the number of documents is to choose the epochs; -1 epochs have no end."""
-    chosen = cli.config.length is not None and cli.config.trainer.max_epochs is None
-    return chosen and cli.trainer.max_epochs == -1  # fast_dev_run has one
+    given = cli.config.trainer.max_epochs is not None or cli.config.trainer.max_steps != -1
+    # fast_dev_run has an epoch
+    return cli.config.length is not None and not given and cli.trainer.max_epochs == -1
 
 
 def _prepare(cli: GileCLI) -> None:
