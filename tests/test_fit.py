@@ -105,6 +105,11 @@ def test_what_a_system_cannot_do_is_refused_before_encoding(system, more, error,
     assert not list(tmp_path.iterdir())
 
 
+def test_epochs_without_an_end_are_not_replaced_by_a_length(tmp_path):
+    options = ("--trainer.max_epochs", -1, "--trainer.accelerator", "cpu", "--output", tmp_path)
+    assert "model.schedule has no end" in refused("--config", "best_scratch", *options)
+
+
 def test_an_output_that_was_used_is_refused(run):
     before = (run.output / "metrics.json").read_bytes()
     error = refused(*runs.arguments(run.output))

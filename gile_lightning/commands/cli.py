@@ -47,7 +47,7 @@ _OPTIONS: dict[str, tuple[Any, Any, str]] = {
     "length": (
         TrainingLength | None,
         None,
-        "Chooses the epochs by the number of documents, where trainer.max_epochs is not set.",
+        "Chooses the epochs by the number of documents, without trainer.max_epochs and max_steps.",
     ),
     "test": (bool, True, "Score the best checkpoint on the test documents after training."),
 }

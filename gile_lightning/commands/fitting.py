@@ -87,9 +87,9 @@ def _check(cli: GileCLI) -> None:
             f"--start_from {cli.resume} instead of --ckpt_path"
         )
     model.config = cli.resolved()
-    chosen = cli.config.length is not None and trainer.max_epochs == -1  # when the size is known
     names, pretrained = cli.datamodule.names, cli.datamodule.pretrained
-    model.check(names, pretrained, None if chosen else trainer.max_epochs)
+    unknown = _length_is_open(cli) or trainer.max_steps > 0  # epochs, before the corpus is read
+    model.check(names, pretrained, None if unknown else trainer.max_epochs)
     if warning := language_warning(yaml.safe_load(model.config), names, pretrained):
         say(warning)
     if model.single_process and trainer.world_size > 1:
@@ -104,6 +104,13 @@ def _check(cli: GileCLI) -> None:
         )
 
 
+def _length_is_open(cli: GileCLI) -> bool:
+    """Return whether the number of documents is to choose the epochs; -1 epochs have no end."""
+    given = cli.config.trainer.max_epochs is not None or cli.config.trainer.max_steps != -1
+    # fast_dev_run has an epoch
+    return cli.config.length is not None and not given and cli.trainer.max_epochs == -1
+
+
 def _prepare(cli: GileCLI) -> None:
     """Encode the corpus, build the model, and begin the run folder."""
     model, data, trainer = cli.model, cli.datamodule, cli.trainer
@@ -113,7 +120,7 @@ def _prepare(cli: GileCLI) -> None:
     data.setup("fit")
     say(data.summary())
     model.attach(data.training_data(), resumed=cli.resume is not None)
-    if trainer.max_epochs == -1 and cli.config.length is not None:
+    if _length_is_open(cli):
         epochs = cli.config_init.length(data.training_size())
         trainer.fit_loop.max_epochs = epochs
         say(f"training for {epochs} epochs (--trainer.max_epochs sets another number)")

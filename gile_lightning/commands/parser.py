@@ -11,8 +11,9 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import jsonargparse
-from jsonargparse import ArgumentParser
+from jsonargparse import ActionConfigFile, ArgumentParser  # type: ignore[attr-defined]
 
+from gile_lightning.commands.overlay import ConfigFile, replace_lists
 from gile_lightning.commands.shipped import find_configuration, with_bases
 from gile_lightning.common.errors import InputError, nearest
 
@@ -38,6 +39,12 @@ class ErrorFirst(ArgumentParser):
     options = "[--config FILE] [--KEY VALUE ...]"
     more_help = ""
     _reading = ""  # the configuration file at hand
+
+    def add_argument(self, *args: Any, **kwargs: Any) -> Any:
+        """Add an argument; the lists of configuration files replace those of earlier ones."""
+        if kwargs.get("action") in ("config", ActionConfigFile):
+            kwargs["action"] = ConfigFile
+        return super().add_argument(*args, **kwargs)
 
     def parse_path(self, path: Any, *args: Any, **kwargs: Any) -> Any:
         """Parse a configuration file; an error in it names the file."""
@@ -74,7 +81,8 @@ class ErrorFirst(ArgumentParser):
                 # so the library passes on the null of a part within a part, after reading it
                 arguments[i] = f"{key}=null"
         bases = with_bases(files[0])[:-1] if files else []
-        return super().parse_args([*(f"--config={x}" for x in bases), *arguments], *more, **kwargs)
+        files_first = [*(f"--config={x}" for x in bases), *replace_lists(arguments)]
+        return super().parse_args(files_first, *more, **kwargs)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Print the error with its remedy, then the usage, and leave with status 2."""

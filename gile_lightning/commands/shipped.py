@@ -1,6 +1,7 @@
 """The configurations that come with the package, which are also found by name."""
 
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -48,10 +49,18 @@ def with_bases(file: str) -> list[str]:
     return files
 
 
-def _base(file: str) -> str | None:
+def read_configuration(file: str) -> dict[str, Any]:
+    """Read a configuration as plain values; one that cannot be read is empty.
+
+    The parser, which reads it too, says what is wrong.
+    """
     try:
         content = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError):
-        return None  # the parser says what is wrong
-    base = content.get("base") if isinstance(content, dict) else None
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _base(file: str) -> str | None:
+    base = read_configuration(file).get("base")
     return base if isinstance(base, str) else None

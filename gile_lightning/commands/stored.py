@@ -14,7 +14,8 @@ from gile_lightning.training.checkpoint import STATE
 
 # the keys that a checkpoint's configuration passes on; others are of the machine that trained
 _STORED = (
-    *("seed_everything", "model", "data", "early_stopping", "wandb", "checkpoint_every", "test"),
+    *("seed_everything", "model", "data", "length", "early_stopping", "wandb"),
+    *("checkpoint_every", "test"),
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from gile_lightning.commands.shipped import with_bases
 from gile_lightning.common.errors import InputError, nearest
 
 SEED = 1234  # of the first fit of a row; the next ones follow
@@ -172,11 +173,13 @@ class Grid:
             for run in self.runs.get(row.runs, {"": {}})
         ]
 
-    def _read(self, row: Row) -> Any:
+    def _read(self, row: Row) -> list[Any]:
+        """Return the content of a row's configuration, after those that it is laid over."""
         config = self.root / (row.config or self.config)
         if not config.is_file():
             raise InputError(f"{config}: no such file (configuration of {row.name!r})")
-        return yaml.safe_load(config.read_text(encoding="utf-8"))
+        files = map(Path, with_bases(str(config)))
+        return [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
 
     def _fit(
         self,
@@ -185,7 +188,7 @@ class Grid:
         run: str,
         seed: int,
         further: Overrides,
-        configs: Mapping[str, Any],
+        configs: Mapping[str, list[Any]],
     ) -> Fit:
         runs = self.runs.get(row.runs, {"": {}})
         overrides = filled({**self.set, **row.set, **runs[run]}, block) | dict(further)
@@ -194,7 +197,7 @@ class Grid:
         settings = {**overrides, "seed_everything": seed}
         # sorted keys put a class before its arguments, and give equal fits equal flags
         flags = [part for key in sorted(settings) for part in (f"--{key}", as_text(settings[key]))]
-        content = json.dumps([configs[name], flags])
+        content = json.dumps([*configs[name], flags])
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
         languages = len(as_text(overrides.get("data.languages", "")).split(","))
         arguments = ("--config", str(config), *flags)

@@ -1,5 +1,6 @@
 """Training by gradients: optimizer, learning rate, clipping."""
 
+import math
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -79,7 +80,7 @@ class GradientSystem(System):
                 "lightning.pytorch.strategies.DDPStrategy with process_group_backend: gloo"
             )
         if self.schedule is not None:
-            self.schedule.check(self.trainer.max_epochs or 0)
+            self.schedule.check(self._last_epoch(1))
         optimizer = self._optimizer(self._groups())
         for group in optimizer.param_groups:
             group["initial_lr"] = group["lr"]
@@ -115,11 +116,20 @@ class GradientSystem(System):
             by_value = gradient_clip_algorithm == "value"
             clip_gradients(parameters, gradient_clip_val, "value" if by_value else "norm")
 
+    def _last_epoch(self, steps: int) -> float:
+        """Return the epochs of the whole training, of so many steps each; below 0 for no end."""
+        epochs: float = self.trainer.max_epochs or 0
+        if self.trainer.max_steps < 1:
+            return epochs
+        limit = self.trainer.max_steps / steps
+        return min(epochs, limit) if epochs > 0 else limit
+
     def on_train_batch_start(self, batch: Any, batch_idx: int) -> None:
         """Set the learning rate and the seed of dropout, which depend on the batch's place."""
         if self.schedule is not None:
-            done = self.current_epoch + (batch_idx + 1) / self.trainer.num_training_batches
-            last = self.trainer.max_epochs or 0
+            batches = self.trainer.num_training_batches
+            done = self.current_epoch + (batch_idx + 1) / batches
+            last = self._last_epoch(math.ceil(batches / self.trainer.accumulate_grad_batches))
             for optimizer in self.trainer.optimizers:
                 for group in optimizer.param_groups:
                     group["lr"] = group["initial_lr"] * self.schedule(done, last)

@@ -53,8 +53,7 @@ def restore(system: System, checkpoint: dict[str, Any]) -> None:
     state = checkpoint[STATE]
     system.config = state["config"]
     system.build(tasks_of(checkpoint), state["extra"])
-    system.thresholds = state["thresholds"]
-    system.calibrations.load(state["calibrations"], system.tasks)
+    system.load_calibrations(state)
     system.load_state_dict(checkpoint["state_dict"])
 
 

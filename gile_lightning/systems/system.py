@@ -304,5 +304,7 @@ def _of_both(found: Scores) -> dict[str, float]:
     if not unseen.get("documents"):
         return {BOTH: seen}
     precision = unseen[AVERAGE_PRECISION.name]
+    if not found["seen"]["documents"]:  # as in a tiny corpus; their mean is no number
+        return {UNSEEN: precision, BOTH: precision}
     weight = min(1, unseen["documents"] / ENOUGH) / 2
     return {UNSEEN: precision, BOTH: (1 - weight) * seen + weight * precision}

@@ -41,6 +41,7 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
     tasks: dict[str, Task]
     thresholds: dict[str, float]
     calibrations: Calibrations
+    calibrate: bool
 
     # --- what a system must define ---
 
@@ -174,8 +175,20 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
                     "the checkpoint was trained with another corpus or other text settings "
                     f"({name}); continue with the data it was trained on"
                 )
-        self.thresholds = state["thresholds"]
+        self.load_calibrations(state)
+
+    def load_calibrations(self, state: dict[str, Any]) -> None:
+        """Take over the calibrations and thresholds of a checkpoint.
+
+        A system that is not to be calibrated leaves calibrations where they are, and thresholds
+        too, which are those of calibrated probabilities.
+        """
+        self.thresholds = dict(state["thresholds"])
         self.calibrations.load(state["calibrations"], self.tasks)
+        if not self.calibrate:
+            for name in state["calibrations"]:
+                self.thresholds.pop(name, None)
+            self.calibrations.load({}, self.tasks)
 
 
 def smallest_task(pretrained: str | None = None) -> Task:

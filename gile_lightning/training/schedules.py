@@ -37,7 +37,7 @@ class WarmupDecay(Schedule):
     Args:
         warmup: the share of the training in which it rises, from 0 to below 1.
         epochs: the number of epochs after which it is ``end``, and stays so; null means
-            ``trainer.max_epochs``.
+            ``trainer.max_epochs``, or the epochs of ``trainer.max_steps`` if these end before.
         end: the last factor.
     """
 
@@ -57,7 +57,8 @@ class WarmupDecay(Schedule):
         """Refuse a decay without an end."""
         if self.epochs is None and last < 0:
             raise InputError(
-                "model.schedule has no end: set --trainer.max_epochs, or model.schedule.epochs"
+                "model.schedule has no end: set --trainer.max_epochs, --trainer.max_steps or "
+                "model.schedule.epochs"
             )
 
     def __call__(self, epoch: float, last: float) -> float:

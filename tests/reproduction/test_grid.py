@@ -48,6 +48,12 @@ def test_the_key_depends_on_what_the_configuration_says(folder):
     assert read_grid("1", folder).fits(1, {})[0].key == key
     base.write_text("model: {x: 5}\n")
     assert read_grid("1", folder).fits(1, {})[0].key != key
+    # and on the file that it is laid over
+    base.write_text("base: under.yaml\n")
+    (folder.parent / "under.yaml").write_text("model: {x: 1}\n")
+    key = read_grid("1", folder).fits(1, {})[0].key
+    (folder.parent / "under.yaml").write_text("model: {x: 2}\n")
+    assert read_grid("1", folder).fits(1, {})[0].key != key
 
 
 def test_paper_figures_of_a_block(folder):

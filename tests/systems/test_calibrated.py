@@ -84,3 +84,13 @@ def test_a_checkpoint_holds_the_calibrations(model):
         limits = (x.calibrations.limits(name, 0.5, ids) for x in (model, loaded))
         assert torch.equal(*limits)
     assert of_language(checkpoint, "german")[STATE]["calibrations"].keys() == {"german"}
+
+
+def test_probabilities_of_a_calibrated_checkpoint_as_the_model_has_them(model):
+    loaded = NeuralSystem(**PARTS, calibrate=False)
+    restore(loaded, checkpoint_of(model))
+    for name, labels in LABELS.items():
+        log_odds = torch.randn(3, len(labels))
+        found = loaded.calibrations.apply(name, log_odds, training_ids(labels))
+        assert torch.equal(found, log_odds)
+    assert not loaded.thresholds  # of calibrated probabilities

@@ -1,5 +1,7 @@
 """Validation and test of a system, with two hand-made languages."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -202,3 +204,21 @@ def test_weights_of_another_model_are_refused():
     other = built(**PARTS | {"output": Linear})
     with pytest.raises(InputError, match=r"not that of the checkpoint: Missing key\(s\)"):
         built(**PARTS).load_state_dict(other.state_dict())
+
+
+@pytest.mark.parametrize(
+    ("seen", "unseen", "both"),
+    [
+        ((0.5, 300), (0.9, 200), 0.7),
+        ((0.5, 300), (0.9, 100), 0.7),
+        ((0.5, 300), (0.9, 50), 0.6),  # half of the weight of 100 documents
+        ((0.5, 300), (math.nan, 0), 0.5),
+        ((math.nan, 0), (0.9, 3), 0.9),
+    ],
+)
+def test_what_selects_a_model_that_is_good_at_both_kinds_of_labels(seen, unseen, both):
+    found = {
+        key: {"average_precision": precision, "documents": documents}
+        for key, (precision, documents) in {"seen": seen, "unseen": unseen}.items()
+    }
+    assert module._of_both(found)["seen_unseen_average_precision"] == pytest.approx(both)

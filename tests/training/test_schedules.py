@@ -58,12 +58,12 @@ class Rates(lightning.Callback):
         self.rates.append(trainer.optimizers[0].param_groups[0]["lr"])
 
 
-def test_the_rate_follows_the_place_in_training():
-    schedule = WarmupDecay(warmup=0.5, epochs=4)
+def rates_of(schedule, **length):
+    """Return the learning rates of a training, and the first one of its optimizer."""
     model = NeuralSystem(**PARTS | {"schedule": schedule})
     rates = Rates()
     trainer = lightning.Trainer(
-        max_epochs=3,
+        **length,
         accelerator="cpu",
         logger=False,
         callbacks=[rates],
@@ -74,8 +74,20 @@ def test_the_rate_follows_the_place_in_training():
     )
     trainer.fit(model, TwoLanguages({"english": languages()["english"]}))
     lr = model.optimizer_factory([torch.nn.Parameter(torch.zeros(1))]).param_groups[0]["lr"]
-    batches = len(rates.rates) // 3
+    return rates.rates, lr
+
+
+def test_the_rate_follows_the_place_in_training():
+    schedule = WarmupDecay(warmup=0.5, epochs=4)
+    rates, lr = rates_of(schedule, max_epochs=3)
+    batches = len(rates) // 3
     expected = [lr * schedule((step + 1) / batches, last=0) for step in range(3 * batches)]
-    assert rates.rates == pytest.approx(expected)
-    assert rates.rates[2 * batches - 1] == pytest.approx(lr)
-    assert rates.rates[-1] == pytest.approx(lr / 2)
+    assert rates == pytest.approx(expected)
+    assert rates[2 * batches - 1] == pytest.approx(lr)
+    assert rates[-1] == pytest.approx(lr / 2)
+
+
+@pytest.mark.parametrize("epochs", [-1, 9])
+def test_the_rate_falls_until_the_last_of_a_number_of_steps(epochs):
+    rates, lr = rates_of(WarmupDecay(warmup=0), max_epochs=epochs, max_steps=5)
+    assert rates == pytest.approx([lr * left / 5 for left in (4, 3, 2, 1, 0)])

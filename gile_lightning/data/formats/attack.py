@@ -27,7 +27,8 @@ class Techniques:
         self.objects = objects
         self._above = self._related("subtechnique-of")
         self._replaced = self._related("revoked-by")
-        names = {i: self._full_name(i) for i, x in objects.items() if _in_force(x.fields)}
+        self.names = {i: _name(x.fields) for i, x in objects.items() if _in_force(x.fields)}
+        names = {i: self._full_name(i) for i in self.names}
         uses = Counter(names.values())
         self.names = {
             i: name if uses[name] == 1 else f"{name} ({_attack_id(objects[i].fields)})"
@@ -38,7 +39,7 @@ class Techniques:
         """Stream the techniques in force; the one above a sub-technique is its parent."""
         for i, (where, fields) in self.objects.items():
             if i in self.names:
-                above = self.current(self._above.get(i))
+                above = self._parent(i)
                 parents = () if above is None else (self.names[above],)
                 text = plain_text(str(fields.get("description") or ""))
                 yield Described(where, self.names[i], text, parents=parents)
@@ -71,7 +72,7 @@ class Techniques:
             created = str(fields.get("created") or "")
             sentence = {"id": fields["id"], "text": text, "labels": [], "created": created}
             first = found.setdefault(text, Record(where, sentence)).fields
-            first["created"] = min(first["created"], created)
+            first["created"] = min(first["created"] or created, created or first["created"])
             first["labels"].append(self.names[technique])
             if first is not sentence:
                 skipped.add("sentences that came before, whose labels are kept", where)
@@ -86,9 +87,13 @@ class Techniques:
         return technique if technique in self.names else None
 
     def _full_name(self, technique: str) -> str:
-        name = str(self.objects[technique].fields["name"])
-        above = self.objects.get(self._above.get(technique, ""))
-        return name if above is None else f"{above.fields.get('name')}: {name}"
+        name, above = self.names[technique], self._parent(technique)
+        return name if above is None else f"{self.names[above]}: {name}"
+
+    def _parent(self, technique: str) -> str | None:
+        """Return the technique in force above a sub-technique; None if there is none."""
+        above = self.current(self._above.get(technique))
+        return None if above == technique else above
 
     def _related(self, kind: str) -> dict[str, str]:
         """Return the technique that each one is related to in this way."""
@@ -110,7 +115,11 @@ def _withdrawn(fields: Mapping[str, Any]) -> bool:
 
 
 def _in_force(fields: Mapping[str, Any]) -> bool:
-    return fields["type"] == _TECHNIQUE and bool(fields.get("name")) and not _withdrawn(fields)
+    return fields["type"] == _TECHNIQUE and bool(_name(fields)) and not _withdrawn(fields)
+
+
+def _name(fields: Mapping[str, Any]) -> str:
+    return str(fields.get("name") or "").strip()
 
 
 def _why_out(fields: Mapping[str, Any]) -> str:
@@ -121,6 +130,8 @@ def _why_out(fields: Mapping[str, Any]) -> str:
 
 def _attack_id(fields: Mapping[str, Any]) -> str:
     """Return an id such as T1660; in older files its source is mitre-mobile-attack."""
-    references = fields.get("external_references") or []
-    own = (x for x in references if str(x.get("source_name")).startswith("mitre-"))
-    return next((str(x["external_id"]) for x in own if "external_id" in x), str(fields["id"]))
+    references = fields.get("external_references")
+    listed = references if isinstance(references, list) else []
+    told = (x for x in listed if isinstance(x, dict) and "external_id" in x)
+    own = (x for x in told if str(x.get("source_name")).startswith("mitre-"))
+    return next((str(x["external_id"]) for x in own), str(fields["id"]))

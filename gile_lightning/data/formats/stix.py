@@ -1,5 +1,6 @@
 """STIX 2.x: the objects of bundles, and their texts without markup."""
 
+import gzip
 import html
 import json
 import re
@@ -63,9 +64,11 @@ def _bundle(file: Path) -> list[object]:
     try:
         with fsspec.open(str(file), "rb", compression="infer") as stream:
             bundle = json.load(stream)
-    except (EOFError, OSError, zlib.error) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{file}: truncated or damaged gzip file ({error})") from error
-    except ValueError as error:
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: not JSON ({error})") from error
     if not isinstance(bundle, dict) or bundle.get("type") != "bundle":
         raise InputError(f'{file}: no STIX 2 bundle, which begins with {{"type": "bundle"')

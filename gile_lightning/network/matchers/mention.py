@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.common.errors import positive
+from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.loading.ragged import Texts, segment_ids, segment_starts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -107,6 +107,8 @@ class NameMention(Matcher):
         hidden: int = 0,
     ) -> None:
         positive(max_words=max_words)
+        if hidden < 0:
+            raise InputError(f"hidden is {hidden}; 0, for a linear score, or more units")
         super().__init__()
         self.synonyms = synonyms
         self.stemmer = stemmer

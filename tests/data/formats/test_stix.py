@@ -49,6 +49,7 @@ def test_the_newest_version_of_an_object_counts(write, tmp_path, first):
     [
         ("x.json", "<stix:STIX_Package>", "x.json: not JSON"),
         ("x.json", b"\xff\xfe\x00", "x.json: not JSON"),
+        ("x.json", "[" * 100_000, "x.json: not JSON"),
         ("x.json", "[]", "x.json: no STIX 2 bundle"),
         ("x.json", json.dumps(OLD), "x.json: no STIX 2 bundle"),
         ("x.json", '{"objects": [{}]}', "x.json: no STIX 2 bundle"),

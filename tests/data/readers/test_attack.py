@@ -64,6 +64,34 @@ def test_labels(read_one):
     }
 
 
+def test_a_name_begins_with_that_of_the_technique_in_force_above(read_one):
+    objects = (
+        technique("T2.001", "Part"),  # of what was revoked
+        technique("T4.001", "Own"),
+        technique("T9.001", "Apart"),
+        technique("T10", None),
+        technique("T11", "  "),
+    )
+    above = [("T2.001", "T2"), ("T4.001", "T4.001"), ("T9.001", "T10")]
+    links = [related("subtechnique-of", *pair) for pair in above]
+    texts, _, skipped = read_one(*BOTH, *objects, *links)
+    assert {"Newest: Part", "Own", "Apart"} <= texts.keys()
+    assert skipped["techniques without a name"] == 2
+
+
+@pytest.mark.parametrize("references", [None, 5, ["T9"], [{"source_name": "mitre-attack"}]])
+def test_equal_names_without_an_attack_id(read_one, references):
+    twin = technique("T99", "Accounts", external_references=references)
+    texts, _, _ = read_one(*BOTH, uses(3, "T1", "Old."), twin)
+    assert {"Accounts (T1)", "Accounts (attack-pattern--T99)"} <= texts.keys()
+
+
+def test_a_repeated_sentence_without_a_time(read_one):
+    _, documents, _ = read_one(*BOTH, uses(3, "T9", "Both.", created=None))
+    assert documents[0].split == "train"
+    assert documents[0].labels == ["Accounts", "Newest", "Stays"]
+
+
 @pytest.mark.parametrize(
     ("target", "label"),
     [("T4", "Newest"), ("T3", "Newest"), ("T2", "Newest"), ("T1", "Accounts")],

@@ -113,6 +113,8 @@ def test_features(stemmer, max_words, ids):
 def test_phrases_have_a_word_at_least():
     with pytest.raises(InputError, match="must be above 0: max_words is 0"):
         NameMention(TEXT, max_words=0)
+    with pytest.raises(InputError, match="hidden is -1"):
+        NameMention(TEXT, hidden=-1)
 
 
 def test_the_search_itself():
