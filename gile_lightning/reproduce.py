@@ -4,6 +4,7 @@ python -m gile_lightning.reproduce --table 2 --rows "WAN,GILE-WAN"
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from gile_lightning.commands.parser import command
@@ -22,8 +23,8 @@ def main(args: list[str] | None = None) -> Path:
     options = read_options(list(sys.argv[1:] if args is None else args))
     grid = read_grid(options.table)
     name, overrides = corpus(grid, options.data, options.word_vectors)
-    overrides |= options.overrides
-    fits = grid.fits(options.seeds, overrides, options.rows, options.blocks)
+    grid = replace(grid, set={**overrides, **grid.set})  # a run of another corpus names its own
+    fits = grid.fits(options.seeds, options.overrides, options.rows, options.blocks)
     folder = options.output / options.label
     runner = Runner(options.output / "fits", options.jobs, group=options.label)
     if options.dry_run:

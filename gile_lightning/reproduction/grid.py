@@ -123,7 +123,7 @@ class Grid:
         blocks: parts with the same rows. ``$block`` in overrides and keys is the block's name.
         set: overrides of every fit.
         builtin: further overrides on the built-in corpus.
-        runs: sets of runs: overrides by name.
+        runs: sets of runs: overrides by name. The set without a name is that of all other rows.
         notes: lines below the table.
         figure: what a figure shows: ``x``, the headings ``score`` and ``speed``, and the row
             ``baseline``.
