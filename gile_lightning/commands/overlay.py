@@ -43,7 +43,7 @@ def replace_lists(args: Sequence[str]) -> list[str]:
     ['--a=[]', '--a', '[{class_path: x.Y}]', '--b=[]', '--b=[x.Y]', '--c', '[1]']
     """
     found: list[str] = []
-    for arg, following in zip(args, [*args[1:], ""], strict=True):
+    for arg, following in zip(args, [*args, ""][1:], strict=True):
         key, equals, value = arg.partition("=")
         replaces = key.startswith("--") and not key.endswith("+")  # which adds to a list
         if replaces and _is_list_of_classes(value if equals else following):

@@ -65,3 +65,4 @@ def test_an_option_replaces_the_list_of_a_file(parsed):
 def test_what_is_no_list_of_classes_is_left_alone():
     args = ["--a", "[a, b]", "--b=[1.5]", "--c", "[broken", "--d", "text", "--e+", "[x.Y]", "--f"]
     assert replace_lists(args) == args
+    assert replace_lists([]) == []
