@@ -177,7 +177,8 @@ class Network(nn.Module):
         scores = [matcher(documents, prepared) for matcher, prepared in pairs]
         if self.ridge is not None:
             targets = labels.targets if self.training else None
-            scores.append(self.ridge(encoded, labels.residual_ids, targets))
+            features = self.ridge_features(documents, encoded)
+            scores.append(self.ridge(features, labels.residual_ids, targets))
         for score in scores:
             logits = logits + score
         if self.prior is not None:
@@ -185,6 +186,11 @@ class Network(nn.Module):
         if self.label_residual is not None:
             logits = logits + self.label_residual(dropped, scores, labels.residual_ids)
         return logits
+
+    def ridge_features(self, documents: Texts, encoded: Tensor) -> Tensor:
+        """Return what the ridge regression reads of documents and their vectors: [B, d]."""
+        ridge: Ridge = self.ridge  # type: ignore[assignment]
+        return ridge.features(encoded, self._without_new_words(documents))
 
     def _without_new_words(self, texts: Texts) -> Texts:
         """Replace words that the embedding lacks (`Tokenizer.extended`) by UNK, the last word."""

@@ -9,13 +9,14 @@ from torch import Tensor, nn
 
 from gile_lightning.common.errors import positive
 from gile_lightning.common.factories import Part
-from gile_lightning.data.loading.ragged import segment_ids
+from gile_lightning.data.loading.ragged import Texts, segment_ids
+from gile_lightning.network.encoders import HashedWords
 from gile_lightning.network.label_residual import NOT_SEEN
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
 
 
 class LabelledVectors(NamedTuple):
-    """Vectors [B, d_h] of documents, their labels [P], flat, and labels per document [B]."""
+    """Features [B, d] of documents, their labels [P], flat, and labels per document [B]."""
 
     vectors: Tensor
     label_ids: Tensor
@@ -25,7 +26,7 @@ class LabelledVectors(NamedTuple):
 class Ridge(Part, nn.Module):
     """A learned scale times the predictions of a ridge regression on document vectors.
 
-    Φ [N, d_h] are the vectors of the training documents, each scaled to length 1, and Y [N, K] says
+    Φ [N, d] are the vectors of the training documents, each scaled to length 1, and Y [N, K] says
     by 1 and 0 which labels they have. The coefficients are W = (Φᵀ Φ + λ I)⁻¹ Φᵀ Y. They are
     computed once, before training, so training must not change document vectors.
 
@@ -38,7 +39,7 @@ class Ridge(Part, nn.Module):
     the training documents, and know them by heart to a degree. So scores of new documents are
     multiplied by ``boost``.
 
-    Unseen labels get 0. The coefficients, d_h per seen label, are no trained parameters.
+    Unseen labels get 0. The coefficients, d per seen label, are no trained parameters.
 
     Args:
         document_dim: size d_h of the document vectors.
@@ -46,6 +47,8 @@ class Ridge(Part, nn.Module):
         scale: the scale before training.
         penalty: λ.
         boost: the factor on new documents.
+        word_features: how many features stand beside a document vector, into which its words are
+            hashed (see `HashedWords`). Then d is the sum of both sizes.
     """
 
     coefficients: Tensor
@@ -58,16 +61,31 @@ class Ridge(Part, nn.Module):
         scale: float = 10.0,
         penalty: float = 0.3,
         boost: float = 1.5,
+        word_features: int = 0,
     ) -> None:
         positive(penalty=penalty, boost=boost)
         super().__init__()
+        self.words = HashedWords(0, word_features) if word_features else None
+        dim = document_dim + word_features
         self.penalty, self.boost = penalty, boost
         self.scale = nn.Parameter(torch.tensor(scale / LOGIT_SCALE))
-        self.register_buffer("coefficients", torch.zeros(labels, document_dim))
-        self.register_buffer("inverse", torch.zeros(document_dim, document_dim))
+        self.register_buffer("coefficients", torch.zeros(labels, dim))
+        self.register_buffer("inverse", torch.zeros(dim, dim))
 
     def __len__(self) -> int:
         return len(self.coefficients)
+
+    def features(self, documents: Tensor, texts: Texts) -> Tensor:
+        """Return what the regression reads of documents: [B, d].
+
+        Args:
+            documents: vectors [B, d_h].
+            texts: of the documents.
+        """
+        if self.words is None:
+            return documents
+        words = self.words(documents, texts)
+        return torch.cat([_unit(documents).to(words.dtype), words], 1)
 
     @torch.no_grad()
     def fit(self, documents: Iterable[LabelledVectors]) -> None:
@@ -87,7 +105,7 @@ class Ridge(Part, nn.Module):
         """Score documents: [B, K].
 
         Args:
-            documents: vectors [B, d_h].
+            documents: features [B, d].
             ids: the K labels among those seen in training, or `NOT_SEEN`.
             targets: says by 1 and 0 which of the labels each document has [B, K], if the regression
                 was fitted to the documents. They are then scored as if it was not.

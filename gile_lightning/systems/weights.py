@@ -70,7 +70,9 @@ def fit_ridge(network: Network, documents: Iterable[RaggedBatch]) -> None:
     with torch.no_grad():
         network.ridge.fit(
             LabelledVectors(
-                network.encode_documents(batch.texts), batch.label_ids, batch.label_counts
+                network.ridge_features(batch.texts, network.encode_documents(batch.texts)),
+                batch.label_ids,
+                batch.label_counts,
             )
             for batch in documents
         )
@@ -135,7 +137,8 @@ def _weights_of_labels(
         found |= network.label_residual.select(_below(prefix, weights), ids)
     if network.ridge is not None:  # which is solved anew
         prefix = f"networks.{name}.ridge."
-        found |= {prefix + key: buffer for key, buffer in network.ridge.named_buffers()}
+        own = network.ridge.named_buffers(recurse=False)
+        found |= {prefix + key: buffer for key, buffer in own}
     return found
 
 

@@ -5,6 +5,7 @@ from gile_lightning.network.encoders.corpus_vectors import CorpusVectors
 from gile_lightning.network.encoders.embedding import WordEmbedding
 from gile_lightning.network.encoders.encoder import Encoder, Sharing
 from gile_lightning.network.encoders.han import HAN, HNN
+from gile_lightning.network.encoders.hashed import HashedWords
 from gile_lightning.network.encoders.idf import Idf, IdfMean
 from gile_lightning.network.encoders.layers import GRU, BiGRU, Dense
 from gile_lightning.network.encoders.lsa import LSA
@@ -28,6 +29,7 @@ __all__ = [
     "CorpusVectors",
     "Dense",
     "Encoder",
+    "HashedWords",
     "Idf",
     "IdfMean",
     "Mean",
