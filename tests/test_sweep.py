@@ -189,6 +189,7 @@ def test_the_same_command_goes_on(first):
 
 def test_trials_of_two_processes_are_pruned_together(tmp_path, monkeypatch):
     monkeypatch.setattr(launcher, "ForkServer", children.Shared)
+    monkeypatch.setenv("PYTHONPATH", children.environment()["PYTHONPATH"])
     monkeypatch.chdir(tmp_path)
     never = {"lower": 2.0, "n_warmup_steps": 0}  # no precision is above 1
     pruner = {"class_path": "optuna.pruners.ThresholdPruner", "init_args": never}
