@@ -1,8 +1,6 @@
 """Two processes that Lightning starts, with sparse gradients and matchers."""
 
 import json
-import subprocess
-import sys
 
 import lightning
 import pytest
@@ -32,17 +30,10 @@ def test_processes_have_the_same_weights_and_score_as_one(tmp_path):
         *("--trainer.devices", 2, "--trainer.strategy", "ddp", "--trainer.callbacks", record),
         epochs=EPOCHS,
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "gile_lightning.fit", *arguments],
-        cwd=tmp_path,
-        env=children.environment(),
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.count("run folder: ") == 1  # only the first process speaks
+    log = tmp_path / "log.txt"
+    with children.forked(log, "gile_lightning.fit", *arguments, folder=tmp_path) as process:
+        assert process.wait(240) == 0, log.read_text()[-3000:]
+    assert log.read_text().count("run folder: ") == 1  # only the first process speaks
     assert torch.equal(*(torch.load(tmp_path / f"rank-{rank}.pt") for rank in (0, 1)))
 
     (folder,) = tmp_path.glob("runs/*/*")

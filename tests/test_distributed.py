@@ -123,13 +123,15 @@ def nodes(tmp_path_factory):
         launch += ("-m", "gile_lightning.fit", *given, "--data.batch_size", 8)
         launch += ("--trainer.devices", 1, "--trainer.num_nodes", 2, "--trainer.strategy", "ddp")
         commands.append(launch)
+    logs = [directory / f"node-{node}.log" for node in (0, 1)]
     with contextlib.ExitStack() as stack:
         started = [
-            stack.enter_context(start(command, directory / f"node-{node}"))
-            for node, command in enumerate(commands)
+            stack.enter_context(children.forked(log, *command, folder=log.with_suffix("")))
+            for log, command in zip(logs, commands, strict=True)
         ]
-        printed = [process.communicate(timeout=processes.TIMEOUT)[0] for process in started]
-    assert [process.returncode for process in started] == [0, 0], printed
+        status = [process.wait(processes.TIMEOUT) for process in started]
+    printed = [log.read_text() for log in logs]
+    assert status == [0, 0], printed
     record = recorded(directory, "one")
     given = dw_runs.arguments(directory / "one/run", *ALL, *cache, *languages, *record)
     return directory, fit.main([*given, "--data.batch_size", "16"]), printed

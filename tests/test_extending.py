@@ -4,8 +4,6 @@ import json
 import math
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -108,19 +106,11 @@ def test_example_trains_and_is_loaded_with_its_arguments(title, folder, fits):
         assert 0 < fits[title]["test.seen.reciprocal_rank_5"] < 1
 
 
-ELSEWHERE = """
-import json, sys
-from gile_lightning import evaluate, load
-scores = {title: load(title).predict(["a bird in the liver"], top_k=2) for title in sys.argv[1:]}
-scores["test"] = evaluate.main(["--checkpoint", "Reader", "--data.cache_dir", "fresh"])
-json.dump(scores, open("elsewhere.json", "w"))
-"""
-
-
 def test_another_process_computes_the_same(folder, fits):
     """Parts have their arguments there, and the reader reads the same documents."""
-    command = [sys.executable, "-c", ELSEWHERE, *EXAMPLES]
-    subprocess.run(command, check=True, cwd=folder, env=children.environment())
+    log = folder / "log.txt"
+    with children.forked(log, "gile_testing.examples", *EXAMPLES, folder=folder) as process:
+        assert process.wait(240) == 0, log.read_text()
     scores = json.loads((folder / "elsewhere.json").read_text())
     tested = {key: value for key, value in fits["Reader"].items() if key.startswith("test.")}
     assert tested.items() <= scores.pop("test").items()

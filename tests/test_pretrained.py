@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 LENGTH = 32
 ENCODER = "gile_lightning.network.encoders.Pretrained"
 KEYS = (
-    *("--data.pretrained", NAME, "--data.max_subwords", LENGTH, "--data.builtin_documents", 120),
+    *("--data.pretrained", NAME, "--data.max_subwords", LENGTH, "--data.builtin_documents", 80),
     *("--model.encoder", ENCODER, "--model.label_encoder", ENCODER),
 )
 

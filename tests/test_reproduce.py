@@ -9,10 +9,11 @@ import time
 import pytest
 
 from gile_lightning import reproduce
+from gile_lightning.commands import launcher
 from gile_lightning.reproduction.grid_file import read_grid
 from gile_lightning.reproduction.runner import Runner
 from gile_testing import runs
-from gile_testing.children import environment, started
+from gile_testing.children import Shared, forked
 
 TIMED = ("seconds", "documents per second")
 SMALL = {
@@ -39,6 +40,13 @@ def arguments(output, *more, rows="WAN,GILE-WAN"):
 def figures(output):
     rows = csv.DictReader((output / "table2/table.csv").read_text(encoding="utf-8").splitlines())
     return [{k: v for k, v in row.items() if k not in TIMED} for row in rows]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _shared_server():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(launcher, "ForkServer", Shared)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -78,14 +86,16 @@ def output_layer(folder):
 
 def test_a_killed_command_ends_with_the_same_table(unbroken, tmp_path):
     args = arguments(tmp_path)
-    with started("-m", "gile_lightning.reproduce", *args, stderr=None) as killed:
+    log = tmp_path / "log.txt"
+    with forked(log, "gile_lightning.reproduce", *args) as killed:
         deadline = time.monotonic() + 300
         while not list(tmp_path.glob("fits/*/checkpoints/last.ckpt")):
             assert killed.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        killed.send_signal(signal.SIGKILL)
-        assert killed.communicate()[0]
+        os.kill(killed.pid, signal.SIGKILL)
+        killed.wait(60)
+    assert log.read_text()
     assert len(list(tmp_path.glob("fits/*/metrics.json"))) < 2
     assert figures(tmp_path)[0]["seen RL"] in ("-", "running")  # a table all the same
 
@@ -156,23 +166,16 @@ def test_failed_fits_end_in_status_1(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_stops_the_fits_and_says_how_to_go_on(tmp_path, number, status, monkeypatch):
-    wait = "import time; open('started', 'w').write(str(__import__('os').getpid())); time.sleep(99)"
-    code = (
-        "import gile_lightning.reproduction.runner as r, sys;"
-        "import gile_lightning.reproduce as c;"
-        f"r.Runner.program = ('-c', {wait!r}); c.main(sys.argv[1:])"
-    )
-    args = arguments(tmp_path / "out", rows="WAN")
-    with started("-c", code, *args, cwd=tmp_path, env=environment()) as command:
+def test_a_signal_stops_the_fits_and_says_how_to_go_on(tmp_path, number, status):
+    log, args = tmp_path / "log.txt", arguments(tmp_path / "out", rows="WAN")
+    with forked(log, "gile_testing.endless", *args, folder=tmp_path) as command:
         deadline = time.monotonic() + 200
         while not (tmp_path / "started").is_file() or not (tmp_path / "started").read_text():
-            assert command.poll() is None, command.communicate()
+            assert command.poll() is None, log.read_text()
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        command.send_signal(number)
-        printed, _ = command.communicate()
-    assert command.returncode == status
-    assert "stopped; start the same command again to continue" in printed
+        os.kill(command.pid, number)
+        assert command.wait(60) == status
+    assert "stopped; start the same command again to continue" in log.read_text()
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "started").read_text()), 0)

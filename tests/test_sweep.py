@@ -2,8 +2,6 @@
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import optuna
@@ -14,6 +12,7 @@ from lightning.pytorch.callbacks import Callback
 from optuna.trial import TrialState
 
 from gile_lightning import fit, sweep
+from gile_lightning.commands import launcher
 from gile_testing import children, offline, runs
 
 pytestmark = [
@@ -63,17 +62,13 @@ def arguments(folder, *more, epochs=2, **section):
 def command(folder, *more, epochs=2, **section):
     """Run the command in a process of its own; returns what it printed."""
     args = arguments(folder, *more, epochs=epochs, **section)
-    done = subprocess.run(
-        [sys.executable, "-m", "gile_lightning.sweep", *args],
-        cwd=folder,
-        env=children.environment(WANDB_MODE="offline"),
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:] + done.stdout[-3000:]
-    return done.stdout
+    variables = children.environment(WANDB_MODE="offline")
+    program = (folder / "log.txt", "gile_lightning.sweep", *args)
+    with children.forked(*program, folder=folder, variables=variables) as process:
+        status = process.wait(600)
+    printed = (folder / "log.txt").read_text()
+    assert status == 0, printed[-6000:]
+    return printed
 
 
 def stored(folder):
@@ -192,12 +187,16 @@ def test_the_same_command_goes_on(first):
     assert "the study small was begun to maximize val/average_precision" in done
 
 
-def test_trials_of_two_processes_are_pruned_together(tmp_path):
+def test_trials_of_two_processes_are_pruned_together(tmp_path, monkeypatch):
+    monkeypatch.setattr(launcher, "ForkServer", children.Shared)
+    monkeypatch.setenv("PYTHONPATH", children.environment()["PYTHONPATH"])
+    monkeypatch.chdir(tmp_path)
     never = {"lower": 2.0, "n_warmup_steps": 0}  # no precision is above 1
     pruner = {"class_path": "optuna.pruners.ThresholdPruner", "init_args": never}
     callback = json.dumps([{"class_path": "test_sweep.Note"}])
     more = ("--trainer.callbacks", callback, "--trainer.devices", 2, "--trainer.strategy", "ddp")
-    command(tmp_path, *more, trials=1, pruner=pruner)
+    done = runs.call(sweep.main, *arguments(tmp_path, *more, trials=1, pruner=pruner))
+    assert done.status is None, done.errors + done.printed
     trials = stored(tmp_path).trials
     assert [trial.state for trial in trials] == [TrialState.PRUNED]
     assert [list(trial.intermediate_values) for trial in trials] == [[0]]

@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,19 +41,36 @@ def _server() -> ForkServer:
     return server
 
 
+class Shared:
+    """What launchers have in place of a server of their own: the one of this process."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.start = _server().start
+
+    def close(self) -> None:
+        """Leave the server to the others."""
+
+
 @contextmanager
-def forked(log: Path, module: str, *arguments: object, **more: str) -> Iterator[Forked]:
+def forked(
+    log: Path,
+    module: str,
+    *arguments: object,
+    folder: Path | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> Iterator[Forked]:
     """Run a module as a program in a process that has the imports done; it is killed in the end.
 
     Args:
         log: where it writes.
         module: its name.
         arguments: of the program.
-        more: variables of its environment.
+        folder: where it runs, unless it is the one of this process.
+        variables: all of its environment, unless they are those of this process.
     """
-    with log.open("ab") as file:
-        given = list(map(str, arguments))
-        process = _server().start(module, given, environment(**more), file, file)
+    given = environment() if variables is None else variables
+    with log.open("ab") as file, chdir(folder or Path.cwd()):
+        process = _server().start(module, list(map(str, arguments)), given, file, file)
     assert process is not None
     try:
         yield process

@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gile_testing import runs
+from wandb.util import get_core_path
+
+from gile_testing import children, runs
 
 UNSET = (
     "WANDB_MODE",
@@ -56,7 +58,8 @@ class Offline(NamedTuple):
 
 def records(path: Path) -> list[dict[str, Any]]:
     """Read a run's file with W&B's own reader."""
-    command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", str(path)]
+    options = ["--no-observability", "--json", "--run-file", str(path), str(path.parent)]
+    command = [get_core_path(), "leet", "inspect", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -132,14 +135,8 @@ def fit(*more: str, processes: int = 1) -> Fit:
         proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), address)
         proxies |= {"WANDB_BASE_URL": address, "no_proxy": "", "NO_PROXY": ""}
         kept.pop("XDG_DATA_HOME", None)
-        done = subprocess.run(
-            [sys.executable, "-m", "gile_lightning.fit", *arguments],
-            cwd=work,
-            env=kept | proxies | {"HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
+        variables = kept | proxies | {"HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
+        program = (folder / "log.txt", "gile_lightning.fit", *arguments)
+        with children.forked(*program, folder=work, variables=variables) as process:
+            assert process.wait(240) == 0, (folder / "log.txt").read_text()[-3000:]
         return Fit(read(output), len(calls), home, made)

@@ -1,6 +1,7 @@
 """A metric of one's own, and the metrics of an evaluation on several processes."""
 
 import json
+import sys
 from pathlib import Path
 
 import torch
@@ -10,7 +11,7 @@ from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.metrics import DocumentMetric, Ranks
 from gile_lightning.metrics.evaluation import Evaluation
-from gile_testing.children import environment, started
+from gile_testing.children import forked
 
 LARGE = LabelSet(
     [f"l{i}" for i in range(60)],
@@ -65,13 +66,12 @@ def everything(evaluation: Evaluation) -> dict:
 
 def on_processes(folder: Path, shares: list[slice], **settings) -> list[dict]:
     """Return what each of several processes computes, each with its share of the documents."""
-    code = "import sys; from gile_testing import own_metric; own_metric.main(*sys.argv[1:])"
     given = json.dumps([[share.start, share.stop] for share in shares]), json.dumps(settings)
     found = []
-    with started("-c", code, folder, 1, *given, env=environment(OMP_NUM_THREADS="1")) as other:
+    log = folder / "log.txt"
+    with forked(log, "gile_testing.own_metric", folder, 1, *given) as other:
         main(str(folder), "0", *given)
-        _, errors = other.communicate(timeout=120)
-        assert other.returncode == 0, errors
+        assert other.wait(120) == 0, log.read_text()
     for rank in range(len(shares)):
         found.append(json.loads((folder / f"{rank}.json").read_text()))
     return found
@@ -90,3 +90,7 @@ def main(folder: str, rank: str, shares: str, settings: str) -> None:
         Path(folder, f"{rank}.json").write_text(json.dumps(everything(evaluation)))
     finally:
         torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

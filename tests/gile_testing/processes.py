@@ -3,11 +3,12 @@
 The processes are forked from one that has imported everything, which saves most of the time.
 """
 
+import contextlib
 import json
-import multiprocessing
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -17,12 +18,10 @@ import lightning
 import torch
 from lightning.pytorch.utilities import rank_zero_only
 
-from gile_lightning import evaluate, fit
+from gile_lightning import fit
 from gile_lightning.data import document_data_module as module
+from gile_testing import children
 
-CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["gile_lightning.fit", "gile_lightning.evaluate", "datasets"])
-COMMANDS = {"fit": fit.main, "evaluate": evaluate.main}
 TIMEOUT = 240
 
 
@@ -68,42 +67,29 @@ def slurm(rank: int, count: int, port: int) -> dict[str, str]:
     }
 
 
-def run(directory: Path, arguments: list[str], count=2, launcher=torchrun, command="fit") -> Ended:
-    """Run a command on several processes in a working directory, to their end."""
+def run(directory: Path, arguments: list[str], count=2, launcher=torchrun) -> Ended:
+    """Run a fit on several processes in a working directory, to their end."""
     port = free_port()
     logs = [directory / f"rank-{rank}.log" for rank in range(count)]
     devices = ["--trainer.devices", str(count), "--trainer.strategy", "ddp"]
-    started = [
-        CONTEXT.Process(
-            target=_become,
-            args=(launcher(rank, count, port), directory, command, [*arguments, *devices], log),
-        )
-        for rank, log in enumerate(logs)
-    ]
-    for process in started:
-        process.start()
-    end = time.monotonic() + TIMEOUT
-    for process in started:
-        process.join(max(0, end - time.monotonic()))
-    status = [process.exitcode for process in started]
-    for process in started:
-        process.kill()
-        process.join()
+    status: list[int | None] = []
+    with contextlib.ExitStack() as stack:
+        started = [
+            stack.enter_context(
+                children.forked(
+                    *(log, "gile_testing.processes", *arguments, *devices),
+                    folder=directory,
+                    variables=children.environment(**launcher(rank, count, port)),
+                )
+            )
+            for rank, log in enumerate(logs)
+        ]
+        end = time.monotonic() + TIMEOUT
+        for process in started:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0, end - time.monotonic()))
+            status.append(process.returncode)
     return Ended(status, [log.read_text() for log in logs])
-
-
-def _become(
-    environment: dict[str, str], directory: Path, command: str, arguments: list[str], log: Path
-) -> None:
-    os.environ |= environment
-    rank_zero_only.rank = int(environment.get("RANK") or environment["SLURM_PROCID"])
-    os.chdir(directory)
-    with open(log, "w") as file:
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
-    torch.set_num_threads(1)
-    sys.argv = [command, *arguments]
-    COMMANDS[command](arguments)
 
 
 def callbacks(**options) -> list[str]:
@@ -207,3 +193,9 @@ class Break(lightning.Callback):
 
         broken.log_odds = loss.log_odds
         model.loss = broken
+
+
+if __name__ == "__main__":  # Lightning read the rank when it was imported, before the fork
+    rank_zero_only.rank = int(os.environ.get("RANK") or os.environ["SLURM_PROCID"])
+    torch.set_num_threads(1)
+    fit.main(sys.argv[1:])

@@ -7,7 +7,7 @@ import pytest
 from gile_lightning import low_resource
 from gile_lightning.commands import launcher
 from gile_lightning.reproduction import low_resource as protocol
-from gile_testing import dw_runs, runs
+from gile_testing import children, dw_runs, runs
 
 STAND_IN = """if True:
     import json, sys
@@ -71,6 +71,7 @@ def test_mistakes(arguments, more, error):
 
 def test_a_fit(tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "LEVELS", {"medium": (0.5,)})
+    monkeypatch.setattr(launcher, "ForkServer", children.Shared)
     options = ("--data.languages", '["german"]', "--trainer.limit_train_batches", 2)
     fit = dw_runs.arguments(None, *options, epochs=1)
     target = ("--language", "german", "--output", tmp_path / "low")

@@ -9,17 +9,11 @@ from gile_lightning.commands import launcher
 from gile_lightning.common import processes
 from gile_lightning.common.errors import InputError
 from gile_lightning.reproduction import runner as module
-from gile_lightning.reproduction.grid import Fit, Row
 from gile_lightning.reproduction.runner import Runner
-from gile_testing.children import alive, environment, started, wait_for
+from gile_testing.children import alive, forked, wait_for
+from gile_testing.stand_in_runner import fits
 
 STAND_IN = str(Path(__file__).with_name("stand_in.py"))
-
-
-def fits(*what):
-    row = Row("HAN", seconds=10)
-    arguments = [("--config", "x.yaml", "--do", word) for word in what]
-    return [Fit("", row, "", i, 1, given, f"fit-{i}") for i, given in enumerate(arguments)]
 
 
 @pytest.fixture(autouse=True)
@@ -118,20 +112,9 @@ def test_an_interrupt_stops_the_fits(tmp_path):
     assert runner.result("fit-0")[0] == "done"
 
 
-COMMAND = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import test_runner
-test_runner.Runner.program = (test_runner.STAND_IN,)
-runner = test_runner.Runner(test_runner.Path(sys.argv[2]), jobs=1)
-runner.run(test_runner.fits(*sys.argv[3:]), lambda: None)
-"""
-
-
 def other_command(folder, *what):
-    pipes = {"stdout": None, "stderr": None}
-    command = ("-c", COMMAND, Path(__file__).parent, folder, *what)
-    return started(*command, env=environment(), **pipes)
+    log = folder / "other.txt"
+    return forked(log, "gile_testing.stand_in_runner", STAND_IN, folder, *what)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux ends a process with its parent")
@@ -155,7 +138,7 @@ def test_two_commands_do_not_run_the_same_fit(tmp_path):
     with other_command(tmp_path, "wait", "work") as command:
         wait_for((tmp_path / "fit-0/environment").is_file)
         runner.run(fits("wait", "work"), changed)
-        assert command.wait() == 0
+        assert command.wait(60) == 0
     assert len(starts(tmp_path)) == len(starts(tmp_path, "fit-1")) == 1
     assert "running" in states
     assert runner.result("fit-0")[0] == "done"

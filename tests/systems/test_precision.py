@@ -71,8 +71,10 @@ def step(precision, parts, **clipping):
     return gradients, {key: optimizer.state[p] for key, p in parameters.items()}, changes
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("algorithm", ["norm", "value"])
+@pytest.mark.parametrize(
+    ("precision", "algorithm"),
+    [*((precision, "norm") for precision in PRECISIONS), ("16-mixed", "value")],
+)
 @pytest.mark.parametrize(
     "parts",
     [
