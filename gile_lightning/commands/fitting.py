@@ -88,9 +88,10 @@ def _check(cli: GileCLI) -> None:
         )
     model.config = cli.resolved()
     chosen = cli.config.length is not None and trainer.max_epochs == -1  # when the size is known
-    names, pretrained = cli.datamodule.names, cli.datamodule.pretrained
-    model.check(names, pretrained, None if chosen else trainer.max_epochs)
-    if warning := language_warning(yaml.safe_load(model.config), names, pretrained):
+    names, tokenizer = cli.datamodule.names, cli.datamodule.subword_tokenizer()
+    model.check(names, tokenizer, None if chosen else trainer.max_epochs)
+    config = yaml.safe_load(model.config)
+    if warning := language_warning(config, names, tokenizer.pretrained):
         say(warning)
     if model.single_process and trainer.world_size > 1:
         raise InputError(

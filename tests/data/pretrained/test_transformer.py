@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained import transformer
+from gile_lightning.data.pretrained import backends, transformer
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.minilm import DIM, NAME, SENTENCES, oracle
 
@@ -16,17 +16,17 @@ def subwords(texts):
 @pytest.mark.parametrize("tokens", [300, 100_000])
 def test_vectors_are_those_of_the_library(tokens, monkeypatch):
     monkeypatch.setattr(transformer, "CPU_TOKENS", tokens)
-    vectors = transformer.encode(NAME, *subwords(SENTENCES))
+    vectors = backends.encode(NAME, *subwords(SENTENCES))
     torch.testing.assert_close(vectors, oracle(SENTENCES), rtol=0, atol=1e-5)
     assert not vectors.requires_grad
 
 
 def test_a_text_without_a_subword_is_zeros():
-    vectors = transformer.encode(NAME, *subwords(["", SENTENCES[0], " ", SENTENCES[1]]))
+    vectors = backends.encode(NAME, *subwords(["", SENTENCES[0], " ", SENTENCES[1]]))
     assert vectors[[0, 2]].eq(0).all()
     torch.testing.assert_close(vectors[[1, 3]], oracle(SENTENCES[:2]), rtol=0, atol=1e-5)
-    assert transformer.encode(NAME, *subwords(["", ""])).eq(0).all()
-    assert transformer.encode(NAME, *subwords([])).shape == (0, DIM)
+    assert backends.encode(NAME, *subwords(["", ""])).eq(0).all()
+    assert backends.encode(NAME, *subwords([])).shape == (0, DIM)
 
 
 def test_batches_are_bounded_by_padded_tokens(monkeypatch):

@@ -75,7 +75,7 @@ def test_batches_have_the_vectors_of_their_documents(data, monkeypatch):
         rows = [int(ids[i]) for i in documents.rows.tolist()]
         torch.testing.assert_close(documents.vectors, vectors[rows], rtol=0, atol=1e-5)
     again = data(max_subwords=256, validation_size=0.3)
-    monkeypatch.setattr("gile_lightning.data.pretrained.transformer.encode", None)  # all are there
+    monkeypatch.setattr("gile_lightning.data.pretrained.backends.encode", None)  # all are there
     again.keep_text_vectors()
     assert sum(len(batch["english"].vectors) for batch in again.val_dataloader()) == 3
 
