@@ -29,13 +29,12 @@ def test_a_text_without_a_subword_is_zeros():
     assert backends.encode(NAME, *subwords([])).shape == (0, DIM)
 
 
-def test_batches_are_bounded_by_padded_tokens(monkeypatch):
-    monkeypatch.setattr(transformer, "CPU_TOKENS", 12)
+def test_batches_are_bounded_by_padded_tokens():
     counts = torch.tensor([3, 5, 0, 3, 4, 20, 3, 4])
     order = counts.argsort(stable=True)
-    parts = [part.tolist() for part in transformer._batches(order, counts)]
+    parts = [part.tolist() for part in transformer._batches(order, counts, 12)]
     assert parts == [[0, 3, 6], [4, 7], [1], [5]]
-    assert list(transformer._batches(order[:1], counts)) == []
+    assert list(transformer._batches(order[:1], counts, 12)) == []
 
 
 def test_a_folder_that_is_no_model(tmp_path):

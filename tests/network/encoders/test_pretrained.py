@@ -152,3 +152,11 @@ def test_a_list_of_encoders_travels_with_a_checkpoint():
     first, second = again.factories.encoder(7).encoders
     assert isinstance(first, Mean)
     assert second.trainable
+
+
+def test_a_model_in_8_bits_is_not_trained(monkeypatch):
+    monkeypatch.setattr(backends, "find_spec", lambda name: object())  # as if it were installed
+    rounded = replace(TEXT, pretrained_backend="openvino-int8")
+    NeuralSystem(encoder=Pretrained).check(tokenizer=rounded)
+    with pytest.raises(InputError, match=r"set it to torch, or trainable .* to false"):
+        NeuralSystem(encoder=TUNED).check(tokenizer=rounded)
