@@ -9,6 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from gile_lightning import evaluate, fit, load, predict
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.pretrained import quantized
 from gile_lightning.data.pretrained.model import find_model
 from gile_lightning.data.pretrained.transformer import frozen
 from gile_testing import dw_runs, runs
@@ -127,12 +128,13 @@ def test_without_the_model(tmp_path):
     assert "set --data.pretrained" in done.errors
 
 
-def test_a_model_in_8_bits(tmp_path):
+def test_a_model_in_8_bits(tmp_path, monkeypatch):
     """The checkpoint remembers what ran it; another backend is a key of predict and evaluate."""
     pytest.importorskip("openvino")
     pytest.importorskip("nncf")
     from gile_testing.small_models import save
 
+    monkeypatch.setattr(quantized, "TEXTS", 30)
     save(tmp_path, "bert")
     output, texts = tmp_path / "run", tmp_path / "texts.txt"
     texts.write_text("Insulin lowers glucose.\nHearts of rats were examined.\n")

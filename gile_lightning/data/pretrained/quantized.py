@@ -10,8 +10,10 @@ import hashlib
 import json
 import logging
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,7 @@ from gile_lightning.data.pretrained.subwords import Reading
 from gile_lightning.data.shards.cache import default_cache, write_once
 
 FORMAT = 1  # raised when the same model would be quantized otherwise
-TEXTS = 300  # that set the ranges
+TEXTS = 120  # that set the ranges
 TOKENS = 2_048  # in a batch, padding included
 SAME = 0.999  # lowest cosine with the model's vectors before anything is rounded
 LEAST = 0.9  # mean cosine with them afterwards
@@ -86,8 +88,8 @@ def _folder(name: str) -> Path:
         write_once(folder, functools.partial(_quantize, name))
     except OSError as error:
         raise InputError(
-            f"{folder}: cannot be written ({error.strerror}); set the environment variable "
-            "XDG_CACHE_HOME to a folder that can"
+            f"{folder}: cannot be written ({error.strerror or error}); set the environment "
+            "variable XDG_CACHE_HOME to a folder that can"
         ) from error
     return folder
 
@@ -142,12 +144,14 @@ def _quantize(name: str, folder: Path) -> None:
             f"{_REMEDY}"
         )
     logging.getLogger("nncf").setLevel(logging.ERROR)
-    quantized = nncf.quantize(
-        converted,
-        nncf.Dataset([(row.numpy(), np.ones(row.shape, np.int64)) for row in ids]),
-        subset_size=len(ids),
-        model_type=nncf.ModelType.TRANSFORMER,
-    )
+    sys.stderr.write(f"{name} is rounded to 8 bits; this is done once\n")
+    with redirect_stdout(sys.stderr):  # its progress bars; predict writes labels to stdout
+        quantized = nncf.quantize(
+            converted,
+            nncf.Dataset([(row.numpy(), np.ones(row.shape, np.int64)) for row in ids]),
+            subset_size=len(ids),
+            model_type=nncf.ModelType.TRANSFORMER,
+        )
     mean = float(_cosines(quantized, ids, exact).mean())
     if not mean >= LEAST:
         raise InputError(
@@ -175,7 +179,10 @@ def _converted(whole: transformer.Transformer, name: str) -> Any:
     # not `openvino.convert_model`, which reports what is converted to the library's makers
     from openvino.frontend import FrontEndManager
     from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
+    from transformers.utils import logging as messages
 
+    shown = messages.get_verbosity()
+    messages.set_verbosity_error()  # tracing reads properties that write warnings
     ids = torch.tensor([[5, 6, 7, 8, 9], [8, 7, 6, whole.padding, whole.padding]])
     mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
     try:
@@ -188,6 +195,8 @@ def _converted(whole: transformer.Transformer, name: str) -> Any:
         raise InputError(
             f"{name}: OpenVINO cannot run this model ({type(error).__name__}); {_REMEDY}"
         ) from error
+    finally:
+        messages.set_verbosity(shown)
 
 
 def _cosines(source: Any, ids: list[Tensor], exact: Tensor) -> Tensor:

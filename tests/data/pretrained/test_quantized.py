@@ -76,7 +76,7 @@ def test_another_device_is_refused(name):
 def test_a_prompt_that_pooling_leaves_out_is_refused(name):
     subwords, counts = rows(name, ["heart"])
     subwords[:2] = ~subwords[:2]
-    with pytest.raises(InputError, match="set data.pretrained_backend to torch, or document_prom"):
+    with pytest.raises(InputError, match=r"set data\.pretrained_backend to torch, or doc"):
         backends.encode(name, subwords, counts, "openvino-int8")
 
 
