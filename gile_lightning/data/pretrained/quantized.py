@@ -30,7 +30,7 @@ from gile_lightning.data.pretrained.subwords import Reading
 from gile_lightning.data.shards.cache import default_cache, write_once
 
 FORMAT = 1  # raised when the same model would be quantized otherwise
-TEXTS = 120  # that set the ranges
+TEXTS = 300  # that set the ranges
 TOKENS = 2_048  # in a batch, padding included
 SAME = 0.999  # lowest cosine with the model's vectors before anything is rounded
 LEAST = 0.9  # mean cosine with them afterwards
