@@ -84,11 +84,11 @@ def test_a_trained_model_says_which(corpus, data):
     trained = data()
     known = corpus()
     known.encode_for_scoring(trained.tasks)
-    assert known.pretrained == NAME
+    assert known.subword_tokenizer().pretrained == NAME
     other = corpus()
     other.encode_for_training(trained.tasks)
-    assert other.pretrained == NAME
-    assert corpus().pretrained is None
+    assert other.subword_tokenizer().pretrained == NAME
+    assert corpus().subword_tokenizer().pretrained is None
 
 
 def test_a_missing_model_is_refused_before_encoding(corpus):
