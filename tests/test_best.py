@@ -40,7 +40,7 @@ def test_files_of_the_page_to_lay_over(number, config, tmp_path):
     small = ("--data.pretrained", "all-MiniLM-L6-v2") if config == "best.yaml" else ()
     options = (*small, "--output", str(tmp_path / "run"), "--trainer.logger", "false")
     cli = GileCLI([*files, *options, "--trainer.accelerator", "cpu"], "fit", "")
-    cli.model.check(cli.datamodule.names, cli.datamodule.pretrained)
+    cli.model.check(cli.datamodule.names, cli.datamodule.subword_tokenizer())
     given = yaml.safe_load(over.read_text())
     assert yaml.safe_load(cli.resolved())["data"]["class_path"] == given["data"]["class_path"]
     matchers = given["model"]["matchers"]

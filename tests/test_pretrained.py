@@ -7,8 +7,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from gile_lightning import evaluate, fit, load
+from gile_lightning import evaluate, fit, load, predict
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.pretrained import quantized
 from gile_lightning.data.pretrained.model import find_model
 from gile_lightning.data.pretrained.transformer import frozen
 from gile_testing import dw_runs, runs
@@ -125,3 +126,38 @@ def test_without_the_model(tmp_path):
     done = runs.call(fit.main, *runs.arguments(tmp_path / "run", "--model.encoder", ENCODER))
     assert done.status == 2
     assert "set --data.pretrained" in done.errors
+
+
+def test_a_model_in_8_bits(tmp_path, monkeypatch):
+    """The checkpoint remembers what ran it; another backend is a key of predict and evaluate."""
+    pytest.importorskip("openvino")
+    pytest.importorskip("nncf")
+    from gile_testing.small_models import save
+
+    monkeypatch.setattr(quantized, "TEXTS", 30)
+    save(tmp_path, "bert")
+    output, texts = tmp_path / "run", tmp_path / "texts.txt"
+    texts.write_text("Insulin lowers glucose.\nHearts of rats were examined.\n")
+    model = ("--data.pretrained", tmp_path / "model", "--data.builtin_documents", 60)
+    small = (*KEYS[2:4], *KEYS[6:], *model, "--data.pretrained_backend", "openvino-int8")
+    call(fit.main, *runs.arguments(output, *small, epochs=1))
+    rounded, exact = load(output), load(output, pretrained_backend="torch")
+    assert rounded.task.tokenizer.pretrained_backend == "openvino-int8"
+    scores = [model.logits(["Insulin lowers glucose."]) for model in (rounded, exact)]
+    assert torch.cosine_similarity(*scores).item() > 0.95
+    assert not torch.equal(*scores)
+    for more, said in (((), False), (("--pretrained_backend", "torch"), True)):
+        done = runs.call(predict.main, "--checkpoint", output, "--input", texts, *more)
+        assert done.status is None, done.errors
+        assert ("run by torch, unlike in training" in done.errors) is said
+    metrics = json.loads((output / "metrics.json").read_text())
+    for backend, same in (("openvino-int8", True), ("torch", False)):
+        again = call(evaluate.main, *("--checkpoint", output, "--data.pretrained_backend", backend))
+        key = "test.seen.ranking_loss"
+        assert (again[key] == pytest.approx(metrics[key], abs=1e-6)) is same
+
+
+def test_a_backend_without_pretrained_vectors():
+    output = runs.trained().output
+    with pytest.raises(InputError, match="reads no pretrained vectors: leave pretrained_backend"):
+        load(output, pretrained_backend="torch")

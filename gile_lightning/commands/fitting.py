@@ -87,10 +87,11 @@ def _check(cli: GileCLI) -> None:
             f"--start_from {cli.resume} instead of --ckpt_path"
         )
     model.config = cli.resolved()
-    names, pretrained = cli.datamodule.names, cli.datamodule.pretrained
+    names, tokenizer = cli.datamodule.names, cli.datamodule.subword_tokenizer()
     unknown = _length_is_open(cli) or trainer.max_steps > 0  # epochs, before the corpus is read
-    model.check(names, pretrained, None if unknown else trainer.max_epochs)
-    if warning := language_warning(yaml.safe_load(model.config), names, pretrained):
+    model.check(names, tokenizer, None if unknown else trainer.max_epochs)
+    config = yaml.safe_load(model.config)
+    if warning := language_warning(config, names, tokenizer.pretrained):
         say(warning)
     if model.single_process and trainer.world_size > 1:
         raise InputError(

@@ -12,10 +12,12 @@ import torch
 
 from gile_lightning.commands.documents import Document, DocumentReader
 from gile_lightning.common.errors import InputError, positive
+from gile_lightning.data.pretrained import Backend, quantized
+from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems import System
 from gile_lightning.systems.loading import load_system
 from gile_lightning.systems.predictor import Prediction, Predictor, find_language
-from gile_lightning.training.checkpoint import read_checkpoint
+from gile_lightning.training.checkpoint import read_checkpoint, tasks_of
 
 
 def label_documents(
@@ -29,6 +31,7 @@ def label_documents(
     format: str,
     batch_size: int,
     device: str,
+    pretrained_backend: Backend | None,
 ) -> None:
     """Write a line of JSON per document, batch by batch.
 
@@ -44,7 +47,13 @@ def label_documents(
         device = "cuda" if torch.cuda.is_available() else "cpu"
     with ExitStack() as stack:
         source = sys.stdin if input == "-" else stack.enter_context(_open(input))
-        system = load_system(read_checkpoint(checkpoint))
+        stored = read_checkpoint(checkpoint)
+        system = load_system(stored, pretrained_backend)
+        for name in _run_otherwise(system, tasks_of(stored)):
+            sys.stderr.write(
+                f"{name}: run by {pretrained_backend}, unlike in training; of vectors in 8 bits "
+                f"and in float32 the mean cosine is {quantized.cosine(name):.3f}\n"
+            )
 
         @cache
         def predictor(language: str) -> Predictor:
@@ -76,6 +85,16 @@ def label_documents(
                 target.write(json.dumps(line, ensure_ascii=False) + "\n")
             target.flush()
         reader.report()
+
+
+def _run_otherwise(system: System, trained: dict[str, Task]) -> set[str]:
+    """Return the pretrained models that another backend runs than in training."""
+    pairs = [(task.tokenizer, trained[name].tokenizer) for name, task in system.tasks.items()]
+    return {
+        str(now.pretrained)
+        for now, before in pairs
+        if now.pretrained_backend != before.pretrained_backend
+    }
 
 
 def _default_language(system: System, language: str | None) -> str | None:

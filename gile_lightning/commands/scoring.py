@@ -11,7 +11,7 @@ from gile_lightning.systems import System
 from gile_lightning.systems.loading import restore, start_from
 from gile_lightning.systems.sizes import count_parameters
 from gile_lightning.tracking.tables import flatten, table
-from gile_lightning.training.checkpoint import complete
+from gile_lightning.training.checkpoint import complete, with_backend
 
 
 def score(cli: GileCLI, checkpoint: dict[str, Any]) -> dict[str, Any]:
@@ -29,6 +29,9 @@ def score(cli: GileCLI, checkpoint: dict[str, Any]) -> dict[str, Any]:
     """
     model, data, trainer = cli.model, cli.datamodule, cli.trainer
     announce(data)
+    tokenizer = data.subword_tokenizer()
+    if tokenizer.pretrained is not None:
+        checkpoint = with_backend(checkpoint, tokenizer.pretrained_backend)
     if complete(checkpoint):
         restore(model, checkpoint)
         data.encode_for_scoring(model.tasks, model.reads_new_words)

@@ -16,6 +16,7 @@ from gile_lightning.data.loading.side_by_side import SideBySide
 from gile_lightning.data.shards.fingerprint import hash_of
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 
 class Multilingual(TextDataModule):
@@ -43,10 +44,10 @@ class Multilingual(TextDataModule):
         self.tasks: dict[str, Task] = {}
         self.meta: dict[str, Any] = {}
 
-    @property
-    def pretrained(self) -> str | None:
-        """The pretrained model of a language that has one."""
-        return next((m.pretrained for m in self.modules.values() if m.pretrained), None)
+    def subword_tokenizer(self) -> Tokenizer:
+        """Return that of a language with a pretrained model, if one has."""
+        found = [module.subword_tokenizer() for module in self.modules.values()]
+        return next((tokenizer for tokenizer in found if tokenizer.pretrained), found[0])
 
     def keep_text_vectors(self, device: torch.device | str = "cpu") -> None:
         """Encode the documents of all languages with the pretrained models."""

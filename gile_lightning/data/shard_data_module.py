@@ -18,7 +18,6 @@ from gile_lightning.data.pretrained.vectors import VectorStore
 from gile_lightning.data.shards.encoded_corpus import EncodedCorpus
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.task import Task
-from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from datasets import Dataset  # which takes a second to import
@@ -58,10 +57,6 @@ class ShardDataModule(TextDataModule):
     def directory_of_shards(self) -> Path:
         """Return the folder in the local cache that holds the encoded corpus."""
 
-    @abstractmethod
-    def subword_tokenizer(self) -> Tokenizer:
-        """Return a tokenizer with the settings of subwords; its vocabulary is of no account."""
-
     @property
     def corpus(self) -> EncodedCorpus:
         """The encoded corpus, which `setup` opens."""
@@ -76,11 +71,6 @@ class ShardDataModule(TextDataModule):
         self.meta = self.corpus.meta
         self.tasks = {self.language: self.corpus.task}
 
-    @property
-    def pretrained(self) -> str | None:
-        """The pretrained model for which texts are split into subwords, if there is one."""
-        return self.subword_tokenizer().pretrained
-
     def keep_text_vectors(self, device: torch.device | str = "cpu") -> None:
         """Encode the documents with the pretrained model, and add its vectors to the batches.
 
@@ -90,7 +80,8 @@ class ShardDataModule(TextDataModule):
         tokenizer = self.subword_tokenizer()
         if tokenizer.pretrained is None or self._text_vectors is not None:
             return
-        store = VectorStore(tokenizer.pretrained, self.cache_dir)
+        backend = tokenizer.pretrained_backend
+        store = VectorStore(tokenizer.pretrained, self.cache_dir, backend)
         for split, documents in self.corpus.splits.items():
             batches = RaggedLoader(documents, self.language, self.eval_batch_size)
             texts = (_subwords(batch[self.language]) for batch in batches)

@@ -12,6 +12,7 @@ from torch import Tensor
 from gile_lightning.common.factories import Configured
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
 from gile_lightning.data.training_data import TrainingData
 
 
@@ -36,10 +37,9 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
         """Whether the corpus is an invented one."""
         return False
 
-    @property
-    def pretrained(self) -> str | None:
-        """The pretrained model for which texts are split into subwords, if there is one."""
-        return None
+    def subword_tokenizer(self) -> Tokenizer:
+        """Return a tokenizer with the settings of subwords; its vocabulary is of no account."""
+        return Tokenizer([UNKNOWN])
 
     def keep_text_vectors(self, device: torch.device | str = "cpu") -> None:
         """Encode the documents with the pretrained model, and add its vectors to the batches.

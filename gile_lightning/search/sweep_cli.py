@@ -68,7 +68,7 @@ class SweepCLI(GileCLI):
             config = self.parser.parse_args([*self.args, *arguments(values)])
             made = self.parser.instantiate(config)
             epochs = config.trainer.max_epochs
-            made.model.check(made.data.names, made.data.pretrained, epochs)
+            made.model.check(made.data.names, made.data.subword_tokenizer(), epochs)
         except (ArgumentError, InputError, ValueError) as error:
             raise InputError(self.parser.explain(_reason(error))) from error
         return made

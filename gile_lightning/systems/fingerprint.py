@@ -1,9 +1,11 @@
 """Fingerprints of frozen pretrained models, which a checkpoint names but does not hold.
 
-A fingerprint is the vector of a fixed sentence. It is empty if a network reads no such vectors.
+A fingerprint is the vector of a fixed sentence, by torch whatever the backend of the task. It is
+empty if a network reads no such vectors.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +40,8 @@ def _fingerprint(
     if "vectors" not in network.inputs | network.label_encoder.inputs:
         return []
     inputs = {"vectors"}
-    vectors = encode_texts(tokenizer, [_SENTENCE], inputs, cache=cache, device=device).vectors
+    exact = replace(tokenizer, pretrained_backend="torch")
+    vectors = encode_texts(exact, [_SENTENCE], inputs, cache=cache, device=device).vectors
     return [] if vectors is None else vectors[0].tolist()
 
 

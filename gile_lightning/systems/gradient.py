@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Encoder
 from gile_lightning.systems.system import System
 from gile_lightning.training.optimizers import clip_gradients, refusal
@@ -44,11 +45,11 @@ class GradientSystem(System):
     def check(
         self,
         names: Iterable[str] = ("text",),
-        pretrained: str | None = None,
+        tokenizer: Tokenizer | None = None,
         epochs: int | None = None,
     ) -> None:
         """Make an optimizer, and try the schedule; see `System.check`."""
-        super().check(names, pretrained, epochs)
+        super().check(names, tokenizer, epochs)
         if self.schedule is not None and epochs is not None:
             self.schedule.check(epochs)
         self._optimizer([nn.Parameter(torch.zeros(1))])

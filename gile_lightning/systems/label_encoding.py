@@ -57,7 +57,7 @@ def encode_texts(
     subwords = tokenizer.subwords(texts, "label")
     encoded = Texts.from_flat(*tokenizer.labels(texts), None, *subwords)
     if "vectors" in inputs and subwords[0] is not None:
-        store = VectorStore(str(tokenizer.pretrained), cache)
+        store = VectorStore(str(tokenizer.pretrained), cache, tokenizer.pretrained_backend)
         store.fill([subwords], len(texts), device)
         encoded = encoded._replace(vectors=store.find(*subwords))
     if "subwords" not in inputs:

@@ -6,19 +6,27 @@ from jsonargparse import ArgumentError
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import check_parts, import_part, instantiate
+from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.systems.system import System
-from gile_lightning.training.checkpoint import HPARAMS, STATE, tasks_of
+from gile_lightning.training.checkpoint import HPARAMS, STATE, tasks_of, with_backend
 
 
-def load_system(checkpoint: dict[str, Any]) -> System:
+def load_system(checkpoint: dict[str, Any], pretrained_backend: Backend | None = None) -> System:
     """Make the system of a checkpoint that `read_checkpoint` returned.
 
     Its parts are checked before any is made: see `gile_lightning.common.factories.Part`.
 
+    Args:
+        checkpoint: what was read.
+        pretrained_backend: runs the pretrained model in place of what ran it in training.
+
     Raises:
-        InputError: the checkpoint names something that is no part, or is not installed here.
+        InputError: the checkpoint names something that is no part, or is not installed here; or it
+            has no frozen pretrained model for the backend.
     """
+    if pretrained_backend is not None:
+        checkpoint = with_backend(checkpoint, pretrained_backend)
     if None in checkpoint[STATE]["tasks"].values():
         raise InputError(
             "the checkpoint holds imported weights without words: import them with --word_vectors "
@@ -33,6 +41,10 @@ def load_system(checkpoint: dict[str, Any]) -> System:
             f"the checkpoint names a part that cannot be made here: {error}"
         ) from error
     restore(system, checkpoint)
+    if pretrained_backend is not None and not any(
+        task.tokenizer.pretrained for task in system.tasks.values()
+    ):
+        raise InputError("the model reads no pretrained vectors: leave pretrained_backend out")
     return system
 
 

@@ -153,13 +153,13 @@ class NeuralSystem(GradientSystem):
     def check(
         self,
         names: Iterable[str] = ("text",),
-        pretrained: str | None = None,
+        tokenizer: Tokenizer | None = None,
         epochs: int | None = None,
     ) -> None:
         """Make every part once, without memory; see `System.check`."""
-        super().check(names, pretrained, epochs)
+        super().check(names, tokenizer, epochs)
         with torch.device("meta"):
-            tasks = dict.fromkeys(names, smallest_task(pretrained))
+            tasks = dict.fromkeys(names, smallest_task(tokenizer))
             networks = build_networks(self.factories, tasks, self.sharing)
         network = next(iter(networks.values()))
         if isinstance(network.embedding, WordEmbedding):

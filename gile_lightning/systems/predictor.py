@@ -10,6 +10,7 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError, nearest, positive
 from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.network import PreparedLabels
 from gile_lightning.systems.calibrated import training_ids
@@ -23,7 +24,12 @@ Threshold = float | Literal["tuned", "labels"]
 Text = str | Sequence[str]  # a document, as one text or in pieces such as title and text
 
 
-def load(path: Path | str, device: str = "cpu", language: str | None = None) -> "Predictor":
+def load(
+    path: Path | str,
+    device: str = "cpu",
+    language: str | None = None,
+    pretrained_backend: Backend | None = None,
+) -> "Predictor":
     """Load a checkpoint, or the best one of a run folder, to label texts with.
 
     Args:
@@ -31,11 +37,12 @@ def load(path: Path | str, device: str = "cpu", language: str | None = None) -> 
         device: where to compute, such as ``cpu`` or ``cuda``.
         language: the name or ISO 639-1 code of one of the model's languages; needed if it has
             several.
+        pretrained_backend: runs the pretrained model, by default what ran it in training.
 
     Raises:
         InputError: there is no checkpoint at ``path``, or it cannot be loaded.
     """
-    return Predictor(load_system(read_checkpoint(path)), device, language)
+    return Predictor(load_system(read_checkpoint(path), pretrained_backend), device, language)
 
 
 def find_language(system: System, language: str) -> str:

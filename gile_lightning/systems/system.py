@@ -12,6 +12,7 @@ from gile_lightning.common.factories import describe
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.metrics import SELECTION_THRESHOLD, DocumentMetric, paper_threshold
 from gile_lightning.metrics.calibration import Reliability, reliability_of_best
 from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, REFERENCES, Evaluation
@@ -104,14 +105,14 @@ class System(TaskModule):
     def check(
         self,
         names: Iterable[str] = ("text",),
-        pretrained: str | None = None,
+        tokenizer: Tokenizer | None = None,
         epochs: int | None = None,
     ) -> None:
         """Try the settings before hours of encoding; takes next to no memory.
 
         Args:
             names: of the tasks.
-            pretrained: the pretrained model that texts are split into subwords for.
+            tokenizer: splits texts into the subwords of a pretrained model, if there is one.
             epochs: of the training; below 0 for no end, None if unknown.
 
         Raises:

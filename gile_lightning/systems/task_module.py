@@ -191,7 +191,6 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
             self.calibrations.load({}, self.tasks)
 
 
-def smallest_task(pretrained: str | None = None) -> Task:
+def smallest_task(tokenizer: Tokenizer | None = None) -> Task:
     """Return a task with one word and one label, to try settings with."""
-    tokenizer = Tokenizer([UNKNOWN], pretrained=pretrained)
-    return Task(tokenizer, LabelSet(["label"], ["text"], [1]))
+    return Task(tokenizer or Tokenizer([UNKNOWN]), LabelSet(["label"], ["text"], [1]))

@@ -11,6 +11,7 @@ from lightning.pytorch.plugins.io import TorchCheckpointIO
 from torch import distributed
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.tokenizing.task import Task
 
 BEST = Path("checkpoints/best.ckpt")
@@ -144,6 +145,19 @@ def complete(checkpoint: dict[str, Any]) -> bool:
     """Whether a checkpoint holds the words and labels of its tasks; imported ones may lack them."""
     states = checkpoint[STATE]["tasks"].values()
     return all(state is not None and state["labels"]["names"] for state in states)
+
+
+def with_backend(checkpoint: dict[str, Any], backend: Backend) -> dict[str, Any]:
+    """Return a checkpoint in which another backend runs the pretrained models, if there are any."""
+
+    def changed(task: dict[str, Any] | None) -> dict[str, Any] | None:
+        if task is None or task.get("pretrained") is None:
+            return task
+        return task | {"pretrained_backend": backend}
+
+    state = checkpoint[STATE]
+    tasks = {name: changed(task) for name, task in state["tasks"].items()}
+    return checkpoint | {STATE: state | {"tasks": tasks}}
 
 
 def tasks_of(checkpoint: dict[str, Any]) -> dict[str, Task]:

@@ -1,6 +1,6 @@
 """Label texts with a trained model against many labels: texts per second, and memory.
 
-python tests/benchmarks/prediction.py RUN texts.jsonl [labels.jsonl]
+python tests/benchmarks/prediction.py RUN texts.jsonl [labels.jsonl] [--backend openvino-int8]
 """
 
 import argparse
@@ -22,9 +22,10 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     parser.add_argument("checkpoint")
     parser.add_argument("texts", type=Path, help="with the columns of training, or text")
     parser.add_argument("labels", nargs="?", type=Path)
+    parser.add_argument("--backend", help="runs the pretrained model")
     given = parser.parse_args(arguments)
     start = time.perf_counter()
-    predictor = gile_lightning.load(given.checkpoint)
+    predictor = gile_lightning.load(given.checkpoint, pretrained_backend=given.backend)
     if given.labels:
         predictor.set_labels(given.labels)
     seconds = {"ready": time.perf_counter() - start}

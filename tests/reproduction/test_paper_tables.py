@@ -189,7 +189,7 @@ def test_overrides_parse(table, row, tmp_path):
     fit = read_grid(table).fits(1, {}, [row])[0]
     args = ["--output", str(tmp_path / "run"), "--trainer.logger", "false"]
     cli = GileCLI([*fit.arguments, *args, "--trainer.accelerator", "cpu"], "fit", "")
-    cli.model.check(cli.datamodule.names, cli.datamodule.pretrained)
+    cli.model.check(cli.datamodule.names, cli.datamodule.subword_tokenizer())
     assert cli.config["seed_everything"] == 1234
     assert len(cli.datamodule.names) == fit.languages
 

@@ -1,7 +1,8 @@
 """Pretrained sentence encoders of `sentence-transformers`, and the vectors they have made."""
 
+from gile_lightning.data.pretrained.backends import Backend
 from gile_lightning.data.pretrained.model import dimension, find_model
 from gile_lightning.data.pretrained.subwords import Reading
 from gile_lightning.data.pretrained.vectors import VectorStore
 
-__all__ = ["Reading", "VectorStore", "dimension", "find_model"]
+__all__ = ["Backend", "Reading", "VectorStore", "dimension", "find_model"]

@@ -1,14 +1,15 @@
 """The transformer of a pretrained sentence encoder, on ragged texts."""
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained.model import find_model
+from gile_lightning.data.pretrained.model import dimension, find_model
 from gile_lightning.data.pretrained.subwords import NEXT
 
 TOKENS = 8_192  # in a batch of the transformer, padding included
@@ -37,6 +38,7 @@ class Transformer(nn.Module):
     def __init__(self, name: str) -> None:
         super().__init__()
         folder = find_model(name)
+        self.size = dimension(name)
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
 
@@ -67,8 +69,6 @@ class Transformer(nn.Module):
     def forward(self, subwords: Tensor, counts: Tensor) -> Tensor:
         """Encode texts as vectors of length 1; zeros for a text without a subword.
 
-        The vector of a text of several windows is the mean of theirs, weighted by their subwords.
-
         Args:
             subwords: ids [N], special tokens included, as `Reading` makes them.
             counts: of the texts [B].
@@ -76,43 +76,77 @@ class Transformer(nn.Module):
         Returns:
             [B, d] in float32.
         """
-        between = subwords == NEXT
-        if not between.any():
-            return self._encode(subwords, counts)
+        most = CPU_TOKENS if counts.device.type == "cpu" else TOKENS
+        encode = functools.partial(encode_batch, self.model)
+        return in_batches(encode, subwords, counts, self.padding, self.size, most)
+
+
+def encode_batch(
+    modules: Iterable[nn.Module], ids: Tensor, mask: Tensor, hidden: int = 0
+) -> Tensor:
+    """Encode a batch of padded texts as vectors of length 1: [b, d] in float32.
+
+    Args:
+        modules: of a sentence encoder.
+        ids: of subwords [b, n].
+        mask: 1 for subwords, 0 for padding [b, n].
+        hidden: the number of first subwords that pooling leaves out.
+    """
+    features: dict[str, Any] = {"input_ids": ids, "attention_mask": mask, "prompt_length": hidden}
+    for module in modules:
+        features = module(features)
+    return F.normalize(features["sentence_embedding"].float())
+
+
+def in_batches(
+    encode: Callable[[Tensor, Tensor, int], Tensor],
+    subwords: Tensor,
+    counts: Tensor,
+    padding: int,
+    size: int,
+    most: int,
+) -> Tensor:
+    """Encode ragged texts in padded batches; zeros for a text without a subword.
+
+    Texts of similar lengths share a batch, so that little is padded. The vector of a text of
+    several windows is the mean of theirs, weighted by their subwords.
+
+    Args:
+        encode: a batch of padded texts, as `encode_batch` does.
+        subwords: ids [N], with `NEXT` between windows; other ids below 0 are hidden from pooling,
+            see `Reading.subwords`.
+        counts: of the texts [B].
+        padding: the id that pads.
+        size: of a vector.
+        most: subwords of a batch, padding included.
+
+    Returns:
+        [B, d].
+    """
+    between = subwords == NEXT
+    if between.any():
         texts = torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
         windows = (texts + between.cumsum(0))[~between]
         per_text = torch.bincount(texts[between], minlength=len(counts)) + 1
         sizes = torch.bincount(windows, minlength=int(per_text.sum()))
-        weighted = self._encode(subwords[~between], sizes) * sizes.unsqueeze(1)
+        vectors = in_batches(encode, subwords[~between], sizes, padding, size, most)
+        weighted = vectors * sizes.unsqueeze(1)
         return F.normalize(torch.segment_reduce(weighted, "sum", lengths=per_text))
-
-    def _encode(self, subwords: Tensor, counts: Tensor) -> Tensor:
-        """Encode texts of one window each; those of similar lengths share a batch."""
-        starts = counts.cumsum(0) - counts
-        order = counts.argsort()
-        parts = []
-        for rows in _batches(order, counts):
-            places = torch.arange(int(counts[rows].amax()), device=counts.device)
-            mask = places < counts[rows].unsqueeze(1)
-            ids = subwords.long()[
-                (starts[rows].unsqueeze(1) + places).clamp_(max=len(subwords) - 1)
-            ]
-            hidden = (ids < 0) & mask
-            features = {
-                "input_ids": ids.where(~hidden, ~ids).where(mask, self.padding),
-                "attention_mask": mask.long(),
-                "prompt_length": int(hidden.sum(1).amax()),
-            }
-            parts.append(F.normalize(self.model(features)["sentence_embedding"].float()))
-        empty = int((counts == 0).sum())
-        size = parts[0].shape[1] if parts else int(self.model.get_embedding_dimension() or 0)
-        zeros = torch.zeros(empty, size, device=counts.device)
-        return torch.cat([zeros, *parts])[order.argsort()]
+    starts = counts.cumsum(0) - counts
+    order = counts.argsort()
+    parts = [torch.zeros(int((counts == 0).sum()), size, device=counts.device)]
+    for rows in _batches(order, counts, most):
+        places = torch.arange(int(counts[rows].amax()), device=counts.device)
+        mask = places < counts[rows].unsqueeze(1)
+        ids = subwords.long()[(starts[rows].unsqueeze(1) + places).clamp_(max=len(subwords) - 1)]
+        hidden = (ids < 0) & mask
+        ids = ids.where(~hidden, ~ids).where(mask, padding)
+        parts.append(encode(ids, mask.long(), int(hidden.sum(1).amax())))
+    return torch.cat(parts)[order.argsort()]
 
 
-def _batches(order: Tensor, counts: Tensor) -> Iterator[Tensor]:
-    """Cut texts, ordered by length, into batches of `TOKENS`, without the empty ones."""
-    most = CPU_TOKENS if counts.device.type == "cpu" else TOKENS
+def _batches(order: Tensor, counts: Tensor, most: int) -> Iterator[Tensor]:
+    """Cut texts, ordered by length, into batches of ``most`` tokens, without the empty ones."""
     lengths = counts[order].tolist()
     start = sum(length == 0 for length in lengths)
     for stop in range(start + 1, len(lengths) + 1):
@@ -125,11 +159,3 @@ def _batches(order: Tensor, counts: Tensor) -> Iterator[Tensor]:
 def frozen(name: str) -> Transformer:
     """Return a model that is not trained; one per name."""
     return Transformer(name).requires_grad_(False).eval()
-
-
-@torch.no_grad()
-def encode(name: str, subwords: Tensor, counts: Tensor) -> Tensor:
-    """Encode texts with a frozen model, where they are: [B, d]."""
-    with torch.autocast(subwords.device.type, enabled=False):
-        vectors: Tensor = frozen(name).to(subwords.device)(subwords, counts)
-    return vectors

@@ -14,8 +14,9 @@ from torch import Tensor
 from tqdm import tqdm
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained import transformer
-from gile_lightning.data.pretrained.model import dimension, identity
+from gile_lightning.data.pretrained import backends
+from gile_lightning.data.pretrained.backends import Backend
+from gile_lightning.data.pretrained.model import dimension
 
 GROUP = 65_536  # texts that are sorted by length at a time; 64 MB of subword ids
 CHUNK = 1_024  # texts per file; at most these are encoded twice after a run is killed
@@ -31,12 +32,15 @@ class VectorStore:
 
     Args:
         name: of the model, as `find_model` takes it.
-        cache: the folder of the cache; the vectors lie below it, by the model's identity.
+        cache: the folder of the cache; the vectors lie below it, by the identity of model and
+            backend.
+        backend: what runs the model.
     """
 
-    def __init__(self, name: str, cache: Path) -> None:
+    def __init__(self, name: str, cache: Path, backend: Backend = "torch") -> None:
         self.name = name
-        self.folder = cache / "vectors" / identity(name)
+        self.backend: Backend = backend
+        self.folder = cache / "vectors" / backends.identity(name, backend)
         self._dtype = np.dtype([("key", "S16"), ("vector", np.float32, dimension(name))])
         self._open()
 
@@ -113,9 +117,10 @@ class VectorStore:
             chunk = [rows[i] for i in missing[start : start + CHUNK]]
             counts = torch.tensor([len(row) for row in chunk], device=device)
             flat = torch.from_numpy(np.concatenate(chunk)).to(device)
+            vectors = backends.encode(self.name, flat, counts, self.backend)
             content = np.empty(len(chunk), self._dtype)
             content["key"] = [_key(row) for row in chunk]
-            content["vector"] = transformer.encode(self.name, flat, counts).cpu().numpy()
+            content["vector"] = vectors.cpu().numpy()
             last = int(self._files[-1].stem) if self._files else -1
             file = self.folder / f"{last + 1:07}.npy"
             with open(file.with_suffix(".partial"), "wb") as stream:

@@ -9,6 +9,7 @@ from gile_lightning.builtin import news
 from gile_lightning.common.errors import InputError, nearest, positive
 from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.multilingual import Multilingual
+from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.readers.articles import Articles, LabelKind, is_saved_dataset
 from gile_lightning.data.readers.columns import Columns
 from gile_lightning.data.readers.released_articles import ReleasedArticles
@@ -76,6 +77,7 @@ class DW(Multilingual):
             that reads; 1 for none, 0 for one per core. The result is the same.
         pretrained: a model of `sentence-transformers` that knows these languages, for
             `encoders.Pretrained` and `matchers.Cosine`; see `DocumentDataModule`.
+        pretrained_backend: what runs that model: ``torch`` or ``openvino-int8``.
         max_subwords: subwords of a text, document or label, that the pretrained model reads at
             once.
         max_windows: how many pieces of that length it reads of a longer text.
@@ -109,6 +111,7 @@ class DW(Multilingual):
         seed: int = 1234,
         num_proc: int = 1,
         pretrained: str | None = None,
+        pretrained_backend: Backend = "torch",
         max_subwords: int | None = None,
         max_windows: int = 1,
         document_prompt: str | None = None,
@@ -156,6 +159,7 @@ class DW(Multilingual):
                 "seed": seed,
                 "num_proc": num_proc,
                 "pretrained": pretrained,
+                "pretrained_backend": pretrained_backend,
                 "max_subwords": max_subwords,
                 "max_windows": max_windows,
                 "document_prompt": document_prompt,

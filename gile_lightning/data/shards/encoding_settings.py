@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 
@@ -26,6 +27,7 @@ class EncodingSettings:
             a number as large as the corpus means all documents.
         split_seed: seeds these draws.
         pretrained: a pretrained model, for which texts are split into subwords too.
+        pretrained_backend: what runs that model.
         max_subwords: subwords of a text that this model reads at once; see `Reading`.
         max_windows: how many pieces of that length it reads of a longer text.
         document_prompt: what that model reads before every document.
@@ -45,6 +47,7 @@ class EncodingSettings:
     test_size: float = 0.1
     split_seed: int = 1234
     pretrained: str | None = None
+    pretrained_backend: Backend = "torch"
     max_subwords: int | None = None
     max_windows: int = 1
     document_prompt: str | None = None

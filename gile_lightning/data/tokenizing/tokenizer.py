@@ -12,6 +12,7 @@ import sentencex
 from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError, positive
+from gile_lightning.data.pretrained.backends import Backend, check_backend
 from gile_lightning.data.pretrained.subwords import Kind, Reading
 
 UNKNOWN = "UNK"
@@ -92,6 +93,7 @@ class Tokenizer:
             see `extended`.
         pretrained: a pretrained model, as `find_model` takes it, for which texts are split into
             subwords too; None for none.
+        pretrained_backend: what runs that model; see `Backend`.
         max_subwords: subwords of a text that the pretrained model reads at once; see `Reading`.
         max_windows: how many pieces of that length it reads of a longer text.
         document_prompt: what it reads before every document; see `Reading`.
@@ -106,6 +108,7 @@ class Tokenizer:
     sentences: str | None = None
     known_words_only: bool = False
     pretrained: str | None = None
+    pretrained_backend: Backend = "torch"
     max_subwords: int | None = None
     max_windows: int = 1
     document_prompt: str | None = None
@@ -123,6 +126,8 @@ class Tokenizer:
                 f"sentences is {self.sentences!r}; give the ISO 639-1 code of a language, such as "
                 "en, or null"
             )
+        if self.pretrained is not None:
+            check_backend(self.pretrained_backend)
         words = self.vocabulary[:-1] if self.known_words_only else self.vocabulary
         self._ids.update({word: i for i, word in enumerate(words)})
         self._ids.update({word: i for i, word in enumerate(self.further, len(self.vocabulary))})

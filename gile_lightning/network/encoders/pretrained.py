@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.pretrained import dimension, transformer
+from gile_lightning.data.pretrained import backends, dimension, transformer
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.encoder import Encoder
 
@@ -45,16 +45,21 @@ class Pretrained(Encoder):
         """Load the model whose subwords the tokenizer makes.
 
         Raises:
-            InputError: it makes none, or the model is not available here.
+            InputError: it makes none, the model is not available here, or its backend cannot train.
         """
         if tokenizer.pretrained is None:
             raise InputError(
                 "encoders.Pretrained and matchers.Cosine need a pretrained model: set "
                 "--data.pretrained, such as all-MiniLM-L6-v2"
             )
-        self.name = tokenizer.pretrained
+        self.name, self.backend = tokenizer.pretrained, tokenizer.pretrained_backend
         self.output_dim = dimension(self.name)
         if self.trainable:
+            if self.backend != "torch":
+                raise InputError(
+                    f"{self.backend} (data.pretrained_backend) runs models that are not trained: "
+                    "set it to torch, or trainable of encoders.Pretrained to false"
+                )
             self.transformer = transformer.Transformer(self.name).train()
 
     def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
@@ -66,5 +71,6 @@ class Pretrained(Encoder):
         if self.trainable:
             vectors: Tensor = self.transformer(texts.subwords, texts.subword_counts)
         else:
-            vectors = transformer.encode(self.name, texts.subwords, texts.subword_counts)
+            rows = texts.subwords, texts.subword_counts
+            vectors = backends.encode(self.name, *rows, self.backend)
         return vectors.to(word_vectors.dtype)

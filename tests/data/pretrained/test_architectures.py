@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained import Reading, dimension, transformer
+from gile_lightning.data.pretrained import Reading, backends, dimension
 from gile_testing.minilm import SENTENCES
 from gile_testing.small_models import save
 
@@ -55,7 +55,7 @@ def expected(model, prompt):
 def vectors(reading, kind):
     rows = reading.subwords(TEXTS, kind)
     counts = torch.tensor([len(row) for row in rows])
-    return transformer.encode(reading.name, torch.from_numpy(np.concatenate(rows)), counts)
+    return backends.encode(reading.name, torch.from_numpy(np.concatenate(rows)), counts)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained import transformer
+from gile_lightning.data.pretrained import backends, transformer
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.minilm import DIM, NAME, SENTENCES, oracle
 
@@ -16,26 +16,25 @@ def subwords(texts):
 @pytest.mark.parametrize("tokens", [300, 100_000])
 def test_vectors_are_those_of_the_library(tokens, monkeypatch):
     monkeypatch.setattr(transformer, "CPU_TOKENS", tokens)
-    vectors = transformer.encode(NAME, *subwords(SENTENCES))
+    vectors = backends.encode(NAME, *subwords(SENTENCES))
     torch.testing.assert_close(vectors, oracle(SENTENCES), rtol=0, atol=1e-5)
     assert not vectors.requires_grad
 
 
 def test_a_text_without_a_subword_is_zeros():
-    vectors = transformer.encode(NAME, *subwords(["", SENTENCES[0], " ", SENTENCES[1]]))
+    vectors = backends.encode(NAME, *subwords(["", SENTENCES[0], " ", SENTENCES[1]]))
     assert vectors[[0, 2]].eq(0).all()
     torch.testing.assert_close(vectors[[1, 3]], oracle(SENTENCES[:2]), rtol=0, atol=1e-5)
-    assert transformer.encode(NAME, *subwords(["", ""])).eq(0).all()
-    assert transformer.encode(NAME, *subwords([])).shape == (0, DIM)
+    assert backends.encode(NAME, *subwords(["", ""])).eq(0).all()
+    assert backends.encode(NAME, *subwords([])).shape == (0, DIM)
 
 
-def test_batches_are_bounded_by_padded_tokens(monkeypatch):
-    monkeypatch.setattr(transformer, "CPU_TOKENS", 12)
+def test_batches_are_bounded_by_padded_tokens():
     counts = torch.tensor([3, 5, 0, 3, 4, 20, 3, 4])
     order = counts.argsort(stable=True)
-    parts = [part.tolist() for part in transformer._batches(order, counts)]
+    parts = [part.tolist() for part in transformer._batches(order, counts, 12)]
     assert parts == [[0, 3, 6], [4, 7], [1], [5]]
-    assert list(transformer._batches(order[:1], counts)) == []
+    assert list(transformer._batches(order[:1], counts, 12)) == []
 
 
 def test_a_folder_that_is_no_model(tmp_path):
@@ -48,7 +47,7 @@ def test_a_long_text_is_the_mean_of_its_windows():
     windows = {"max_subwords": 9, "max_windows": 3}  # 7 words each, beside two special tokens
     reader = Tokenizer(["UNK"], pretrained=NAME, **windows)
     texts = ["mice " * 16, "", "rats", "insulin " * 7, "blood " * 40]
-    found = transformer.encode(NAME, *map(torch.from_numpy, reader.subwords(texts)))
+    found = backends.encode(NAME, *map(torch.from_numpy, reader.subwords(texts)))
     pieces = oracle(["mice " * 7, "mice " * 2, "rats", "insulin " * 7, "blood " * 7])
     mean = torch.nn.functional.normalize(18 * pieces[0] + 4 * pieces[1], dim=0)
     expected = torch.stack([mean, torch.zeros(DIM), *pieces[2:]])

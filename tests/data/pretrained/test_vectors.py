@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained import VectorStore, transformer, vectors
+from gile_lightning.data.pretrained import VectorStore, backends, vectors
 from gile_testing.minilm import DIM, NAME
 
 
@@ -23,7 +23,7 @@ class Encode:
         self.seen = []
         self.left = fail_after
 
-    def __call__(self, name, subwords, counts):
+    def __call__(self, name, subwords, counts, backend):
         if not self.left:
             raise KeyboardInterrupt
         self.left -= 1
@@ -38,7 +38,7 @@ def encode(monkeypatch):
 
     def use(**options):
         made = Encode(**options)
-        monkeypatch.setattr(transformer, "encode", made)
+        monkeypatch.setattr(backends, "encode", made)
         return made
 
     return use

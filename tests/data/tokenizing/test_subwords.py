@@ -75,7 +75,7 @@ def test_batches_have_the_vectors_of_their_documents(data, monkeypatch):
         rows = [int(ids[i]) for i in documents.rows.tolist()]
         torch.testing.assert_close(documents.vectors, vectors[rows], rtol=0, atol=1e-5)
     again = data(max_subwords=256, validation_size=0.3)
-    monkeypatch.setattr("gile_lightning.data.pretrained.transformer.encode", None)  # all are there
+    monkeypatch.setattr("gile_lightning.data.pretrained.backends.encode", None)  # all are there
     again.keep_text_vectors()
     assert sum(len(batch["english"].vectors) for batch in again.val_dataloader()) == 3
 
@@ -84,11 +84,11 @@ def test_a_trained_model_says_which(corpus, data):
     trained = data()
     known = corpus()
     known.encode_for_scoring(trained.tasks)
-    assert known.pretrained == NAME
+    assert known.subword_tokenizer().pretrained == NAME
     other = corpus()
     other.encode_for_training(trained.tasks)
-    assert other.pretrained == NAME
-    assert corpus().pretrained is None
+    assert other.subword_tokenizer().pretrained == NAME
+    assert corpus().subword_tokenizer().pretrained is None
 
 
 def test_a_missing_model_is_refused_before_encoding(corpus):

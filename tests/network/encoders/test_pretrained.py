@@ -9,7 +9,7 @@ import torch
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import instantiate
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.pretrained import transformer
+from gile_lightning.data.pretrained import backends, transformer
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -46,7 +46,7 @@ def test_frozen(monkeypatch):
     table = torch.rand(3, 5)
     expected = torch.cat([Mean(5)(table, texts()), vectors], dim=1)
     torch.testing.assert_close(both(table, texts()), expected, rtol=0, atol=1e-5)
-    monkeypatch.setattr(transformer, "encode", lambda *_: pytest.fail("encoded again"))
+    monkeypatch.setattr(backends, "encode", lambda *_: pytest.fail("encoded again"))
     assert encoder(TABLE, texts()._replace(vectors=vectors)) is vectors
 
 
@@ -122,8 +122,8 @@ def test_unread_word_vectors_are_not_trained():
 def test_without_a_pretrained_model():
     with pytest.raises(InputError, match=r"set --data\.pretrained"):
         NeuralSystem(encoder=Pretrained).check()
-    NeuralSystem(encoder=Pretrained).check(pretrained=NAME)
-    NeuralSystem(encoder=TUNED).check(pretrained=NAME)
+    NeuralSystem(encoder=Pretrained).check(tokenizer=TEXT)
+    NeuralSystem(encoder=TUNED).check(tokenizer=TEXT)
     with pytest.raises(InputError, match="texts without subwords"):
         made()(TABLE, Texts.from_flat(*TEXT.documents(SENTENCES)))
 
@@ -144,7 +144,7 @@ def test_a_list_of_encoders_travels_with_a_checkpoint():
         {"class_path": "gile_lightning.network.encoders.mean.Mean", "init_args": {}},
         {
             "class_path": "gile_lightning.network.encoders.pretrained.Pretrained",
-            "init_args": {"trainable": True},
+            "init_args": {"trainable": True, "lr": 2e-5},
         },
     ]
     again = instantiate(NeuralSystem, parts)
@@ -152,3 +152,11 @@ def test_a_list_of_encoders_travels_with_a_checkpoint():
     first, second = again.factories.encoder(7).encoders
     assert isinstance(first, Mean)
     assert second.trainable
+
+
+def test_a_model_in_8_bits_is_not_trained(monkeypatch):
+    monkeypatch.setattr(backends, "find_spec", lambda name: object())  # as if it were installed
+    rounded = replace(TEXT, pretrained_backend="openvino-int8")
+    NeuralSystem(encoder=Pretrained).check(tokenizer=rounded)
+    with pytest.raises(InputError, match=r"set it to torch, or trainable .* to false"):
+        NeuralSystem(encoder=TUNED).check(tokenizer=rounded)

@@ -1,0 +1,59 @@
+"""What runs a frozen pretrained model."""
+
+from importlib.util import find_spec
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.pretrained import model, quantized, transformer
+
+Backend = Literal["torch", "openvino-int8"]
+"""What runs a frozen pretrained model.
+
+- ``torch``: on any device, as its authors meant it.
+- ``openvino-int8``: on a CPU, with weights and activations rounded to 8 bits.
+"""
+
+
+def check_backend(backend: Backend) -> None:
+    """Refuse a backend that is not installed.
+
+    Raises:
+        InputError: its packages are missing.
+    """
+    missing = [name for name in ("openvino", "nncf") if find_spec(name) is None]
+    if backend == "openvino-int8" and missing:
+        raise InputError(
+            f"{backend} (pretrained_backend) needs {' and '.join(missing)}: pip install "
+            "'gile_lightning[openvino]', or set it to torch"
+        )
+
+
+def identity(name: str, backend: Backend) -> str:
+    """Return a hash of what decides on the vectors: the model's files, and what runs it."""
+    return model.identity(name) if backend == "torch" else quantized.identity(name)
+
+
+@torch.no_grad()
+def encode(name: str, subwords: Tensor, counts: Tensor, backend: Backend = "torch") -> Tensor:
+    """Encode texts with a frozen model, where they are; see `Transformer.forward`.
+
+    Args:
+        name: of the model, as `find_model` takes it.
+        subwords: ids [N].
+        counts: of the texts [B].
+        backend: what runs the model.
+
+    Returns:
+        [B, d] in float32.
+
+    Raises:
+        InputError: the backend does not run on this device, or cannot run this model.
+    """
+    if backend != "torch":
+        return quantized.encode(name, subwords, counts)
+    with torch.autocast(subwords.device.type, enabled=False):
+        vectors: Tensor = transformer.frozen(name).to(subwords.device)(subwords, counts)
+    return vectors
