@@ -144,7 +144,7 @@ def test_a_list_of_encoders_travels_with_a_checkpoint():
         {"class_path": "gile_lightning.network.encoders.mean.Mean", "init_args": {}},
         {
             "class_path": "gile_lightning.network.encoders.pretrained.Pretrained",
-            "init_args": {"trainable": True, "lr": 2e-5},
+            "init_args": {"trainable": True, "lr": None},
         },
     ]
     again = instantiate(NeuralSystem, parts)
