@@ -138,13 +138,13 @@ def test_sharing():
 
 
 def test_a_list_of_encoders_travels_with_a_checkpoint():
-    both = partial(Concatenation, encoders=[Mean, TUNED])
+    both = partial(Concatenation, encoders=[Mean, partial(TUNED, lr=2e-5)])
     parts = NeuralSystem(encoder=both).hparams
     assert parts["encoder"]["init_args"]["encoders"] == [
         {"class_path": "gile_lightning.network.encoders.mean.Mean", "init_args": {}},
         {
             "class_path": "gile_lightning.network.encoders.pretrained.Pretrained",
-            "init_args": {"trainable": True, "lr": None},
+            "init_args": {"trainable": True, "lr": 2e-5},
         },
     ]
     again = instantiate(NeuralSystem, parts)
