@@ -21,8 +21,8 @@ class LabelResidual(Part, nn.Module):
         r_j · h / sqrt(d_h) + b_j + Σ_c w_jc s_c
 
     where r_j, b_j and w_j belong to the label alone. Before training r_j and w_j are zero, and b_j
-    is the log of the label's frequency relative to the mean frequency. Unseen labels get nothing
-    added. Tasks do not share residuals.
+    is the log of the label's frequency relative to the mean frequency. Tasks do not share
+    residuals.
 
     A model with residuals soon neglects the texts of labels, and scores unseen labels badly. So
     each training step leaves out the residuals of a random share of the labels, and scores these
@@ -71,18 +71,16 @@ class LabelResidual(Part, nn.Module):
         Args:
             documents: vectors [B, d_h].
             scores: of each matcher [B, K].
-            ids: of the labels [K], or `NOT_SEEN` for labels without a residual.
+            ids: of K labels that have a residual.
 
         Returns:
             The residuals [B, K].
         """
-        seen = (ids != NOT_SEEN).nonzero().squeeze(1)
-        rows = ids[seen]
-        products = documents @ self.vectors[rows].T / math.sqrt(self.document_dim)
-        residuals = products + self.biases[rows]  # in float32, even if the products are bfloat16
-        for score, weight in zip(scores, self.matcher_weights[rows].T, strict=True):
-            residuals = residuals + score[:, seen] * weight
-        return residuals.new_zeros(len(documents), len(ids)).index_copy(1, seen, residuals)
+        products = documents @ self.vectors[ids].T / math.sqrt(self.document_dim)
+        residuals = products + self.biases[ids]  # in float32, even if the products are bfloat16
+        for score, weight in zip(scores, self.matcher_weights[ids].T, strict=True):
+            residuals = residuals + score * weight
+        return residuals
 
     def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:
         """Turn the stored state of another `LabelResidual` into a state for these labels.

@@ -1,6 +1,7 @@
 """A model without its training: documents and label texts in, logits out."""
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -11,7 +12,7 @@ from gile_lightning.data.loading.ragged import Texts, distinct
 from gile_lightning.network.encoded_labels import LabelBatch
 from gile_lightning.network.encoders.encoder import Encoder, Sharing
 from gile_lightning.network.encoders.pretrained import Pretrained
-from gile_lightning.network.label_residual import LabelResidual
+from gile_lightning.network.label_residual import NOT_SEEN, LabelResidual
 from gile_lightning.network.matchers import Matcher
 from gile_lightning.network.outputs import OutputLayer
 from gile_lightning.network.ridge import Ridge
@@ -175,16 +176,46 @@ class Network(nn.Module):
         """
         pairs = zip(self.matchers, labels.matcher_labels, strict=True)
         scores = [matcher(documents, prepared) for matcher, prepared in pairs]
+        for score in scores if self.prior is None else (*scores, self.prior):
+            logits = _plus(logits, score)
+        if not self.own_labels:
+            return logits
+        seen = (labels.residual_ids != NOT_SEEN).nonzero().squeeze(1)
+        own = self._own_scores(scores, encoded, dropped, labels, seen)
+        changed = logits[:, seen] + own
+        if torch.is_grad_enabled() or logits.dtype != changed.dtype:
+            return logits.to(changed.dtype).index_copy(1, seen, changed)
+        return logits.index_copy_(1, seen, changed)
+
+    def _own_scores(
+        self,
+        scores: Sequence[Tensor],
+        encoded: Tensor,
+        dropped: Tensor,
+        labels: LabelBatch,
+        seen: Tensor,
+    ) -> Tensor:
+        """Return what labels have of their own, by the regression and the residual: [B, S].
+
+        Args:
+            scores: of the matchers [B, K].
+            encoded: document vectors [B, d_h].
+            dropped: the same after dropout.
+            labels: the K labels.
+            seen: the places of S labels among them that have something of their own.
+        """
+        ids = labels.residual_ids[seen]
+        parts = []
+        own = [score[:, seen] for score in scores]
         if self.ridge is not None:
-            targets = labels.targets if self.training else None
-            scores.append(self.ridge(encoded, labels.residual_ids, targets))
-        for score in scores:
-            logits = logits + score
-        if self.prior is not None:
-            logits = logits + self.prior
+            targets = (
+                labels.targets[:, seen] if self.training and labels.targets is not None else None
+            )
+            parts.append(self.ridge(encoded, ids, targets))
+            own += parts
         if self.label_residual is not None:
-            logits = logits + self.label_residual(dropped, scores, labels.residual_ids)
-        return logits
+            parts.append(self.label_residual(dropped, own, ids))
+        return functools.reduce(torch.add, parts)
 
     def _without_new_words(self, texts: Texts) -> Texts:
         """Replace words that the embedding lacks (`Tokenizer.extended`) by UNK, the last word."""
@@ -199,3 +230,13 @@ class Network(nn.Module):
         table: Tensor = self.embedding(ids)
         pairs = zip(texts, places, strict=True)
         return table, [some._replace(words=rows, ids=some.words) for some, rows in pairs]
+
+
+def _plus(logits: Tensor, score: Tensor) -> Tensor:
+    """Add a score to the logits, in their memory where no gradient is wanted.
+
+    The logits of many labels are large, and new memory for each sum takes longer than adding.
+    """
+    if torch.is_grad_enabled() or logits.dtype != score.dtype:
+        return logits + score
+    return logits.add_(score)
