@@ -1,6 +1,5 @@
 """A model without its training: documents and label texts in, logits out."""
 
-import functools
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -174,48 +173,28 @@ class Network(nn.Module):
             dropped: the same after dropout.
             labels: the K labels.
         """
-        pairs = zip(self.matchers, labels.matcher_labels, strict=True)
-        scores = [matcher(documents, prepared) for matcher, prepared in pairs]
-        for score in scores if self.prior is None else (*scores, self.prior):
-            logits = _plus(logits, score)
+        factors: Sequence[Tensor | None] = [None] * (len(self.matchers) + 1)
+        if self.label_residual is not None:
+            factors = self.label_residual.factors(labels.residual_ids).unbind()
+        matchers = zip(self.matchers, labels.matcher_labels, strict=True)
+        for (matcher, prepared), factor in zip(matchers, factors, strict=False):
+            logits = _plus(logits, matcher(documents, prepared), factor)
+        if self.prior is not None:
+            logits = _plus(logits, self.prior)
         if not self.own_labels:
             return logits
         seen = (labels.residual_ids != NOT_SEEN).nonzero().squeeze(1)
-        own = self._own_scores(scores, encoded, dropped, labels, seen)
-        changed = logits[:, seen] + own
-        if torch.is_grad_enabled() or logits.dtype != changed.dtype:
-            return logits.to(changed.dtype).index_copy(1, seen, changed)
-        return logits.index_copy_(1, seen, changed)
-
-    def _own_scores(
-        self,
-        scores: Sequence[Tensor],
-        encoded: Tensor,
-        dropped: Tensor,
-        labels: LabelBatch,
-        seen: Tensor,
-    ) -> Tensor:
-        """Return what labels have of their own, by the regression and the residual: [B, S].
-
-        Args:
-            scores: of the matchers [B, K].
-            encoded: document vectors [B, d_h].
-            dropped: the same after dropout.
-            labels: the K labels.
-            seen: the places of S labels among them that have something of their own.
-        """
-        ids = labels.residual_ids[seen]
-        parts = []
-        own = [score[:, seen] for score in scores]
+        ids, own = labels.residual_ids[seen], logits[:, seen]
         if self.ridge is not None:
-            targets = (
+            known = (
                 labels.targets[:, seen] if self.training and labels.targets is not None else None
             )
-            parts.append(self.ridge(encoded, ids, targets))
-            own += parts
+            factor = factors[-1]
+            score = self.ridge(encoded, ids, known)
+            own = _plus(own, score, None if factor is None else factor[seen])
         if self.label_residual is not None:
-            parts.append(self.label_residual(dropped, own, ids))
-        return functools.reduce(torch.add, parts)
+            own = _plus(own, self.label_residual(dropped, ids))
+        return logits.to(own.dtype).index_copy_(1, seen, own)
 
     def _without_new_words(self, texts: Texts) -> Texts:
         """Replace words that the embedding lacks (`Tokenizer.extended`) by UNK, the last word."""
@@ -232,11 +211,11 @@ class Network(nn.Module):
         return table, [some._replace(words=rows, ids=some.words) for some, rows in pairs]
 
 
-def _plus(logits: Tensor, score: Tensor) -> Tensor:
-    """Add a score to the logits, in their memory where no gradient is wanted.
+def _plus(logits: Tensor, score: Tensor, factor: Tensor | None = None) -> Tensor:
+    """Add a score, times a factor, to the logits; in their memory where no gradient is wanted.
 
     The logits of many labels are large, and new memory for each sum takes longer than adding.
     """
     if torch.is_grad_enabled() or logits.dtype != score.dtype:
-        return logits + score
-    return logits.add_(score)
+        return logits + (score if factor is None else score * factor)
+    return logits.add_(score) if factor is None else logits.addcmul_(score, factor)

@@ -154,7 +154,7 @@ def test_some_residuals_are_left_out_in_training(monkeypatch):
     monkeypatch.setattr(
         LabelResidual,
         "forward",
-        lambda self, *args: shown.append(args[2].tolist()) or forward(self, *args),
+        lambda self, *args: shown.append(args[1].tolist()) or forward(self, *args),
     )
     model = NeuralSystem(**MATCHING, sampler=AllLabels())
     model.build(with_labels(NAMED, NAMED))
