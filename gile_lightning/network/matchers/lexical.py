@@ -161,7 +161,7 @@ class LexicalMatch(Matcher):
         new = kept & (labels.terms >= self.stem_count)
         if new.any():  # few labels have such words, which make documents longer for them
             squares = zeros.index_put((places[~old], rows[~old]), values[~old] ** 2)
-            some, sizes_of_some = owners[new].unique_consecutive(return_counts=True)
+            some, sizes_of_some = torch.unique(owners[new], return_counts=True)
             squares = multiply(squares, columns[new], torch.ones_like(tf[new]), sizes_of_some)
             longer = products[some] / (1 + squares).sqrt()
             products = products.index_copy(0, some, longer)
