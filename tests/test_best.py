@@ -67,3 +67,21 @@ def test_with_pretrained_vectors(tmp_path):
     assert run.metrics[SCORES[0]] > max(2 * popularity, 0.9 * scratch[SCORES[0]])
     assert run.metrics[SCORES[1]] > 0.8 * cosine[SCORES[1]]  # 15 documents of invented words
     assert labels_of_a_new_text(run, tmp_path) == ["Zorblax Fever", "Quibbling"]
+
+
+def test_words_alone_when_it_predicts(tmp_path, monkeypatch):
+    """Of the pretrained model, only training needs the files."""
+    pytest.importorskip("gile_testing.minilm")
+    few = ("--data.builtin_documents", "60", "--trainer.max_epochs", "4")
+    run = baseline_runs.trained("best_fast.yaml", *few)
+    scratch = baseline_runs.trained("best_scratch.yaml", *few).metrics
+    assert all(run.metrics[key] > 0.9 * scratch[key] for key in SCORES)
+
+    def missing(name):
+        raise AssertionError(f"{name} is read")
+
+    for module in ("model", "subwords", "transformer", "vectors"):
+        for function in ("find_model", "dimension", "identity"):
+            path = f"gile_lightning.data.pretrained.{module}.{function}"
+            monkeypatch.setattr(path, missing, raising=False)
+    assert labels_of_a_new_text(run, tmp_path) == ["Zorblax Fever", "Quibbling"]

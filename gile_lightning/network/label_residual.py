@@ -15,14 +15,14 @@ NOT_SEEN = -1  # the id of a label without a residual
 class LabelResidual(Part, nn.Module):
     """A learned vector, bias and matcher weights for every label seen in training.
 
-    With a document vector h of d_h numbers, whose mean square is about 1, and matcher scores s_c,
-    it adds to the logit of label j
+    With a document vector h of d_h numbers, whose mean square is about 1, it adds to the logit of
+    label j
 
-        r_j · h / sqrt(d_h) + b_j + Σ_c w_jc s_c
+        r_j · h / sqrt(d_h) + b_j
 
-    where r_j, b_j and w_j belong to the label alone. Before training r_j and w_j are zero, and b_j
-    is the log of the label's frequency relative to the mean frequency. Unseen labels get nothing
-    added. Tasks do not share residuals.
+    and the score s_c of a matcher counts 1 + w_jc times. r_j, b_j and w_j belong to the label
+    alone. Before training r_j and w_j are zero, and b_j is the log of the label's frequency
+    relative to the mean frequency. Tasks do not share residuals.
 
     A model with residuals soon neglects the texts of labels, and scores unseen labels badly. So
     each training step leaves out the residuals of a random share of the labels, and scores these
@@ -65,24 +65,25 @@ class LabelResidual(Part, nn.Module):
         draws = torch.rand(len(ids), generator=generator, device=ids.device)
         return ids.masked_fill(draws < self.dropout, NOT_SEEN)
 
-    def forward(self, documents: Tensor, scores: Sequence[Tensor], ids: Tensor) -> Tensor:
-        """Compute the residuals, which are added to the logits.
+    def forward(self, documents: Tensor, ids: Tensor) -> Tensor:
+        """Compute the residuals [B, K], which are added to the logits.
 
         Args:
             documents: vectors [B, d_h].
-            scores: of each matcher [B, K].
-            ids: of the labels [K], or `NOT_SEEN` for labels without a residual.
-
-        Returns:
-            The residuals [B, K].
+            ids: of K labels that have a residual.
         """
-        seen = (ids != NOT_SEEN).nonzero().squeeze(1)
-        rows = ids[seen]
-        products = documents @ self.vectors[rows].T / math.sqrt(self.document_dim)
-        residuals = products + self.biases[rows]  # in float32, even if the products are bfloat16
-        for score, weight in zip(scores, self.matcher_weights[rows].T, strict=True):
-            residuals = residuals + score[:, seen] * weight
-        return residuals.new_zeros(len(documents), len(ids)).index_copy(1, seen, residuals)
+        products = documents @ self.vectors[ids].T / math.sqrt(self.document_dim)
+        return products + self.biases[ids]  # in float32, even if the products are bfloat16
+
+    def factors(self, ids: Tensor) -> Tensor:
+        """Return how much the scores of matchers count for labels: [matchers, K].
+
+        Args:
+            ids: of K labels; the factors are 1 for `NOT_SEEN`.
+        """
+        none = self.matcher_weights.new_zeros(1, self.matcher_weights.shape[1])
+        places = ids.where(ids != NOT_SEEN, len(self))
+        return 1 + torch.cat([self.matcher_weights, none])[places].T
 
     def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:
         """Turn the stored state of another `LabelResidual` into a state for these labels.

@@ -1,6 +1,6 @@
 """A model without its training: documents and label texts in, logits out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -11,7 +11,7 @@ from gile_lightning.data.loading.ragged import Texts, distinct
 from gile_lightning.network.encoded_labels import LabelBatch
 from gile_lightning.network.encoders.encoder import Encoder, Sharing
 from gile_lightning.network.encoders.pretrained import Pretrained
-from gile_lightning.network.label_residual import LabelResidual
+from gile_lightning.network.label_residual import NOT_SEEN, LabelResidual
 from gile_lightning.network.matchers import Matcher
 from gile_lightning.network.outputs import OutputLayer
 from gile_lightning.network.ridge import Ridge
@@ -173,19 +173,28 @@ class Network(nn.Module):
             dropped: the same after dropout.
             labels: the K labels.
         """
-        pairs = zip(self.matchers, labels.matcher_labels, strict=True)
-        scores = [matcher(documents, prepared) for matcher, prepared in pairs]
-        if self.ridge is not None:
-            targets = labels.targets if self.training else None
-            features = self.ridge_features(documents, encoded)
-            scores.append(self.ridge(features, labels.residual_ids, targets))
-        for score in scores:
-            logits = logits + score
-        if self.prior is not None:
-            logits = logits + self.prior
+        factors: Sequence[Tensor | None] = [None] * (len(self.matchers) + 1)
         if self.label_residual is not None:
-            logits = logits + self.label_residual(dropped, scores, labels.residual_ids)
-        return logits
+            factors = self.label_residual.factors(labels.residual_ids).unbind()
+        matchers = zip(self.matchers, labels.matcher_labels, strict=True)
+        for (matcher, prepared), factor in zip(matchers, factors, strict=False):
+            logits = _plus(logits, matcher(documents, prepared), factor)
+        if self.prior is not None:
+            logits = _plus(logits, self.prior)
+        if not self.own_labels:
+            return logits
+        seen = (labels.residual_ids != NOT_SEEN).nonzero().squeeze(1)
+        ids, own = labels.residual_ids[seen], logits[:, seen]
+        if self.ridge is not None:
+            known = (
+                labels.targets[:, seen] if self.training and labels.targets is not None else None
+            )
+            factor = factors[-1]
+            score = self.ridge(self.ridge_features(documents, encoded), ids, known)
+            own = _plus(own, score, None if factor is None else factor[seen])
+        if self.label_residual is not None:
+            own = _plus(own, self.label_residual(dropped, ids))
+        return logits.to(own.dtype).index_copy_(1, seen, own)
 
     def ridge_features(self, documents: Texts, encoded: Tensor) -> Tensor:
         """Return what the ridge regression reads of documents and their vectors: [B, d]."""
@@ -205,3 +214,13 @@ class Network(nn.Module):
         table: Tensor = self.embedding(ids)
         pairs = zip(texts, places, strict=True)
         return table, [some._replace(words=rows, ids=some.words) for some, rows in pairs]
+
+
+def _plus(logits: Tensor, score: Tensor, factor: Tensor | None = None) -> Tensor:
+    """Add a score, times a factor, to the logits; in their memory where no gradient is wanted.
+
+    The logits of many labels are large, and new memory for each sum takes longer than adding.
+    """
+    if torch.is_grad_enabled() or logits.dtype != score.dtype:
+        return logits + (score if factor is None else score * factor)
+    return logits.add_(score) if factor is None else logits.addcmul_(score, factor)

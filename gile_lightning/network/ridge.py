@@ -11,7 +11,6 @@ from gile_lightning.common.errors import positive
 from gile_lightning.common.factories import Part
 from gile_lightning.data.loading.ragged import Texts, segment_ids
 from gile_lightning.network.encoders import HashedWords
-from gile_lightning.network.label_residual import NOT_SEEN
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
 
 
@@ -39,7 +38,7 @@ class Ridge(Part, nn.Module):
     the training documents, and know them by heart to a degree. So scores of new documents are
     multiplied by ``boost``.
 
-    Unseen labels get 0. The coefficients, d per seen label, are no trained parameters.
+    The coefficients, d per seen label, are no trained parameters.
 
     Args:
         document_dim: size d_h of the document vectors.
@@ -106,20 +105,18 @@ class Ridge(Part, nn.Module):
 
         Args:
             documents: features [B, d].
-            ids: the K labels among those seen in training, or `NOT_SEEN`.
+            ids: of K labels that training has seen.
             targets: says by 1 and 0 which of the labels each document has [B, K], if the regression
                 was fitted to the documents. They are then scored as if it was not.
         """
         with torch.autocast(documents.device.type, enabled=False):
             rows = _unit(documents)
-            predicted = rows @ self.coefficients[ids.clamp(min=0)].to(rows.dtype).T
+            predicted = rows @ self.coefficients[ids].to(rows.dtype).T
             scale = self.scale * LOGIT_SCALE
             if targets is None:
-                scale = scale * self.boost
-            else:
-                leverage = ((rows @ self.inverse.to(rows.dtype)) * rows).sum(1, keepdim=True)
-                predicted = predicted - leverage * (targets - predicted) / (1 - leverage)
-            return scale * predicted * (ids != NOT_SEEN)
+                return scale * self.boost * predicted
+            leverage = ((rows @ self.inverse.to(rows.dtype)) * rows).sum(1, keepdim=True)
+            return scale * (predicted - leverage * (targets - predicted) / (1 - leverage))
 
 
 def _unit(vectors: Tensor) -> Tensor:

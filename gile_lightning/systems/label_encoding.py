@@ -54,7 +54,8 @@ def encode_texts(
     device: torch.device,
 ) -> Texts:
     """Encode label texts as the fields of `Texts` that are needed; see `Encoder.inputs`."""
-    subwords = tokenizer.subwords(texts, "label")
+    needed = not inputs.isdisjoint(("subwords", "vectors"))
+    subwords = tokenizer.subwords(texts, "label") if needed else (None, None)
     encoded = Texts.from_flat(*tokenizer.labels(texts), None, *subwords)
     if "vectors" in inputs and subwords[0] is not None:
         store = VectorStore(str(tokenizer.pretrained), cache, tokenizer.pretrained_backend)

@@ -36,6 +36,7 @@ from gile_lightning.systems.task_module import Extra, smallest_task
 from gile_lightning.systems.weights import (
     check_shared,
     count_words,
+    distil,
     fit_ridge,
     set_word_vectors,
     weights_for,
@@ -232,8 +233,11 @@ class NeuralSystem(GradientSystem):
             data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
             data.keep_text_vectors(self.trainer.strategy.root_device)
         if self._unfitted:
-            for name in self.tasks:
-                fit_ridge(self.network(name), self.trainer.datamodule.training_documents(name))  # type: ignore[attr-defined]
+            device = self.trainer.strategy.root_device
+            for name, task in self.tasks.items():
+                documents = partial(self.trainer.datamodule.training_documents, name)  # type: ignore[attr-defined]
+                distil(self.network(name), task, documents, self.cache_dir, device)
+                fit_ridge(self.network(name), documents())
             self._unfitted = False
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
@@ -288,6 +292,10 @@ class NeuralSystem(GradientSystem):
     def reads_new_words(self) -> bool:
         """Whether there are matchers, which compare words or look for names."""
         return bool(self.factories.matchers)
+
+    def reads_subwords(self, name: str) -> bool:
+        """Whether the encoder or a matcher reads subwords, or vectors made of them."""
+        return not self.network(name).inputs.isdisjoint(("subwords", "vectors"))
 
     def scores_unseen(self, name: str) -> bool:
         """Whether the output layer scores labels by their texts."""

@@ -222,7 +222,9 @@ class Predictor:
             if not isinstance(text, str | list | tuple):
                 raise InputError(f"a text is a string or a list of strings, not {text!r:.60}")
         tokenizer = self._tokenizer
-        encoded = Texts.from_flat(*tokenizer.documents(texts), *tokenizer.subwords(texts))
+        needed = self.system.reads_subwords(self.name)
+        subwords = tokenizer.subwords(texts) if needed else (None, None)
+        encoded = Texts.from_flat(*tokenizer.documents(texts), *subwords)
         return encoded.to(self.device)
 
     def _score(self, documents: Texts) -> Tensor:
@@ -252,9 +254,9 @@ class Predictor:
                 limit = calibrations.limits(self.name, threshold, training)
             kept = scores.double() > limit  # on the CPU, as MPS has no float64
             kept &= documents.document_lengths.cpu().gt(0).unsqueeze(1)
-            for some, row, labels in zip(kept, scores, ids.cpu(), strict=True):
-                found = zip(row[some].tolist(), labels[some].tolist(), strict=True)
-                yield [{"name": self.label_names[i], "score": score} for score, i in found]
+            for rows in zip(kept.tolist(), scores.tolist(), ids.tolist(), strict=True):
+                found = zip(*rows, strict=True)
+                yield [{"name": self.label_names[i], "score": s} for some, s, i in found if some]
 
     @torch.no_grad()
     def _prepare(self, labels: LabelSet) -> Any:

@@ -83,6 +83,10 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
         """Whether scores depend on words that the vocabulary lacks."""
         return False
 
+    def reads_subwords(self, name: str) -> bool:
+        """Whether a task's documents are read by a pretrained model."""
+        return False
+
     def log_odds(self, logits: Tensor) -> Tensor:
         """Return the log-odds of the labels [B, K]; their sigmoids are the probabilities."""
         return logits

@@ -1,6 +1,8 @@
 """The weights that networks begin with: word vectors, counts of words, those of a checkpoint."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -8,14 +10,16 @@ from torch import Tensor
 
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.data.pretrained import VectorStore
 from gile_lightning.data.tokenizing.frequencies import document_frequencies
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.training_data import TrainingData
 from gile_lightning.network import NOT_SEEN, EncodedLabels, LabelledVectors, Network
 from gile_lightning.network.encoders import Idf, WordEmbedding
-from gile_lightning.network.matchers import Matcher
+from gile_lightning.network.matchers import DistilledCosine, Matcher
+from gile_lightning.systems.label_encoding import encode_texts
 from gile_lightning.training.checkpoint import STATE
 
 
@@ -77,6 +81,49 @@ def fit_ridge(network: Network, documents: Iterable[RaggedBatch]) -> None:
             for batch in documents
         )
     network.train(training)
+
+
+def distil(
+    network: Network,
+    task: Task,
+    documents: Callable[[], Iterable[RaggedBatch]],
+    cache: Path,
+    device: torch.device,
+) -> None:
+    """Fit the word vectors of matchers to a pretrained model's vectors of all texts.
+
+    Every process solves it itself, and gets the same; one of them runs the model.
+
+    Args:
+        network: whose matchers learn.
+        task: its tokenizer names the pretrained model.
+        documents: yields the training documents, with their subwords.
+        cache: the folder that keeps the vectors of the model.
+        device: runs the model.
+    """
+    parts = [part for part in network.matchers if isinstance(part, DistilledCosine)]
+    if not parts:
+        return
+    counts = document_frequencies(documents(), len(task.tokenizer.vocabulary))
+    store = VectorStore(str(task.tokenizer.pretrained), cache)
+    store.fill(map(_subwords, documents()), counts[1], device)
+    encode = partial(encode_texts, task.tokenizer, cache=cache, device=device)
+    labels = encode(task.labels.texts, {"words", "vectors"})
+
+    def texts() -> Iterator[tuple[Texts, Tensor]]:
+        for batch in documents():
+            yield batch.texts, store.find(*_subwords(batch))
+        if labels.vectors is not None:
+            yield labels, labels.vectors
+
+    for part in parts:
+        part.fit(texts(), *counts)
+
+
+def _subwords(batch: RaggedBatch) -> tuple[Any, Any]:
+    if batch.subwords is None or batch.subword_counts is None:
+        raise InputError("texts without subwords: set --data.pretrained and prepare them again")
+    return batch.subwords.numpy(), batch.subword_counts.numpy()
 
 
 def weights_for(

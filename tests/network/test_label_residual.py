@@ -7,7 +7,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.network import NOT_SEEN, LabelResidual
 
 FREQUENCIES = [9, 4, 1]
-IDS = torch.tensor([2, NOT_SEEN, 0, NOT_SEEN])
+IDS = torch.tensor([2, 0, 1, 0])
 
 
 def made(matchers=2, **options):
@@ -19,59 +19,62 @@ def made(matchers=2, **options):
     return residual
 
 
-def inputs(matchers=2):
+def inputs():
     torch.manual_seed(6)
-    documents = torch.randn(3, 5, dtype=torch.float64)
-    return documents, [torch.randn(3, 4, dtype=torch.float64) for _ in range(matchers)]
+    return torch.randn(3, 5, dtype=torch.float64)
 
 
-def by_hand(residual, documents, scores, ids):
-    columns = []
+@pytest.mark.parametrize("ids", [IDS, IDS[:0]], ids=["some", "none"])
+def test_residuals_and_their_gradients(ids):
+    residual, documents = made(), inputs()
+    found = residual(documents, ids)
+    vectors, biases = residual.vectors.detach(), residual.biases.detach()
+    wanted = torch.zeros(3, len(ids)).double()
+    of_vectors, of_biases = torch.zeros_like(vectors), torch.zeros_like(biases)
     for k, i in enumerate(ids.tolist()):
-        column = torch.zeros(len(documents), dtype=torch.float64)
-        if i != NOT_SEEN:
-            column = documents @ residual.vectors[i] / 5**0.5 + residual.biases[i]
-            for c, score in enumerate(scores):
-                column = column + residual.matcher_weights[i, c] * score[:, k]
-        columns.append(column)
-    return torch.stack(columns, 1)
+        wanted[:, k] = documents @ vectors[i] / 5**0.5 + biases[i]
+        of_vectors[i] += 2 * wanted[:, k] @ documents / 5**0.5
+        of_biases[i] += 2 * wanted[:, k].sum()
+    torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-12)
+    # all have a gradient: DDP waits for it
+    gradients = torch.autograd.grad(found.square().sum(), (residual.vectors, residual.biases))
+    for ours, theirs in zip(gradients, (of_vectors, of_biases), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("matchers", [0, 1, 2])
-@pytest.mark.parametrize("ids", [IDS, torch.full((4,), NOT_SEEN)], ids=["some", "none"])
-def test_residuals_and_their_gradients(matchers, ids):
+def test_factors(matchers):
     residual = made(matchers)
     assert residual.matcher_weights.requires_grad == (matchers > 0)
-    trained = [p for p in residual.parameters() if p.requires_grad]
-    found, expected = residual(*inputs(matchers), ids), by_hand(residual, *inputs(matchers), ids)
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
-    gradients = torch.autograd.grad(found.square().sum(), trained)  # all have one: DDP waits for it
-    wanted = [None] * len(trained)
-    if expected.requires_grad:
-        wanted = torch.autograd.grad(expected.square().sum(), trained, allow_unused=True)
-    for ours, theirs in zip(gradients, wanted, strict=True):
-        theirs = torch.zeros_like(ours) if theirs is None else theirs
-        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12)
+    found = residual.factors(torch.tensor([2, NOT_SEEN, 0, NOT_SEEN]))
+    assert found.shape == (matchers, 4)
+    weights = residual.matcher_weights.detach()
+    torch.testing.assert_close(found[:, [0, 2]], 1 + weights[[2, 0]].T)
+    assert found[:, [1, 3]].eq(1).all()
+    if matchers:
+        none = residual.factors(torch.full((4,), NOT_SEEN))
+        (gradient,) = torch.autograd.grad(none.sum(), residual.matcher_weights)
+        assert not gradient.any()
 
 
 def test_the_start():
     """The log of the labels' frequencies over their mean, and nothing of the texts."""
-    residuals = LabelResidual(5, FREQUENCIES, 2)(torch.randn(3, 5), [torch.ones(3, 4)] * 2, IDS)
-    expected = torch.tensor([[3 / 14, 1.0, 27 / 14, 1.0]]).log().expand(3, -1)
-    torch.testing.assert_close(residuals, expected)
+    residual = LabelResidual(5, FREQUENCIES, 2)
+    expected = torch.tensor([[3 / 14, 27 / 14, 12 / 14, 27 / 14]]).log().expand(3, -1)
+    torch.testing.assert_close(residual(torch.randn(3, 5), IDS), expected)
+    assert residual.factors(IDS).eq(1).all()
 
 
 def test_no_label():
     residual = LabelResidual(5, [], 1)
-    assert residual(torch.randn(3, 5), [torch.ones(3, 4)], torch.full((4,), NOT_SEEN)).eq(0).all()
-    assert residual(torch.randn(3, 5), [torch.ones(3, 0)], IDS[:0]).shape == (3, 0)
+    assert residual(torch.randn(3, 5), IDS[:0]).shape == (3, 0)
 
 
 def test_biases_are_not_rounded():
     """Of bfloat16, which has no number between -8 and -7.9375, two frequencies would be one."""
     frequencies = [300, 305, 2_000_000]
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = LabelResidual(5, frequencies)(torch.zeros(1, 5), [], torch.arange(3))
+        found = LabelResidual(5, frequencies)(torch.zeros(1, 5), torch.arange(3))
     expected = torch.tensor([frequencies]) * 3 / 2_000_605
     torch.testing.assert_close(found, expected.log())
 

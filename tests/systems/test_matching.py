@@ -1,5 +1,6 @@
 """Systems with matchers and label residuals, with two hand-made languages."""
 
+import itertools
 import math
 from functools import partial
 
@@ -153,7 +154,7 @@ def test_some_residuals_are_left_out_in_training(monkeypatch):
     monkeypatch.setattr(
         LabelResidual,
         "forward",
-        lambda self, *args: shown.append(args[2].tolist()) or forward(self, *args),
+        lambda self, *args: shown.append(args[1].tolist()) or forward(self, *args),
     )
     model = NeuralSystem(**MATCHING, sampler=AllLabels())
     model.build(with_labels(NAMED, NAMED))
@@ -162,16 +163,15 @@ def test_some_residuals_are_left_out_in_training(monkeypatch):
         model.training_step(data().batches[0], step)
     assert shown[:80] == shown[80:]
     english = shown[:80:2]
-    assert {tuple(ids) for ids in english} == {
-        (a, b, c) for a in (0, NOT_SEEN) for b in (1, NOT_SEEN) for c in (2, NOT_SEEN)
-    }
+    some = itertools.chain.from_iterable(itertools.combinations(range(3), n) for n in range(4))
+    assert {tuple(ids) for ids in english} == set(some)
     with torch.no_grad():
         model.score(
             "english",
             data().batches[0]["english"].texts,
             model.prepare_labels("english", NAMED["english"]),
         )
-    assert shown[-1] == [0, 1, 2, NOT_SEEN, NOT_SEEN]  # all of it when documents are scored
+    assert shown[-1] == [0, 1, 2]  # all of them when documents are scored
 
 
 def test_validation_on_unseen_labels():

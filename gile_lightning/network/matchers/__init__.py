@@ -1,8 +1,9 @@
 """Matchers: scores from comparing the texts of documents and labels."""
 
 from gile_lightning.network.matchers.cosine import Cosine
+from gile_lightning.network.matchers.distilled import DistilledCosine
 from gile_lightning.network.matchers.lexical import LexicalMatch
 from gile_lightning.network.matchers.matcher import Matcher, MatcherLabels
 from gile_lightning.network.matchers.mention import NameMention
 
-__all__ = ["Cosine", "LexicalMatch", "Matcher", "MatcherLabels", "NameMention"]
+__all__ = ["Cosine", "DistilledCosine", "LexicalMatch", "Matcher", "MatcherLabels", "NameMention"]

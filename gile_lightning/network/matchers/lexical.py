@@ -158,12 +158,15 @@ class LexicalMatch(Matcher):
         sizes = owners[kept].bincount(minlength=len(labels.lengths))
         tf = 1 + labels.counts.to(weight.dtype).log()
         products = multiply(table, columns[kept], tf[kept], sizes)
+        new = kept & (labels.terms >= self.stem_count)
+        if new.any():  # few labels have such words, which make documents longer for them
+            squares = zeros.index_put((places[~old], rows[~old]), values[~old] ** 2)
+            some, sizes_of_some = torch.unique(owners[new], return_counts=True)
+            squares = multiply(squares, columns[new], torch.ones_like(tf[new]), sizes_of_some)
+            longer = products[some] / (1 + squares).sqrt()
+            products = products.index_copy(0, some, longer)
         norms = _norms(tf * weight[labels.terms], owners, len(sizes))
-        if labels.size > self.stem_count:
-            new = zeros.index_put((places[~old], rows[~old]), values[~old] ** 2)
-            squares = multiply(new, columns[kept], torch.ones_like(tf[kept]), sizes)
-            products = products / (1 + squares).sqrt()
-        return self.scale * LOGIT_SCALE * (products / norms.unsqueeze(1)).T
+        return (products * (self.scale * LOGIT_SCALE / norms).unsqueeze(1)).T
 
 
 def _norms(values: Tensor, rows: Tensor, size: int) -> Tensor:
