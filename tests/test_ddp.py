@@ -43,4 +43,5 @@ def test_processes_have_the_same_weights_and_score_as_one(tmp_path):
     metrics = evaluate.main(["--checkpoint", str(folder)])
     assert {key for key in metrics if key.startswith("test.unseen.")}
     for key, value in metrics.items():
-        assert stored[key] == pytest.approx(value, rel=0, abs=1e-12), key
+        exact = 1e-9 if "calibration" in key else 1e-12  # probabilities have float32's digits
+        assert stored[key] == pytest.approx(value, rel=0, abs=exact), key
