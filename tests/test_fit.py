@@ -219,5 +219,6 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path):
         fit.main, *runs.arguments(output, "--trainer.callbacks", json.dumps([interrupt]))
     )
     assert done.status
-    assert f"interrupted; go on with --output {output} --ckpt_path last" in done.printed
+    again = f"--output {output} --ckpt_path last"
+    assert f"interrupted; no checkpoint yet, so begin again with {again}" in done.printed
     assert not (output / "metrics.json").exists()

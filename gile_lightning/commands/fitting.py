@@ -2,6 +2,8 @@
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from gile_lightning.tracking.fit_report import FitReport, facts
 from gile_lightning.tracking.page import write
 from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.tracking.wandb_logger import RunLogger
-from gile_lightning.training.checkpoint import BEST, read_checkpoint
+from gile_lightning.training.checkpoint import BEST, LAST, read_checkpoint
 
 
 def fit(cli: GileCLI) -> dict[str, Any]:
@@ -33,7 +35,8 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     _prepare(cli)
     about = facts(cli)
     _log_configuration(cli, about)
-    _train(cli)
+    with _advice(cli.output):
+        _train(cli)
     # before testing, which restores the callbacks as they were at the best epoch
     rows, earlier = history.rows, history.earlier
     stopping = cli.config.early_stopping
@@ -44,7 +47,8 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     }
     sample = TestSample()
     tested = cli.config.test and data.has_test
-    own_epochs = _test(cli, sample) if tested else {}
+    with _advice(cli.output):
+        own_epochs = _test(cli, sample) if tested else {}
     figures = {
         "parameters": count_parameters(model),
         "seconds": round(earlier + time.perf_counter() - start, 2),
@@ -148,12 +152,20 @@ def _log_configuration(cli: GileCLI, about: dict[str, Any]) -> None:
         logger.log_hyperparams(yaml.safe_load(model.config) | known)
 
 
+@contextmanager
+def _advice(output: Path) -> Iterator[None]:
+    """Say how to go on when the run is interrupted, which passes on."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
+        how = "go on" if (output / LAST).is_file() else "no checkpoint yet, so begin again"
+        say(f"interrupted; {how} with --output {output} --ckpt_path last")
+        raise
+
+
 def _train(cli: GileCLI) -> None:
     try:
         cli.trainer.fit(cli.model, cli.datamodule, ckpt_path=cli.resume, weights_only=True)
-    except (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
-        say(f"interrupted; go on with --output {cli.output} --ckpt_path last")
-        raise
     except ValueError as error:
         if "parameter group" not in str(error):
             raise
