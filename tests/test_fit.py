@@ -118,6 +118,22 @@ def test_an_output_that_was_used_is_refused(run):
     assert (run.output / "metrics.json").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "error"),
+    [
+        ("limit_val_batches", 0, "must be above 0: trainer.limit_val_batches is 0"),
+        ("limit_val_batches", 0.001, "Please increase the `limit_val_batches` argument"),
+        ("val_check_interval", 1000, "must be less than or equal to the number of the training"),
+    ],
+)
+def test_limits_that_leave_no_validation_are_refused(key, value, error, tmp_path):
+    done = runs.call(fit.main, *runs.arguments(tmp_path / "run", f"--trainer.{key}", value))
+    assert done.status == 2
+    last = done.errors.splitlines()[-1]  # encoding may have shown its progress before
+    assert last.startswith("error: ")
+    assert error in last
+
+
 def test_nothing_to_go_on_with(tmp_path):
     error = refused(*runs.arguments(tmp_path, "--ckpt_path", "last"))
     assert error == f"error: {tmp_path}: no run there to go on with (--ckpt_path last)"
@@ -219,5 +235,6 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path):
         fit.main, *runs.arguments(output, "--trainer.callbacks", json.dumps([interrupt]))
     )
     assert done.status
-    assert f"interrupted; go on with --output {output} --ckpt_path last" in done.printed
+    again = f"--output {output} --ckpt_path last"
+    assert f"interrupted; no checkpoint yet, so begin again with {again}" in done.printed
     assert not (output / "metrics.json").exists()

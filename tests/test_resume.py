@@ -12,6 +12,7 @@ import torch
 from gile_lightning import fit
 from gile_testing import children, runs
 
+STOPS = (signal.SIGTERM, signal.SIGUSR1)
 CONFIG = Path(__file__).parents[1] / "sweeps/bioasq.yaml"
 
 
@@ -72,7 +73,7 @@ def test_killed_between_two_checkpoints(tmp_path, cache, unbroken):
     steps = int(unbroken[2][0]["step"])
     crash = {
         "class_path": "gile_testing.crash.Crash",
-        "init_args": {"step": steps + 4, "kill": True},
+        "init_args": {"step": steps + 4, "sent": "SIGKILL"},
     }
     args = [*arguments(output, cache), "--trainer.callbacks", json.dumps([crash])]
     with children.forked(tmp_path / "log.txt", "gile_lightning.fit", *args) as killed:
@@ -100,6 +101,26 @@ def test_crashed_at(hook, step, tmp_path, cache, unbroken):
     with pytest.raises(RuntimeError, match="crash"):
         fit.main([*arguments(output, cache), "--trainer.callbacks", json.dumps([crash])])
     fit.main([*arguments(output, cache), "--ckpt_path", "last"])
+    assert_same(outcome(output), unbroken)
+
+
+def test_stopped_by_signals_with_a_checkpoint_and_a_status(tmp_path, cache, unbroken):
+    output, handlers = tmp_path / "run", [signal.getsignal(x) for x in STOPS]
+    given = arguments(output, cache)
+    for number, hook, step, kept in [
+        ("SIGUSR1", "on_train_batch_end", 1, 1),  # before the first checkpoint
+        ("SIGTERM", "on_validation_batch_start", 14, 12),  # at once: the checkpoint before
+    ]:
+        stop = {"step": step, "hook": hook, "sent": number}
+        stop = {"class_path": "gile_testing.crash.Crash", "init_args": stop}
+        done = runs.call(fit.main, *given, "--trainer.callbacks", json.dumps([stop]))
+        assert done.status == 128 + getattr(signal, number)
+        last = torch.load(output / "checkpoints/last.ckpt", weights_only=True)
+        assert last["global_step"] == kept
+        assert f"interrupted; go on with --output {output} --ckpt_path last" in done.printed
+        given = [*arguments(output, cache), "--ckpt_path", "last"]
+    assert [signal.getsignal(x) for x in STOPS] == handlers
+    fit.main(given)
     assert_same(outcome(output), unbroken)
 
 

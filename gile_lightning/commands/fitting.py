@@ -2,10 +2,13 @@
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 
 from gile_lightning.commands.cli import GileCLI, announce
 from gile_lightning.commands.languages import language_warning
@@ -13,7 +16,7 @@ from gile_lightning.commands.launcher import CONFIG
 from gile_lightning.commands.run_folder import METRICS, REPORT, SKIPPED, best_of
 from gile_lightning.commands.scoring import say_uncalibrated
 from gile_lightning.common.console import say
-from gile_lightning.common.errors import InputError
+from gile_lightning.common.errors import InputError, positive
 from gile_lightning.systems.sizes import count_parameters
 from gile_lightning.tracking.examples import TestSample
 from gile_lightning.tracking.fit_page import fit_page
@@ -21,7 +24,13 @@ from gile_lightning.tracking.fit_report import FitReport, facts
 from gile_lightning.tracking.page import write
 from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.tracking.wandb_logger import RunLogger
-from gile_lightning.training.checkpoint import BEST, read_checkpoint
+from gile_lightning.training.checkpoint import BEST, LAST, read_checkpoint
+
+# of the trainer: validation chooses the epoch and ends training, so it cannot be left out
+_ABOVE_ZERO = (
+    *("limit_val_batches", "check_val_every_n_epoch", "val_check_interval"),
+    "accumulate_grad_batches",
+)
 
 
 def fit(cli: GileCLI) -> dict[str, Any]:
@@ -33,7 +42,8 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     _prepare(cli)
     about = facts(cli)
     _log_configuration(cli, about)
-    _train(cli)
+    with _explained(cli.output):
+        _train(cli)
     # before testing, which restores the callbacks as they were at the best epoch
     rows, earlier = history.rows, history.earlier
     stopping = cli.config.early_stopping
@@ -44,7 +54,8 @@ def fit(cli: GileCLI) -> dict[str, Any]:
     }
     sample = TestSample()
     tested = cli.config.test and data.has_test
-    own_epochs = _test(cli, sample) if tested else {}
+    with _explained(cli.output):
+        own_epochs = _test(cli, sample) if tested else {}
     figures = {
         "parameters": count_parameters(model),
         "seconds": round(earlier + time.perf_counter() - start, 2),
@@ -81,6 +92,8 @@ def fit(cli: GileCLI) -> dict[str, Any]:
 def _check(cli: GileCLI) -> None:
     """Refuse what cannot be trained, before the corpus is encoded."""
     model, trainer = cli.model, cli.trainer
+    limits = {key: getattr(trainer, key) for key in _ABOVE_ZERO}
+    positive(**{f"trainer.{key}": value for key, value in limits.items() if value is not None})
     if cli.resume is not None and "optimizer_states" not in read_checkpoint(cli.resume):
         raise InputError(
             f"{cli.resume}: weights alone, not a run to go on with; train them further with "
@@ -148,13 +161,29 @@ def _log_configuration(cli: GileCLI, about: dict[str, Any]) -> None:
         logger.log_hyperparams(yaml.safe_load(model.config) | known)
 
 
+@contextmanager
+def _explained(output: Path) -> Iterator[None]:
+    """Say how to go on when the run is interrupted, which passes on.
+
+    Raises:
+        InputError: the trainer refuses its configuration.
+    """
+    try:
+        yield
+    except MisconfigurationException as error:
+        raise InputError(" ".join(str(error).split())) from error
+    except (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
+        how = "go on" if (output / LAST).is_file() else "no checkpoint yet, so begin again"
+        say(f"interrupted; {how} with --output {output} --ckpt_path last")
+        raise
+
+
 def _train(cli: GileCLI) -> None:
     try:
         cli.trainer.fit(cli.model, cli.datamodule, ckpt_path=cli.resume, weights_only=True)
-    except (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
-        say(f"interrupted; go on with --output {cli.output} --ckpt_path last")
-        raise
     except ValueError as error:
+        if "val_check_interval" in str(error):
+            raise InputError(" ".join(str(error).split())) from error
         if "parameter group" not in str(error):
             raise
         raise InputError(

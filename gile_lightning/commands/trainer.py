@@ -18,6 +18,7 @@ from gile_lightning.training.callbacks import (
     LanguageCheckpoint,
     LastCheckpoint,
     PlateauEarlyStopping,
+    StopSignals,
 )
 from gile_lightning.training.checkpoint import BEST, AtomicCheckpointIO
 from gile_lightning.training.scores import language_score
@@ -43,6 +44,7 @@ def callbacks(
         FiniteLoss(),
         *_best(output, config.early_stopping, languages),
         LastCheckpoint(output, config.checkpoint_every),
+        StopSignals(output),
     ]
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.document_data_module import DocumentDataModule
+from gile_lightning.data.language_name import check_language
 from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.loading.one_by_one import OneByOne
 from gile_lightning.data.loading.ragged import RaggedBatch
@@ -37,6 +38,7 @@ class Multilingual(TextDataModule):
             raise InputError("a multilingual corpus needs a language at least")
         self.modules = modules
         for number, (name, module) in enumerate(modules.items()):
+            check_language(name)
             module.language = name
             # another order of documents in each
             module.seed = (module.seed if seed is None else seed) + number

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.skipped import describe
+from gile_lightning.data.language_name import check_language
 from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.pretrained.vectors import VectorStore
@@ -40,6 +41,7 @@ class ShardDataModule(TextDataModule):
         split_seed: int,
     ) -> None:
         super().__init__()
+        check_language(language)
         self.batch_size = batch_size
         self.eval_batch_size = eval_batch_size
         self.language = language

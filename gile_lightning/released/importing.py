@@ -11,6 +11,7 @@ from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.descriptions import TextRecipe
 from gile_lightning.data.formats.label_files import read_labels
+from gile_lightning.data.language_name import check_language
 from gile_lightning.data.readers.columns import names_of
 from gile_lightning.data.readers.dw import LANGUAGES
 from gile_lightning.data.readers.released_articles import ReleasedArticles
@@ -89,6 +90,8 @@ def _names(model: ReleasedModel, languages: list[str] | str | None) -> dict[str,
         raise InputError(
             f"--languages: {names} for a model of {len(model.languages)} languages; name each once"
         )
+    for name in names:
+        check_language(name)
     return dict(zip(model.languages, names, strict=True))
 
 

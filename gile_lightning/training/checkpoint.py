@@ -11,6 +11,7 @@ from lightning.pytorch.plugins.io import TorchCheckpointIO
 from torch import distributed
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.language_name import check_language
 from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.tokenizing.task import Task
 
@@ -161,6 +162,12 @@ def with_backend(checkpoint: dict[str, Any], backend: Backend) -> dict[str, Any]
 
 
 def tasks_of(checkpoint: dict[str, Any]) -> dict[str, Task]:
-    """Return those tasks of a checkpoint that it holds the words of."""
+    """Return those tasks of a checkpoint that it holds the words of.
+
+    Raises:
+        InputError: a task has a name that no language can have.
+    """
     states = checkpoint[STATE]["tasks"].items()
+    for name, _ in states:
+        check_language(name)
     return {name: Task.from_state(state) for name, state in states if state is not None}

@@ -2,23 +2,28 @@
 
 import os
 import signal
+import sys
 
 import lightning
 
 
 class Crash(lightning.Callback):
-    """Ends the process at a hook, once the trainer has made a number of steps."""
+    """Ends the process at a hook, once the trainer has made a number of steps.
+
+    It does so by an error, or by a signal such as ``SIGKILL``, which is sent once.
+    """
 
     def __init__(
-        self, step: int, hook: str = "on_train_batch_end", kill: bool = False, batch: int = 0
+        self, step: int, hook: str = "on_train_batch_end", sent: str = "", batch: int = 0
     ) -> None:
-        self.step, self.kill, self.batch, self.batches = step, kill, batch, 0
+        self.step, self.sent, self.batch, self.batches = step, sent, batch, 0
         setattr(self, hook, self._crash)
 
     def _crash(self, trainer, *args, **kwargs):
         self.batches += 1
         late = trainer.global_step >= self.step and self.batches > self.batch
         if late and not trainer.sanity_checking:
-            if self.kill:
-                os.kill(os.getpid(), signal.SIGKILL)
-            raise RuntimeError("crash")
+            if not self.sent:
+                raise RuntimeError("crash")
+            os.kill(os.getpid(), getattr(signal, self.sent))
+            self.step = sys.maxsize

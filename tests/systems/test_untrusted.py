@@ -151,3 +151,10 @@ def test_a_checkpoint_without_a_configuration(sound, tmp_path):
     done = runs.call(evaluate.main, "--checkpoint", path)
     assert done.status == 2
     assert "the checkpoint holds no configuration" in done.errors
+
+
+def test_a_language_that_is_no_plain_name_is_refused(sound, tmp_path):
+    (task,) = sound[STATE]["tasks"].values()
+    state = sound[STATE] | {"tasks": {"../../x": task}}
+    with pytest.raises(InputError, match=r"'\.\./\.\./x' cannot be the name of a language"):
+        load(written(sound | {STATE: state}, tmp_path))

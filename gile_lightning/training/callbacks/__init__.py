@@ -4,5 +4,12 @@ from gile_lightning.training.callbacks.early_stopping import PlateauEarlyStoppin
 from gile_lightning.training.callbacks.finite_loss import FiniteLoss
 from gile_lightning.training.callbacks.language_checkpoint import LanguageCheckpoint
 from gile_lightning.training.callbacks.last_checkpoint import LastCheckpoint
+from gile_lightning.training.callbacks.stop_signals import StopSignals
 
-__all__ = ["FiniteLoss", "LanguageCheckpoint", "LastCheckpoint", "PlateauEarlyStopping"]
+__all__ = [
+    "FiniteLoss",
+    "LanguageCheckpoint",
+    "LastCheckpoint",
+    "PlateauEarlyStopping",
+    "StopSignals",
+]
