@@ -32,6 +32,10 @@ class Reader(ABC):
         """Return other names of labels, by their names; called after `label_texts`."""
         return {}
 
+    def uris(self) -> Mapping[str, str]:
+        """Return the URIs of labels that have one, by their names; called after `label_texts`."""
+        return {}
+
     def recipe(self) -> TextRecipe:
         """Return how the texts of documents and labels are put together."""
         return TextRecipe()

@@ -31,9 +31,9 @@ class Corpus(DocumentDataModule):
     Args:
         path: a .jsonl[.gz] file, a glob of them, a folder written by `Dataset.save_to_disk`, or
             the name of a dataset on the Hugging Face hub.
-        labels: JSON lines with ``name`` and ``description``, and perhaps ``synonyms`` and
-            ``parents`` (lists of names). Without them the names of the documents' labels are the
-            label texts.
+        labels: a file of labels, as `read_labels` takes it: JSON lines, a CSV or TSV table, or a
+            SKOS vocabulary. Where its labels have URIs, documents may name them by these. Without
+            the file the names of the documents' labels are the label texts.
         columns: which column is what. With a language column, only the documents of this corpus'
             ``language`` (or ``sentences``, its code) are read.
         split_year: first year of the test documents, if there is a year column; null ignores the
@@ -46,6 +46,7 @@ class Corpus(DocumentDataModule):
             levels up, the nearest first; 0 for none.
         undescribed_labels: a label without a description is left out (paper), or described by its
             name.
+        label_language: the language of the labels (en) where the file has several.
         max_broken_lines: lines that are not JSON objects are skipped and counted up to this many.
         encoding: of the text files.
         kwargs: see `DocumentDataModule`.
@@ -62,6 +63,7 @@ class Corpus(DocumentDataModule):
         label_synonyms: bool = False,
         label_parents: int = 0,
         undescribed_labels: Literal["skip", "name"] = "skip",
+        label_language: str | None = None,
         max_broken_lines: int = 100,
         encoding: str = "utf-8",
         **kwargs: Any,
@@ -77,11 +79,14 @@ class Corpus(DocumentDataModule):
         self.label_synonyms = label_synonyms
         self.label_parents = label_parents
         self.undescribed_labels = undescribed_labels
+        self.label_language = label_language
         self.max_broken_lines = max_broken_lines
         self.encoding = encoding
         self.by_name = labels is None
         self._first_names: dict[str, str] = {}  # of labels that are the same words
         self._synonyms: dict[str, tuple[str, ...]] = {}
+        self._uris: dict[str, str] = {}
+        self._by_uri: dict[str, str] = {}  # names
 
     def sources(self) -> dict[str, Any]:
         """Return the files with their sizes and times, and the options that change the result."""
@@ -95,6 +100,7 @@ class Corpus(DocumentDataModule):
             "label_synonyms": self.label_synonyms,
             "label_parents": self.label_parents,
             "undescribed_labels": self.undescribed_labels,
+            "label_language": self.label_language,
         }
 
     def documents(self, skipped: Skipped) -> Iterator[Document]:
@@ -105,7 +111,8 @@ class Corpus(DocumentDataModule):
             document = parser.parse(record)
             if isinstance(document, Document):
                 splits.add(document.split)
-                labels = [self._first_names.get(label, label) for label in document.labels]
+                labels = [self._by_uri.get(label, label) for label in document.labels]
+                labels = [self._first_names.get(label, label) for label in labels]
                 yield document._replace(labels=labels)
                 check.add(record, missing=None)
             else:
@@ -127,10 +134,13 @@ class Corpus(DocumentDataModule):
     def label_texts(self, skipped: Skipped) -> Mapping[str, str]:
         """Read the labels and put together the text that describes each."""
         found: dict[str, Described] = {}
+        named: dict[str, Described] = {}  # by URI
         texts: dict[str, str] = {}
         if self.trained_task is not None:
             trained = self.trained_task.labels
             texts = dict(zip(trained.names, trained.texts, strict=True))
+            own = zip(trained.names, trained.uris, strict=True)
+            self._uris = {name: uri for name, uri in own if uri}
         by_name, recipe = self.by_name, self.recipe()
         labels = self._named_by_documents() if by_name else self.descriptions(skipped)
         for label in labels:
@@ -140,6 +150,16 @@ class Corpus(DocumentDataModule):
                     f"{found[label.name].where}; names must be unique"
                 )
             found[label.name] = label
+            if label.uri:
+                first = named.setdefault(label.uri, label)
+                if first is not label:
+                    raise InputError(
+                        f"{label.where}: the label {label.name!r} has the URI of {first.name!r} at "
+                        f"{first.where}; URIs must be unique"
+                    )
+                self._uris.setdefault(label.name, label.uri)
+        for name, uri in self._uris.items():  # where it was renamed, a trained model's name counts
+            self._by_uri.setdefault(uri, name)
         for name, label in found.items():
             if not by_name and not label.description and self.undescribed_labels == "skip":
                 skipped.add("labels without a description", label.where)
@@ -166,11 +186,16 @@ class Corpus(DocumentDataModule):
             self.by_name or "name" in (self.undescribed_labels, self.label_text),
             (*self.columns.lead, *self.columns.text),
             self.columns.language,
+            self.label_language,
         )
 
     def synonyms(self) -> Mapping[str, Sequence[str]]:
         """Return the other names of the labels that `label_texts` has read."""
         return self._synonyms
+
+    def uris(self) -> Mapping[str, str]:
+        """Return the URIs of the labels that `label_texts` has read."""
+        return self._uris
 
     def _merged(self, texts: dict[str, str]) -> dict[str, str]:
         """Merge labels that are the same words of the word vectors' vocabulary (paper, DW)."""
@@ -226,7 +251,7 @@ class Corpus(DocumentDataModule):
     def descriptions(self, skipped: Skipped) -> Iterator[Described]:
         """Stream the labels as the label files describe them."""
         for path in self.label_files():
-            yield from read_labels(path, skipped, self.encoding)
+            yield from read_labels(path, skipped, self.encoding, self.label_language)
 
     def document_files(self) -> Sequence[Path]:
         """Return the files that hold the documents; none for a Hugging Face dataset."""
