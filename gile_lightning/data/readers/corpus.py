@@ -1,4 +1,4 @@
-"""A user's own corpus: JSON lines or any Hugging Face dataset, and a file of labels."""
+"""A user's own corpus: files of documents or any Hugging Face dataset, and a file of labels."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -8,13 +8,15 @@ from typing import Any, Literal
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.data.document import Document
 from gile_lightning.data.document_data_module import DocumentDataModule
+from gile_lightning.data.formats.annif import is_uri, subject_file
 from gile_lightning.data.formats.descriptions import Described, Kind, TextRecipe
 from gile_lightning.data.formats.hub_datasets import read_dataset
 from gile_lightning.data.formats.label_files import read_labels
-from gile_lightning.data.formats.lines import Record, find_files, read_records
+from gile_lightning.data.formats.lines import Record
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.readers.column_check import ColumnCheck
 from gile_lightning.data.readers.columns import Columns
+from gile_lightning.data.readers.document_files import find_document_files, read_document_files
 from gile_lightning.data.readers.record_parser import RecordParser
 from gile_lightning.data.shards.fingerprint import stamp
 
@@ -22,15 +24,17 @@ _COLUMNS = Columns()
 
 
 class Corpus(DocumentDataModule):
-    """Documents from JSON lines or a Hugging Face dataset; labels from JSON lines, or by name.
+    """Documents from files or a Hugging Face dataset; labels from a file, or by name.
 
     The column ``columns.split`` decides the split if it is named. Else documents with
     ``columns.year`` below ``split_year`` train, and the others test. Else test documents are
     drawn; none with ``test_size: 0``. Validation documents are drawn from the training documents.
 
     Args:
-        path: a .jsonl[.gz] file, a glob of them, a folder written by `Dataset.save_to_disk`, or
-            the name of a dataset on the Hugging Face hub.
+        path: a file of documents, such as .jsonl[.gz] (`read_document_files` has all formats); a
+            glob of them; a folder of .txt files with a .key or .tsv file of labels beside each; a
+            folder written by `Dataset.save_to_disk`; or the name of a dataset on the Hugging Face
+            hub.
         labels: a file of labels, as `read_labels` takes it: JSON lines, a CSV or TSV table, or a
             SKOS vocabulary. Where its labels have URIs, documents may name them by these. Without
             the file the names of the documents' labels are the label texts.
@@ -238,6 +242,11 @@ class Corpus(DocumentDataModule):
             labels = [labels] if isinstance(labels, str) else labels
             for name in labels if isinstance(labels, list) else []:
                 if isinstance(name, str) and name.strip() and name not in found:
+                    if is_uri(name) and self.trained_task is None:
+                        raise InputError(
+                            f"{record.where}: labels are named by URI ({name}), which tells a "
+                            "model nothing; set --data.labels to the vocabulary that has them"
+                        )
                     found.add(name)
                     yield Described(record.where, name, "")
 
@@ -245,7 +254,8 @@ class Corpus(DocumentDataModule):
         """Stream the raw documents of all languages."""
         files = self.document_files()
         if files:
-            return read_records(files, skipped, self.max_broken_lines, self.encoding)
+            broken = self.max_broken_lines
+            return read_document_files(files, self.columns, skipped, broken, self.encoding)
         return read_dataset(str(self.path), self.columns.split)
 
     def descriptions(self, skipped: Skipped) -> Iterator[Described]:
@@ -257,7 +267,7 @@ class Corpus(DocumentDataModule):
         """Return the files that hold the documents; none for a Hugging Face dataset."""
         if self.path is None:
             raise InputError("no documents: set --data.path")
-        return find_files(str(Path(self.path).expanduser()))
+        return find_document_files(str(Path(self.path).expanduser()))
 
     def label_files(self) -> Sequence[Path]:
         """Return the files that hold the labels; none if the documents name them."""
@@ -268,6 +278,7 @@ class Corpus(DocumentDataModule):
         files = self.document_files()
         if not files:  # a saved dataset, or one on the hub, which has only its name
             files = sorted(file for file in Path(str(self.path)).rglob("*") if file.is_file())
+        files = [*files, *filter(None, map(subject_file, files))]
         return {
             "documents": [stamp(file) for file in files] or str(self.path),
             "labels": [stamp(path) for path in self.label_files()],
