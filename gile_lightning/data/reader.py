@@ -1,7 +1,7 @@
 """The contract of a reader: what a corpus of your own has to say."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from gile_lightning.data.document import Document
@@ -35,6 +35,10 @@ class Reader(ABC):
     def uris(self) -> Mapping[str, str]:
         """Return the URIs of labels that have one, by their names; called after `label_texts`."""
         return {}
+
+    def undescribed(self) -> Set[str]:
+        """Return the names of labels without a description; called after `label_texts`."""
+        return frozenset()
 
     def recipe(self) -> TextRecipe:
         """Return how the texts of documents and labels are put together."""

@@ -1,6 +1,6 @@
 """A user's own corpus: files of documents or any Hugging Face dataset, and a file of labels."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -89,6 +89,7 @@ class Corpus(DocumentDataModule):
         self.by_name = labels is None
         self._first_names: dict[str, str] = {}  # of labels that are the same words
         self._synonyms: dict[str, tuple[str, ...]] = {}
+        self._undescribed: set[str] = set()
         self._uris: dict[str, str] = {}
         self._by_uri: dict[str, str] = {}  # names
 
@@ -164,6 +165,7 @@ class Corpus(DocumentDataModule):
                 self._uris.setdefault(label.name, label.uri)
         for name, uri in self._uris.items():  # where it was renamed, a trained model's name counts
             self._by_uri.setdefault(uri, name)
+        self._undescribed = {name for name, label in found.items() if not label.description}
         for name, label in found.items():
             if not by_name and not label.description and self.undescribed_labels == "skip":
                 skipped.add("labels without a description", label.where)
@@ -200,6 +202,10 @@ class Corpus(DocumentDataModule):
     def uris(self) -> Mapping[str, str]:
         """Return the URIs of the labels that `label_texts` has read."""
         return self._uris
+
+    def undescribed(self) -> Set[str]:
+        """Return the names of the labels that `label_texts` has read without a description."""
+        return self._undescribed
 
     def _merged(self, texts: dict[str, str]) -> dict[str, str]:
         """Merge labels that are the same words of the word vectors' vocabulary (paper, DW)."""
