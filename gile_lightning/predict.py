@@ -14,6 +14,7 @@ def predict(
     input: str = "-",
     output: str = "-",
     labels: Path | None = None,
+    label_language: str | None = None,
     top_k: int | None = None,
     threshold: float | Literal["tuned", "labels"] | None = None,
     language: str | None = None,
@@ -25,7 +26,7 @@ def predict(
     """Label new texts, also with labels that did not exist at training time.
 
     Writes a line of JSON per text: {"id": ..., "labels": [{"name": ..., "score": ...}, ...]},
-    best label first.
+    best label first. A label that has a URI has it as "uri".
 
     Args:
         checkpoint: a checkpoint file, or a run folder for its best one.
@@ -33,9 +34,11 @@ def predict(
             some may be empty, or with "text" (or "title" and "abstract"), and perhaps an "id"; or
             plain text; - is standard input. The id is the line number where none is given.
         output: where the lines go; - is standard output.
-        labels: JSON lines with "name" and "description", and perhaps "synonyms" and "parents"
-            (lists of names), to label with in place of the model's. Their texts are put together
-            as those of the labels were in training.
+        labels: labels to use in place of the model's: JSON lines with "name" and "description",
+            perhaps "synonyms" and "parents" (lists of names) and "uri"; a CSV or TSV table of
+            these; or a SKOS vocabulary. Their texts are put together as those of the labels were
+            in training.
+        label_language: of the labels (en), if their file has several; by default that of training.
         top_k: labels per text; 5 unless a threshold is given.
         threshold: give only labels whose score, a probability, is above this; tuned for the
             threshold that was best on the validation documents, labels for one of each label.
@@ -56,6 +59,7 @@ def predict(
         input,
         output,
         labels,
+        label_language,
         top_k,
         threshold,
         language,

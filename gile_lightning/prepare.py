@@ -1,11 +1,14 @@
 """Only the data step: from a raw corpus to encoded shards in the cache.
 
-python -m gile_lightning.prepare --config sweeps/bioasq.yaml
+python -m gile_lightning.prepare --config sweeps/bioasq.yaml [--check]
 """
 
 import sys
 from typing import Any
 
+from lightning.pytorch.cli import LightningArgumentParser
+
+from gile_lightning.commands.checking import check
 from gile_lightning.commands.cli import GileCLI, announce
 from gile_lightning.commands.parser import command
 from gile_lightning.common.console import say
@@ -16,14 +19,29 @@ DESCRIPTION = (
 )
 
 
+class PrepareCLI(GileCLI):
+    """The parser of `prepare`, which can check the corpus too."""
+
+    output_help = "Folder for the result of --check, as JSON."
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        """Add the key of the check."""
+        super().add_arguments_to_parser(parser)
+        text = "Print what is in the corpus, and which configuration it suits."
+        parser.add_argument("--check", action="store_true", help=text)
+
+
 @command
 def main(args: list[str] | None = None) -> dict[str, Any]:
-    """Run the command; returns the counts of the encoded corpus."""
+    """Run the command; returns the counts of the encoded corpus, or the result of the check."""
     args = [*(sys.argv[1:] if args is None else args), "--trainer.logger", "false"]
-    data = GileCLI(args, "python -m gile_lightning.prepare", DESCRIPTION).datamodule
+    cli = PrepareCLI(args, "python -m gile_lightning.prepare", DESCRIPTION)
+    data = cli.datamodule
     announce(data)
     data.prepare_data()
     data.setup()
+    if cli.config.check:
+        return check(data, cli.config.output)
     say(data.summary())
     for folder in data.shards():
         say(f"encoded: {folder}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gile_lightning.commands.cli import GileCLI
+from gile_lightning.prepare import PrepareCLI
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
@@ -48,7 +48,7 @@ def test_commands_parse(page, arguments, tmp_path, capsys):
     )
     args = [str(ROOT / arg) if arg.startswith("sweeps/") else arg for arg in args]
     with pytest.raises(SystemExit) as left:
-        GileCLI([*args, "--print_config"], "fit", "")
+        PrepareCLI([*args, "--print_config"], "fit", "")
     assert not left.value.code, capsys.readouterr().err
 
 

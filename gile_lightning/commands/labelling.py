@@ -25,6 +25,7 @@ def label_documents(
     input: str,
     output: str,
     labels: Path | None,
+    label_language: str | None,
     top_k: int | None,
     threshold: float | Literal["tuned", "labels"] | None,
     language: str | None,
@@ -59,7 +60,9 @@ def label_documents(
         def predictor(language: str) -> Predictor:
             made = Predictor(system, device, language)
             if labels is not None:
-                made.set_labels(labels)
+                made.set_labels(labels, label_language)
+                for reason, count in sorted(made.left_out.counts.items()):
+                    sys.stderr.write(f"{labels}: left out {count:,} {reason}\n")
             return made
 
         default = _default_language(system, language)

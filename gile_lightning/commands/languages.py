@@ -20,7 +20,7 @@ _CODES = {  # ISO 639-1, of the languages that have a Snowball stemmer
     **{"pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho"},
     **{"sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish"},
 }
-_MULTILINGUAL = "paraphrase-multilingual-MiniLM-L12-v2"
+MULTILINGUAL = "paraphrase-multilingual-MiniLM-L12-v2"
 # models whose folder may lack a card
 _ENGLISH_MODELS = re.compile(
     r"all-(MiniLM|mpnet|distilroberta|roberta)-.*|multi-qa-.*|msmarco-.*"
@@ -52,7 +52,7 @@ def language_warning(config: Any, languages: Sequence[str], pretrained: str | No
     if pretrained is not None and knows_english_alone(pretrained):
         remedies.append(
             f"{pretrained} knows English alone (set --data.pretrained to a model of several "
-            f"languages, such as {_MULTILINGUAL})"
+            f"languages, such as {MULTILINGUAL})"
         )
     if not remedies:
         return None

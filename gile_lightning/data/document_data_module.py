@@ -25,7 +25,7 @@ from gile_lightning.data.shards.text_splitting import processes
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, unambiguous
 
-FORMAT = 7  # of the encoded shards; raised when the same input would be encoded differently
+FORMAT = 8  # of the encoded shards; raised when the same input would be encoded differently
 
 
 class DocumentDataModule(Reader, ShardDataModule):
@@ -282,6 +282,7 @@ class DocumentDataModule(Reader, ShardDataModule):
             new_words=self.new_words,
             tokenizer=tokenizer,
             synonyms=self.synonyms(),
+            uris=self.uris(),
             recipe=self.recipe(),
             total=self.total(),
             num_proc=self.num_proc,

@@ -1,7 +1,7 @@
 """The contract of a reader: what a corpus of your own has to say."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from gile_lightning.data.document import Document
@@ -31,6 +31,14 @@ class Reader(ABC):
     def synonyms(self) -> Mapping[str, Sequence[str]]:
         """Return other names of labels, by their names; called after `label_texts`."""
         return {}
+
+    def uris(self) -> Mapping[str, str]:
+        """Return the URIs of labels that have one, by their names; called after `label_texts`."""
+        return {}
+
+    def undescribed(self) -> Set[str]:
+        """Return the names of labels without a description; called after `label_texts`."""
+        return frozenset()
 
     def recipe(self) -> TextRecipe:
         """Return how the texts of documents and labels are put together."""

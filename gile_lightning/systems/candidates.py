@@ -7,24 +7,29 @@ from typing import Any
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.descriptions import Described, described
 from gile_lightning.data.formats.label_files import read_labels
+from gile_lightning.data.formats.skipped import Skipped
 
 LabelsLike = Mapping[str, str] | Iterable[Mapping[str, Any]] | Path | str
 
 
-def read_candidates(labels: LabelsLike, by_name: bool) -> dict[str, Described]:
+def read_candidates(
+    labels: LabelsLike, by_name: bool, language: str | None, skipped: Skipped
+) -> dict[str, Described]:
     """Return labels by name, checked.
 
     Args:
         labels: descriptions by name; or records with ``name`` and ``description``, and perhaps
-            ``synonyms`` and ``parents``; or a JSONL file of these.
+            ``synonyms``, ``parents`` and ``uri``; or a file, as `read_labels` takes it.
         by_name: whether a label may lack a description.
+        language: of the labels, if a file has several.
+        skipped: counts what a file has and is left out.
 
     Raises:
         InputError: there is no label, a name is missing or comes twice, or a description is
             missing.
     """
     if isinstance(labels, Path | str):
-        records: Iterable[Described] = read_labels(labels)
+        records: Iterable[Described] = read_labels(labels, skipped, language=language)
     else:
         if isinstance(labels, Mapping):
             labels = [{"name": name, "description": text} for name, text in labels.items()]

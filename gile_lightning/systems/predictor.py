@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError, nearest, positive
+from gile_lightning.data.formats.descriptions import Described
+from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -98,10 +100,12 @@ class Predictor:
 
     def _set_own_labels(self) -> None:
         self.label_names, self._prepared = self._own_names, self._own_prepared
+        self.label_uris = self.task.labels.uris
+        self.left_out = Skipped()
         self._tokenizer = self.task.tokenizer
         self._training_ids = training_ids(self.task.labels)
 
-    def set_labels(self, labels: LabelsLike | None) -> None:
+    def set_labels(self, labels: LabelsLike | None, language: str | None = None) -> None:
         """Choose the labels for the following predictions; None for the model's own.
 
         Label texts are put together as those of the training labels were, by the options
@@ -114,8 +118,10 @@ class Predictor:
 
         Args:
             labels: descriptions by name; or records with ``name`` and ``description``, and perhaps
-                ``synonyms`` and ``parents``; or a JSONL file of these. One of the model's own
-                labels keeps its synonyms if it comes without.
+                ``synonyms``, ``parents`` and ``uri``; or a file of labels, as `read_labels` takes
+                it. One of the model's own labels keeps its synonyms and its URI if it comes
+                without. What a file has and is left out is counted in ``left_out``.
+            language: of the labels, if the file has several; by default that of training.
 
         Raises:
             InputError: there is no label, a name comes twice, a description is missing, a parent
@@ -130,25 +136,30 @@ class Predictor:
                 "train a model with gile_lightning.network.outputs.GILE to score others"
             )
         recipe, tokenizer = self.task.recipe, self.task.tokenizer
-        candidates = {
-            name: label._replace(synonyms=label.synonyms or self._synonyms(name))
-            for name, label in read_candidates(labels, recipe.by_name).items()
-        }
+        skipped = Skipped()
+        given = read_candidates(labels, recipe.by_name, language or recipe.label_language, skipped)
+        candidates = {name: self._completed(label) for name, label in given.items()}
         texts = [recipe.label_text(label, candidates) for label in candidates.values()]
         names = list(candidates)
         counts = tokenizer.labels(texts)[1]
         if empty := [name for name, words in zip(names, counts, strict=True) if not words]:
             raise InputError(f"labels without a word in their text: {', '.join(empty[:5])}")
         synonyms = [list(label.synonyms) for label in candidates.values()]
-        label_set = LabelSet(names, texts, [0] * len(names), synonyms=synonyms)
+        uris = [label.uri for label in candidates.values()]
+        label_set = LabelSet(names, texts, [0] * len(names), synonyms=synonyms, uris=uris)
         self.label_names, self._prepared = names, self._prepare(label_set)
+        self.label_uris, self.left_out = uris, skipped
         self._tokenizer = self.system.tokenizer(self.name, label_set)
         self._training_ids = training_ids(label_set, self.task.labels)
 
-    def _synonyms(self, name: str) -> tuple[str, ...]:
-        """Return the synonyms of one of the model's own labels; of others none."""
+    def _completed(self, label: Described) -> Described:
+        """Return a label with the synonyms and the URI that the model's own of its name has."""
         own = self.task.labels
-        return tuple(own.synonyms[own.ids[name]]) if name in own.ids else ()
+        if label.name not in own.ids:
+            return label
+        i = own.ids[label.name]
+        synonyms, uri = label.synonyms or tuple(own.synonyms[i]), label.uri or own.uris[i]
+        return label._replace(synonyms=synonyms, uri=uri)
 
     def predict(
         self,
@@ -169,7 +180,8 @@ class Predictor:
 
         Returns:
             For each text its labels, best first: ``{"name": ..., "score": ...}`` with the
-            model's probability. A text without a single word gets none.
+            model's probability, and ``uri`` where the label has one. A text without a single word
+            gets none.
         """
         if isinstance(texts, str):
             raise InputError("predict takes a list of texts, not one text")
@@ -256,7 +268,12 @@ class Predictor:
             kept &= documents.document_lengths.cpu().gt(0).unsqueeze(1)
             for rows in zip(kept.tolist(), scores.tolist(), ids.tolist(), strict=True):
                 found = zip(*rows, strict=True)
-                yield [{"name": self.label_names[i], "score": s} for some, s, i in found if some]
+                yield [{**self._named(i), "score": s} for some, s, i in found if some]
+
+    def _named(self, label: int) -> dict[str, str]:
+        """Return the name of one of the current labels, and its URI if it has one."""
+        uri = self.label_uris[label]
+        return {"name": self.label_names[label], **({"uri": uri} if uri else {})}
 
     @torch.no_grad()
     def _prepare(self, labels: LabelSet) -> Any:

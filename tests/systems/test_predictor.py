@@ -89,6 +89,21 @@ def test_new_labels(predictor, form, tmp_path):
     assert predictor.predict(TEXTS) == own  # the model's own labels again
 
 
+def test_uris_are_given_out(predictor, tmp_path):
+    table = tmp_path / "labels.csv"
+    table.write_text(
+        "uri,label_en,label_de,description\n"
+        "urn:kittens,Kittens,Kätzchen,Young cats that are kept in the house.\n"
+        ",Liver,Leber,A large organ.\nurn:x,,X,None.\n"
+    )
+    predictor.set_labels(table, language="en")
+    given = {label["name"]: label.get("uri") for label in predictor.predict(TEXTS[:1])[0]}
+    assert given == {"Kittens": "urn:kittens", "Liver": None}
+    assert predictor.left_out.counts == {"labels without a name in 'label_en'": 1}
+    predictor.set_labels(None)
+    assert not any("uri" in label for label in predictor.predict(TEXTS[:1])[0])
+
+
 def test_a_description_counts_not_a_name(predictor):
     labels = predictor.task.labels
     name, described = labels.names[0], labels.texts[0]

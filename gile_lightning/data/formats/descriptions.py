@@ -18,6 +18,7 @@ class Described(NamedTuple):
         description: what it means; empty where there is no description.
         synonyms: its other names.
         parents: the names of the labels right above it in a hierarchy.
+        uri: its identifier, which outlives its name; empty where there is none.
     """
 
     where: str
@@ -25,6 +26,7 @@ class Described(NamedTuple):
     description: str
     synonyms: tuple[str, ...] = ()
     parents: tuple[str, ...] = ()
+    uri: str = ""
 
 
 def other_names(name: str, terms: Iterable[str]) -> list[str]:
@@ -33,10 +35,10 @@ def other_names(name: str, terms: Iterable[str]) -> list[str]:
 
 
 def described(where: str, name: str, fields: Mapping[str, Any]) -> Described:
-    """Make a label from a record: ``description``, and perhaps ``synonyms`` and ``parents``.
+    """Make a label from a record: ``description``, perhaps ``synonyms``, ``parents`` and ``uri``.
 
     Raises:
-        InputError: synonyms or parents are not lists of strings.
+        InputError: synonyms or parents are not lists of strings, or the URI is no string.
     """
     lists: dict[str, list[str]] = {}
     for key in ("synonyms", "parents"):
@@ -48,12 +50,16 @@ def described(where: str, name: str, fields: Mapping[str, Any]) -> Described:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise InputError(f"{where}: {key!r} is not a list of strings: {value!r:.80}")
         lists[key] = value
+    uri = fields.get("uri") or ""
+    if not isinstance(uri, str):
+        raise InputError(f"{where}: 'uri' is not a string: {uri!r:.80}")
     return Described(
         where,
         name,
         str(fields.get("description") or "").strip(),
         tuple(other_names(name, lists["synonyms"])),
         tuple(lists["parents"]),
+        uri.strip(),
     )
 
 
@@ -123,6 +129,7 @@ class TextRecipe:
         by_name: whether a label without a description is described by its name.
         columns: the columns of a record that make a document's text, in order.
         language: the column that names a record's language; None where the corpus has none.
+        label_language: the language of the labels that is read of a file with several.
     """
 
     kind: Kind = "description"
@@ -131,6 +138,7 @@ class TextRecipe:
     by_name: bool = False
     columns: tuple[str, ...] = ()
     language: str | None = None
+    label_language: str | None = None
 
     def label_text(self, label: Described, labels: Mapping[str, Described]) -> str:
         """Put together the text of a label; its parents are among ``labels``."""

@@ -6,6 +6,13 @@ from pathlib import Path
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.lines import Record
 
+_SAVED = ("dataset_dict.json", "state.json")  # what `datasets` writes into a folder of its own
+
+
+def is_saved_dataset(folder: Path) -> bool:
+    """Return whether Hugging Face `datasets` has saved a dataset into a folder."""
+    return any((folder / name).is_file() for name in _SAVED)
+
 
 def read_dataset(path: str, split_column: str | None = None) -> Iterator[Record]:
     """Stream the rows of a dataset, split by split.
@@ -23,7 +30,9 @@ def read_dataset(path: str, split_column: str | None = None) -> Iterator[Record]
         try:
             source = datasets.load_from_disk(path)
         except FileNotFoundError as error:
-            raise InputError(f"{path}: neither a saved dataset nor a .jsonl file") from error
+            raise InputError(
+                f"{path}: a folder without a saved dataset and without .txt files"
+            ) from error
     else:
         try:
             source = datasets.load_dataset(path, streaming=True)

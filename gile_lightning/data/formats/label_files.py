@@ -1,29 +1,105 @@
 """Files that describe labels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.descriptions import Described, described
 from gile_lightning.data.formats.lines import read_records
 from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.formats.skos import SERIALIZATIONS, read_concepts
+from gile_lightning.data.formats.tables import is_tsv, names_in, read_rows, read_table
+
+_LABEL = "label_"  # before the language, in the header of Annif's tables
 
 
 def read_labels(
-    path: Path | str, skipped: Skipped | None = None, encoding: str = "utf-8"
+    path: Path | str,
+    skipped: Skipped | None = None,
+    encoding: str = "utf-8",
+    language: str | None = None,
 ) -> Iterator[Described]:
-    """Stream labels from JSON lines.
+    """Stream labels from a file, in the format that the ending of its name says.
 
-    They have ``name`` and ``description``, and perhaps ``synonyms`` and ``parents``: lists of other
-    names of the label, and of the names of the labels right above it.
+    * ``.ttl``, ``.rdf``, ``.xml``, ``.jsonld``, ``.nt``: a SKOS vocabulary; see `read_concepts`.
+    * ``.csv``, ``.tsv``: a table whose header has ``name``, and perhaps ``description``,
+      ``synonyms``, ``parents`` (names with | between them) and ``uri``. Annif's tables are read
+      too: rows of ``<uri>``, a tab and the name; and CSV with ``uri``, ``label_en``, ``label_fr``.
+    * any other: JSON lines with ``name`` and ``description``, and perhaps ``synonyms`` and
+      ``parents``, lists of names, and ``uri``.
+
+    All may be gzipped (``.gz``).
+
+    Args:
+        path: the file.
+        skipped: counts what is left out.
+        encoding: of text files; RDF has its own.
+        language: the labels' language, as an ISO 639-1 code or a longer language tag; needed if
+            the file has several.
 
     Raises:
-        InputError: a line has no name, or something else than lists of names.
+        InputError: a label has no name, or something else than lists of names; or the file cannot
+            be read.
     """
-    for where, fields in read_records([path], skipped or Skipped(), 0, encoding):
-        name = fields.get("name")
-        if not isinstance(name, str) or not name:
-            raise InputError(
-                f"{where}: a label needs a 'name'; the keys are {', '.join(fields) or 'none'}"
-            )
-        yield described(where, name, fields)
+    skipped = skipped or Skipped()
+    ending = Path(str(path).lower().removesuffix(".gz")).suffix
+    if ending in SERIALIZATIONS:
+        yield from read_concepts(path, skipped, language)
+    elif ending in (".csv", ".tsv"):
+        yield from _read_table(path, skipped, encoding, language)
+    else:
+        for where, fields in read_records([path], skipped, 0, encoding):
+            yield _label(where, fields, "name")
+
+
+def _read_table(
+    path: Path | str, skipped: Skipped, encoding: str, language: str | None
+) -> Iterator[Described]:
+    first = next(read_rows(path, encoding), ("", [""]))[1][0]
+    if is_tsv(path) and first.startswith("<"):
+        for where, cells in read_rows(path, encoding):
+            if len(cells) < 2:
+                raise InputError(f"{where}: expected <uri>, a tab and the name of the label")
+            uri, name = cells[0].removeprefix("<").removesuffix(">"), cells[1]
+            yield _label(where, {"uri": uri, "name": name}, "name")
+        return
+    column = None
+    for where, fields in read_table(path, encoding):
+        column = column or _name_column(path, fields, language)
+        if column != "name" and not fields[column]:
+            skipped.add(f"labels without a name in {column!r}", where)
+            continue
+        lists = {key: names_in(fields.get(key, "")) for key in ("synonyms", "parents")}
+        yield _label(where, fields | lists, column)
+    if column is None:
+        raise InputError(f"{path}: no label in the file")
+
+
+def _name_column(path: Path | str, header: Mapping[str, object], language: str | None) -> str:
+    """Return the column that has the names.
+
+    Raises:
+        InputError: there is none, or several of which none is in the language.
+    """
+    if "name" in header:
+        return "name"
+    columns = [column for column in header if column.startswith(_LABEL)]
+    if language is not None and _LABEL + language in columns:
+        return _LABEL + language
+    if not columns:
+        raise InputError(f"{path}: no column 'name'; the columns are {', '.join(header)}")
+    if language is not None or len(columns) > 1:
+        raise InputError(
+            f"{path}: the names are in {', '.join(columns)}; choose one by its language "
+            f"(label_language: {columns[0].removeprefix(_LABEL)})"
+        )
+    return columns[0]
+
+
+def _label(where: str, fields: Mapping[str, object], column: str) -> Described:
+    name = fields.get(column)
+    if not isinstance(name, str) or not name:
+        raise InputError(
+            f"{where}: a label needs a {column!r}; the keys are {', '.join(fields) or 'none'}"
+        )
+    return described(where, name, fields)

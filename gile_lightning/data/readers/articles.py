@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.hub_datasets import is_saved_dataset
 from gile_lightning.data.formats.lines import Record
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.readers.corpus import Corpus
@@ -13,7 +14,6 @@ LabelKind = Literal["general", "specific"]
 
 _FILES = ("train", "dev", "test")
 _SPLITS = {"dev": "validation", "valid": "validation"}
-_SAVED = ("dataset_dict.json", "state.json")  # what `datasets` writes into a folder of its own
 
 
 class Articles(Corpus):
@@ -71,8 +71,3 @@ class Articles(Corpus):
     def sources(self) -> dict[str, Any]:
         """Return the files with their sizes and times, and the options that change the result."""
         return {**super().sources(), "label_set": self.label_set}
-
-
-def is_saved_dataset(folder: Path) -> bool:
-    """Return whether Hugging Face `datasets` has saved a dataset into a folder."""
-    return any((folder / name).is_file() for name in _SAVED)

@@ -1,6 +1,6 @@
-"""A user's own corpus: JSON lines or any Hugging Face dataset, and a file of labels."""
+"""A user's own corpus: files of documents or any Hugging Face dataset, and a file of labels."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -8,13 +8,15 @@ from typing import Any, Literal
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.data.document import Document
 from gile_lightning.data.document_data_module import DocumentDataModule
+from gile_lightning.data.formats.annif import is_uri, subject_file
 from gile_lightning.data.formats.descriptions import Described, Kind, TextRecipe
 from gile_lightning.data.formats.hub_datasets import read_dataset
 from gile_lightning.data.formats.label_files import read_labels
-from gile_lightning.data.formats.lines import Record, find_files, read_records
+from gile_lightning.data.formats.lines import Record
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.readers.column_check import ColumnCheck
 from gile_lightning.data.readers.columns import Columns
+from gile_lightning.data.readers.document_files import find_document_files, read_document_files
 from gile_lightning.data.readers.record_parser import RecordParser
 from gile_lightning.data.shards.fingerprint import stamp
 
@@ -22,18 +24,20 @@ _COLUMNS = Columns()
 
 
 class Corpus(DocumentDataModule):
-    """Documents from JSON lines or a Hugging Face dataset; labels from JSON lines, or by name.
+    """Documents from files or a Hugging Face dataset; labels from a file, or by name.
 
     The column ``columns.split`` decides the split if it is named. Else documents with
     ``columns.year`` below ``split_year`` train, and the others test. Else test documents are
     drawn; none with ``test_size: 0``. Validation documents are drawn from the training documents.
 
     Args:
-        path: a .jsonl[.gz] file, a glob of them, a folder written by `Dataset.save_to_disk`, or
-            the name of a dataset on the Hugging Face hub.
-        labels: JSON lines with ``name`` and ``description``, and perhaps ``synonyms`` and
-            ``parents`` (lists of names). Without them the names of the documents' labels are the
-            label texts.
+        path: a file of documents, such as .jsonl[.gz] (`read_document_files` has all formats); a
+            glob of them; a folder of .txt files with a .key or .tsv file of labels beside each; a
+            folder written by `Dataset.save_to_disk`; or the name of a dataset on the Hugging Face
+            hub.
+        labels: a file of labels, as `read_labels` takes it: JSON lines, a CSV or TSV table, or a
+            SKOS vocabulary. Where its labels have URIs, documents may name them by these. Without
+            the file the names of the documents' labels are the label texts.
         columns: which column is what. With a language column, only the documents of this corpus'
             ``language`` (or ``sentences``, its code) are read.
         split_year: first year of the test documents, if there is a year column; null ignores the
@@ -46,6 +50,7 @@ class Corpus(DocumentDataModule):
             levels up, the nearest first; 0 for none.
         undescribed_labels: a label without a description is left out (paper), or described by its
             name.
+        label_language: the language of the labels (en) where the file has several.
         max_broken_lines: lines that are not JSON objects are skipped and counted up to this many.
         encoding: of the text files.
         kwargs: see `DocumentDataModule`.
@@ -62,6 +67,7 @@ class Corpus(DocumentDataModule):
         label_synonyms: bool = False,
         label_parents: int = 0,
         undescribed_labels: Literal["skip", "name"] = "skip",
+        label_language: str | None = None,
         max_broken_lines: int = 100,
         encoding: str = "utf-8",
         **kwargs: Any,
@@ -77,11 +83,15 @@ class Corpus(DocumentDataModule):
         self.label_synonyms = label_synonyms
         self.label_parents = label_parents
         self.undescribed_labels = undescribed_labels
+        self.label_language = label_language
         self.max_broken_lines = max_broken_lines
         self.encoding = encoding
         self.by_name = labels is None
         self._first_names: dict[str, str] = {}  # of labels that are the same words
         self._synonyms: dict[str, tuple[str, ...]] = {}
+        self._undescribed: set[str] = set()
+        self._uris: dict[str, str] = {}
+        self._by_uri: dict[str, str] = {}  # names
 
     def sources(self) -> dict[str, Any]:
         """Return the files with their sizes and times, and the options that change the result."""
@@ -95,6 +105,7 @@ class Corpus(DocumentDataModule):
             "label_synonyms": self.label_synonyms,
             "label_parents": self.label_parents,
             "undescribed_labels": self.undescribed_labels,
+            "label_language": self.label_language,
         }
 
     def documents(self, skipped: Skipped) -> Iterator[Document]:
@@ -105,7 +116,8 @@ class Corpus(DocumentDataModule):
             document = parser.parse(record)
             if isinstance(document, Document):
                 splits.add(document.split)
-                labels = [self._first_names.get(label, label) for label in document.labels]
+                labels = [self._by_uri.get(label, label) for label in document.labels]
+                labels = [self._first_names.get(label, label) for label in labels]
                 yield document._replace(labels=labels)
                 check.add(record, missing=None)
             else:
@@ -127,10 +139,13 @@ class Corpus(DocumentDataModule):
     def label_texts(self, skipped: Skipped) -> Mapping[str, str]:
         """Read the labels and put together the text that describes each."""
         found: dict[str, Described] = {}
+        named: dict[str, Described] = {}  # by URI
         texts: dict[str, str] = {}
         if self.trained_task is not None:
             trained = self.trained_task.labels
             texts = dict(zip(trained.names, trained.texts, strict=True))
+            own = zip(trained.names, trained.uris, strict=True)
+            self._uris = {name: uri for name, uri in own if uri}
         by_name, recipe = self.by_name, self.recipe()
         labels = self._named_by_documents() if by_name else self.descriptions(skipped)
         for label in labels:
@@ -140,6 +155,17 @@ class Corpus(DocumentDataModule):
                     f"{found[label.name].where}; names must be unique"
                 )
             found[label.name] = label
+            if label.uri:
+                first = named.setdefault(label.uri, label)
+                if first is not label:
+                    raise InputError(
+                        f"{label.where}: the label {label.name!r} has the URI of {first.name!r} at "
+                        f"{first.where}; URIs must be unique"
+                    )
+                self._uris.setdefault(label.name, label.uri)
+        for name, uri in self._uris.items():  # where it was renamed, a trained model's name counts
+            self._by_uri.setdefault(uri, name)
+        self._undescribed = {name for name, label in found.items() if not label.description}
         for name, label in found.items():
             if not by_name and not label.description and self.undescribed_labels == "skip":
                 skipped.add("labels without a description", label.where)
@@ -166,11 +192,20 @@ class Corpus(DocumentDataModule):
             self.by_name or "name" in (self.undescribed_labels, self.label_text),
             (*self.columns.lead, *self.columns.text),
             self.columns.language,
+            self.label_language,
         )
 
     def synonyms(self) -> Mapping[str, Sequence[str]]:
         """Return the other names of the labels that `label_texts` has read."""
         return self._synonyms
+
+    def uris(self) -> Mapping[str, str]:
+        """Return the URIs of the labels that `label_texts` has read."""
+        return self._uris
+
+    def undescribed(self) -> Set[str]:
+        """Return the names of the labels that `label_texts` has read without a description."""
+        return self._undescribed
 
     def _merged(self, texts: dict[str, str]) -> dict[str, str]:
         """Merge labels that are the same words of the word vectors' vocabulary (paper, DW)."""
@@ -213,6 +248,11 @@ class Corpus(DocumentDataModule):
             labels = [labels] if isinstance(labels, str) else labels
             for name in labels if isinstance(labels, list) else []:
                 if isinstance(name, str) and name.strip() and name not in found:
+                    if is_uri(name) and self.trained_task is None:
+                        raise InputError(
+                            f"{record.where}: labels are named by URI ({name}), which tells a "
+                            "model nothing; set --data.labels to the vocabulary that has them"
+                        )
                     found.add(name)
                     yield Described(record.where, name, "")
 
@@ -220,19 +260,20 @@ class Corpus(DocumentDataModule):
         """Stream the raw documents of all languages."""
         files = self.document_files()
         if files:
-            return read_records(files, skipped, self.max_broken_lines, self.encoding)
+            broken = self.max_broken_lines
+            return read_document_files(files, self.columns, skipped, broken, self.encoding)
         return read_dataset(str(self.path), self.columns.split)
 
     def descriptions(self, skipped: Skipped) -> Iterator[Described]:
         """Stream the labels as the label files describe them."""
         for path in self.label_files():
-            yield from read_labels(path, skipped, self.encoding)
+            yield from read_labels(path, skipped, self.encoding, self.label_language)
 
     def document_files(self) -> Sequence[Path]:
         """Return the files that hold the documents; none for a Hugging Face dataset."""
         if self.path is None:
             raise InputError("no documents: set --data.path")
-        return find_files(str(Path(self.path).expanduser()))
+        return find_document_files(str(Path(self.path).expanduser()))
 
     def label_files(self) -> Sequence[Path]:
         """Return the files that hold the labels; none if the documents name them."""
@@ -243,6 +284,7 @@ class Corpus(DocumentDataModule):
         files = self.document_files()
         if not files:  # a saved dataset, or one on the hub, which has only its name
             files = sorted(file for file in Path(str(self.path)).rglob("*") if file.is_file())
+        files = [*files, *filter(None, map(subject_file, files))]
         return {
             "documents": [stamp(file) for file in files] or str(self.path),
             "labels": [stamp(path) for path in self.label_files()],

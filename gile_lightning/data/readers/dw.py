@@ -8,9 +8,10 @@ from typing import Any
 from gile_lightning.builtin import news
 from gile_lightning.common.errors import InputError, nearest, positive
 from gile_lightning.data.document_data_module import DocumentDataModule
+from gile_lightning.data.formats.hub_datasets import is_saved_dataset
 from gile_lightning.data.multilingual import Multilingual
 from gile_lightning.data.pretrained import Backend
-from gile_lightning.data.readers.articles import Articles, LabelKind, is_saved_dataset
+from gile_lightning.data.readers.articles import Articles, LabelKind
 from gile_lightning.data.readers.columns import Columns
 from gile_lightning.data.readers.released_articles import ReleasedArticles
 from gile_lightning.data.shards.cache import local_cache, write_once

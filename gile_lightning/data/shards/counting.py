@@ -21,6 +21,7 @@ def label_set_of(
     shards: Sequence[RawShard],
     label_texts: Mapping[str, str],
     synonyms: Mapping[str, Sequence[str]],
+    uris: Mapping[str, str],
     trained: LabelSet | None = None,
 ) -> LabelSet:
     """Make the label set of a corpus.
@@ -29,6 +30,7 @@ def label_set_of(
         shards: the documents, with the splits that were drawn.
         label_texts: the text of every label, in the order of the shards' label ids.
         synonyms: other names of labels, by their names.
+        uris: identifiers of labels, by their names.
         trained: the labels of a trained model. Then these come first, and labels of test documents
             that are new to the model follow as unseen ones.
     """
@@ -40,10 +42,10 @@ def label_set_of(
         {name: int(n) for name, n in zip(names, of_split, strict=True) if n} for of_split in counts
     )
     if trained is not None:
-        return trained.extended(test, label_texts, synonyms)
+        return trained.extended(test, label_texts, synonyms, uris)
     documents = sum(int((shard.splits == TRAIN).sum()) for shard in shards)
     others = [*validation, *test]
-    return LabelSet.from_counts(Counter(train), others, label_texts, documents, synonyms)
+    return LabelSet.from_counts(Counter(train), others, label_texts, documents, synonyms, uris)
 
 
 def tokenizer_of(

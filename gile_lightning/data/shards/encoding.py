@@ -43,6 +43,7 @@ def encode(
     new_words: bool = False,
     tokenizer: Tokenizer | None = None,
     synonyms: Mapping[str, Sequence[str]] | None = None,
+    uris: Mapping[str, str] | None = None,
     recipe: TextRecipe = TextRecipe(),  # noqa: B008 (frozen)
     total: int | None = None,
     num_proc: int = 1,
@@ -62,6 +63,7 @@ def encode(
         tokenizer: one with a fixed vocabulary, such as that of word vectors. By default the
             vocabulary is made from the training documents.
         synonyms: other names of labels, by their names.
+        uris: identifiers of labels, by their names.
         recipe: how the texts were put together; a trained model keeps its own.
         total: number of documents, if known, for the progress bar.
         num_proc: processes that split texts into words beside this one, which reads; 1 for none,
@@ -94,7 +96,7 @@ def encode(
         skipped.add("training assignments of held-out labels", "", held_out["assignments"])
         held_out_labels = {"held_out_labels": held_out["labels"]}
     trained_labels = None if trained_task is None else trained_task.labels
-    labels = label_set_of(shards, label_texts, synonyms, trained_labels)
+    labels = label_set_of(shards, label_texts, synonyms, uris or {}, trained_labels)
     if trained_task is not None:
         with_labels = trained_task.with_labels if new_words else partial(replace, trained_task)
         task = with_labels(labels=labels)

@@ -20,6 +20,7 @@ class LabelSet:
             sets that differ in this alone are equal.
         synonyms: other names of each label; empty lists where there are none. If one of two sets
             has none at all, they can still be equal.
+        uris: the URI of each label; empty where there is none. Compared as synonyms are.
         ids: the ids of the names.
         seen: how many labels occur in training; they have the ids 0 to seen - 1.
     """
@@ -29,6 +30,7 @@ class LabelSet:
     frequencies: list[int]
     documents: int = field(default=0, compare=False)
     synonyms: list[list[str]] = field(default_factory=list)
+    uris: list[str] = field(default_factory=list)
     ids: dict[str, int] = field(init=False, repr=False, compare=False)
     seen: int = field(init=False, repr=False, compare=False)
 
@@ -37,16 +39,21 @@ class LabelSet:
         object.__setattr__(self, "ids", {name: i for i, name in enumerate(self.names)})
         if not self.synonyms:
             object.__setattr__(self, "synonyms", [[] for _ in self.names])
+        if not self.uris:
+            object.__setattr__(self, "uris", [""] * len(self.names))
         if not len(self.ids) == len(self.names) == len(self.texts) == len(self.frequencies):
             raise InputError("a label set needs unique names, and one text and frequency for each")
         if len(self.synonyms) != len(self.names):
             raise InputError("a label set needs one list of synonyms for each name, or none at all")
+        if len(self.uris) != len(self.names):
+            raise InputError("a label set needs one URI for each name, or none at all")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LabelSet):
             return NotImplemented
-        if any(self.synonyms) and any(other.synonyms) and self.synonyms != other.synonyms:
-            return False
+        for mine, theirs in ((self.synonyms, other.synonyms), (self.uris, other.uris)):
+            if any(mine) and any(theirs) and mine != theirs:
+                return False
         own = (self.names, self.texts, self.frequencies)
         return own == (other.names, other.texts, other.frequencies)
 
@@ -61,6 +68,7 @@ class LabelSet:
         texts: Mapping[str, str],
         documents: int = 0,
         synonyms: Mapping[str, Sequence[str]] | None = None,
+        uris: Mapping[str, str] | None = None,
     ) -> "LabelSet":
         """Order the labels of the training documents, and those of other documents alone."""
         seen = sorted(training, key=lambda name: (-training[name], name))
@@ -68,13 +76,16 @@ class LabelSet:
         names = seen + unseen
         frequencies = [training[name] for name in names]
         described = [texts[name] for name in names]
-        return cls(names, described, frequencies, documents, _listed(names, synonyms))
+        identifiers = [(uris or {}).get(name, "") for name in names]
+        other_names = _listed(names, synonyms)
+        return cls(names, described, frequencies, documents, other_names, identifiers)
 
     def extended(
         self,
         others: Iterable[str],
         texts: Mapping[str, str],
         synonyms: Mapping[str, Sequence[str]] | None = None,
+        uris: Mapping[str, str] | None = None,
     ) -> "LabelSet":
         """Return this set, followed by further unseen labels."""
         new = sorted(set(others) - self.ids.keys())
@@ -84,6 +95,7 @@ class LabelSet:
             self.frequencies + [0] * len(new),
             self.documents,
             self.synonyms + _listed(new, synonyms),
+            self.uris + [(uris or {}).get(name, "") for name in new],
         )
 
     def state(self) -> dict[str, Any]:
@@ -94,6 +106,7 @@ class LabelSet:
             "frequencies": self.frequencies,
             "documents": self.documents,
             "synonyms": self.synonyms,
+            **({"uris": self.uris} if any(self.uris) else {}),
         }
 
 

@@ -24,7 +24,7 @@ def test_split_is_a_column_if_wanted(tmp_path):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        (".", "neither a saved dataset nor a .jsonl file"),
+        (".", "a folder without a saved dataset"),
         ("none.jsonl", "no file or folder here, nor a dataset that can be loaded"),
         ("nobody/nothing", "no file or folder here, nor a dataset that can be loaded"),
     ],

@@ -2,15 +2,71 @@ import pytest
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.label_files import read_labels
+from gile_lightning.data.formats.skipped import Skipped
 
 
 def test_labels(write):
     first = {"name": "a", "description": " d ", "synonyms": ["x", "a", "x"], "parents": ["b"]}
-    path = write("l.jsonl", [first, {"name": "b"}])
+    path = write("l.jsonl", [first, {"name": "b", "uri": "urn:b"}])
     assert list(read_labels(path)) == [
-        (f"{path}:1", "a", "d", ("x",), ("b",)),
-        (f"{path}:2", "b", "", (), ()),
+        (f"{path}:1", "a", "d", ("x",), ("b",), ""),
+        (f"{path}:2", "b", "", (), (), "urn:b"),
     ]
+
+
+def test_tables_are_read_as_json_lines_are(write):
+    records = [
+        {"name": "a", "description": 'said "so",\ntwice', "synonyms": ["x", "y z"], "uri": "urn:a"},
+        {"name": "b", "description": "", "parents": ["a"]},
+    ]
+    table = 'name,description,synonyms,parents,uri\na,"said ""so"",\ntwice",x | y z,,urn:a\n'
+    table += "b,,,a,\n"
+    tabs = 'name\tdescription\tparents\nc\tsaid "so"\t\n'
+    expected = list(read_labels(write("l.jsonl", records)))
+    for name in ("l.csv", "l.CSV.gz"):
+        found = list(read_labels(write(name, "\ufeff" + table)))
+        assert [label[1:] for label in found] == [label[1:] for label in expected]
+    assert [label.where.rpartition(":")[2] for label in found] == ["2", "4"]
+    path = write("l.tsv", tabs)
+    assert list(read_labels(path)) == [(f"{path}:2", "c", 'said "so"', (), (), "")]
+
+
+def test_tables_of_annif(write):
+    """Those of its documentation (Subject vocabulary formats)."""
+    start = "http://example.org/thesaurus/subj"
+    english = [("computer network", "1"), ("computer science", "2"), ("Internet Protocol", "3")]
+    rows = [f"<{start}{n}>\t{name}" for name, n in english]
+    tabs = write("v.tsv", "\n".join(rows) + "\t42.42\n")
+    assert [(x.name, x.uri) for x in read_labels(tabs)] == [(x, start + n) for x, n in english]
+    csv = (
+        "uri,label_en,label_fr,notation\n"
+        f"{start}1,computer network,réseau informatique,\n"
+        f"{start}2,computer science,,\n"
+    )
+    commas, skipped = write("v.csv", csv), Skipped()
+    assert [x.name for x in read_labels(commas, skipped, language="fr")] == ["réseau informatique"]
+    assert skipped.counts == {"labels without a name in 'label_fr'": 1}
+    assert [x.name for x in read_labels(commas, language="en")] == [x for x, _ in english[:2]]
+    with pytest.raises(InputError, match=r"v.csv: the names are in label_en, label_fr; choose"):
+        list(read_labels(commas))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("l.csv", "", "l.csv: no row in the file"),
+        ("l.csv", "name\n", "l.csv: no label in the file"),
+        ("l.csv", "nam,uri\na,b\n", "l.csv: no column 'name'; the columns are nam, uri"),
+        ("l.csv", "name,name\na,b\n", "l.csv:1: columns need names, each its own"),
+        ("l.csv", "name,uri\na,b,c\n", "l.csv:2: 3 cells, where the header has 2"),
+        ("l.csv", 'name,uri\na,"b\n', "l.csv:2: not a row of CSV"),
+        ("l.csv", "name,uri\n,b\n", "l.csv:2: a label needs a 'name'"),
+        ("l.tsv", "<urn:a>\n", "l.tsv:1: expected <uri>, a tab and the name"),
+    ],
+)
+def test_unusable_tables(write, name, content, message):
+    with pytest.raises(InputError, match=message):
+        list(read_labels(write(name, content)))
 
 
 @pytest.mark.parametrize(
@@ -23,6 +79,7 @@ def test_labels(write):
         ('{"name": "a"}\n{}\n', "l:2: .* the keys are none"),
         ('{"name": "a"}\nbroken\n', "l:2: 1 lines are not JSON"),
         ('{"name": "a"}\n{"name": "b", "synonyms": 5}\n', "l:2: 'synonyms' is not a list"),
+        ('{"name": "a", "uri": 5}\n', "l:1: 'uri' is not a string"),
     ],
 )
 def test_unusable_labels(write, content, message):

@@ -286,3 +286,32 @@ def test_no_document_of_the_language(corpus, by_name, column, message):
     data.by_name = by_name
     with pytest.raises(InputError, match=f"{data.path}{message}"):
         data.prepare_data()
+
+
+# ---------------------------------------------------------------- labels by URI
+
+
+def test_documents_name_labels_by_uri(corpus):
+    labels = [{"name": x, "description": f"about {x}", "uri": f"urn:{x}"} for x in "xyz"]
+    rows = [PLAIN | {"id": i, "labels": ["x" if i % 2 else "urn:x", "urn:y"]} for i in range(20)]
+    rows[-1]["labels"] = ["urn:z", "z"]
+    rows[-2]["labels"] = ["urn:none", "urn:x"]
+    data = ready(corpus(rows, labels, split_year=None, test_size=4))
+    found = data.tasks["english"].labels
+    assert dict(zip(found.names, found.uris, strict=True)) == {x: f"urn:{x}" for x in "xyz"}
+    sets = {id: labels for split in SPLITS for id, _, labels in texts(data, split)}
+    assert sets == {str(i): ["x", "y"] for i in range(18)} | {"18": ["x"], "19": ["z"]}
+    assert data.meta["skipped"]["label assignments without a description"]["count"] == 1
+    # a label that was renamed after training is found, as its URI is the same
+    renamed = [labels[0], labels[1] | {"name": "why"}, labels[2]]
+    scored = corpus(rows[1::2], renamed, split_year=None, test_size=0)
+    scored.encode_for_scoring(data.tasks)
+    ready(scored)
+    assert set(scored.tasks["english"].labels.names) == {"x", "y", "z"}
+    assert label_sets(scored) == [["x", "y"]] * 9 + [["z"]]
+
+
+def test_a_uri_names_one_label(corpus):
+    data = corpus(labels=[{"name": x, "description": "d", "uri": "urn:x"} for x in "ab"])
+    with pytest.raises(InputError, match=r":2: the label 'b' has the URI of 'a' at .*:1; URIs"):
+        data.label_texts(Skipped())

@@ -72,3 +72,18 @@ def test_one_list_of_synonyms_for_each_name(synonyms):
 def test_names_are_unique_with_one_text_and_frequency_each(names, texts, frequencies):
     with pytest.raises(InputError, match="unique names"):
         LabelSet(names, texts, frequencies)
+
+
+def test_uris_stand_beside_the_names():
+    uris = {"a": "urn:a", "d": "urn:d"}
+    labels = LabelSet.from_counts(Counter(b=1, a=5), [], TEXTS, uris=uris)
+    assert labels.uris == ["urn:a", ""]
+    assert labels.extended(["c", "d"], TEXTS, uris=uris).uris == ["urn:a", "", "", "urn:d"]
+    state = labels.state()
+    assert LabelSet(**state).uris == labels.uris
+    assert state.pop("uris") == labels.uris
+    assert LabelSet(**state) == labels  # a checkpoint from before there were URIs
+    assert LabelSet(**state, uris=["urn:b", ""]) != labels
+    assert "uris" not in LabelSet(**state).state()
+    with pytest.raises(InputError, match="one URI for each name"):
+        LabelSet(**state, uris=["urn:a"])

@@ -1,0 +1,147 @@
+"""Tells what is in a corpus, and which configuration it suits."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gile_lightning.commands.languages import MULTILINGUAL, stemmer_of
+from gile_lightning.common.console import say
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.document_data_module import DocumentDataModule
+from gile_lightning.data.inspection import inspect
+from gile_lightning.data.near_duplicates import NEAR
+from gile_lightning.data.text_data_module import TextDataModule
+
+CHECK = "check.json"
+
+_CUT = 0.1  # share of documents, from which on their length is worth a word
+_REPEATED = 0.01
+
+
+def check(data: TextDataModule, output: Path | None) -> dict[str, Any]:
+    """Print what is in a corpus, language by language, and what it recommends.
+
+    Args:
+        data: the corpus, encoded and set up.
+        output: the folder that gets the same as JSON; None for no file.
+
+    Returns:
+        The figures of `inspect` in ``corpus``, by language, and ``recommended``: what to set, and
+        why.
+    """
+    corpus = {name: _inspected(data.only(name), name) for name in data.names}
+    advice = [{"set": key, "why": why} for key, why in recommendations(data, corpus)]
+    for name, figures in corpus.items():
+        say("\n".join([f"{name}:", *(f"  {key:<28}{value}" for key, value in lines(figures))]))
+    width = max(len(item["set"]) for item in advice)
+    say("\n".join(["recommended:", *(f"  {x['set']:<{width}}  {x['why']}" for x in advice)]))
+    found = {"corpus": corpus, "recommended": advice}
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        (output / CHECK).write_text(json.dumps(found, indent=1, ensure_ascii=False))
+        say(f"written: {output / CHECK}")
+    return found
+
+
+def _inspected(data: TextDataModule, language: str) -> dict[str, Any]:
+    if not isinstance(data, DocumentDataModule):
+        raise InputError(f"{type(data).__name__} reads no documents that can be checked")
+    return inspect(data, stemmer_of(language))
+
+
+def lines(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the figures of a corpus as titles and texts for the console."""
+    labels, words = figures["labels"], figures["words_per_document"]
+    per_label, documents = figures["documents_per_label"], figures["documents"]
+    total = sum(documents.values())
+    yield "documents", "  ".join(f"{split} {n:,}" for split, n in documents.items())
+    unused = labels["known"] - labels["seen"] - labels["unseen"]
+    yield (
+        "labels",
+        f"seen {labels['seen']:,}  unseen {labels['unseen']:,}  left out or in no document "
+        f"{max(0, unused):,}",
+    )
+    yield "labels without description", _share(labels["undescribed"], labels["known"])
+    yield "labels per document", _spread(figures["labels_per_document"])
+    yield (
+        "documents per seen label",
+        f"{_spread(per_label)}; {_share(per_label['one'], labels['seen'])} have one",
+    )
+    yield "words per document", f"{_spread(words)}; {_share(words['cut'], total)} are cut"
+    for title, counts in figures["mentions"].items():
+        if counts["pairs"]:
+            named = _share(counts["name"], counts["pairs"])
+            either = _share(counts["name_or_synonym"], counts["pairs"])
+            which = "labels named in the text" if title == "all" else "  of the unseen ones"
+            yield which, f"{named}; by name or synonym {either}"
+    for split, found in figures["repeated"].items():
+        if documents.get(split):
+            example = "".join(f"; first {x['id']}, near {x['of']}" for x in found["first"][:1])
+            yield (
+                f"{split} as in training",
+                f"equal {_share(found['equal'], documents[split])}; near "
+                f"{_share(found['near'], documents[split])}{example}",
+            )
+    for reason, case in figures["left_out"].items():
+        first = f" (first: {case['first']})" if case["first"] else ""
+        yield "left out", f"{case['count']:,} {reason}{first}"
+
+
+def recommendations(
+    data: TextDataModule, corpus: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, str]]:
+    """Yield what to set for a corpus, and why; the rules are those of docs/best.md."""
+    if data.builtin:
+        yield "--config best_scratch", "single words tell the labels of invented texts"
+    else:
+        yield "--config best", "the best on real texts; best_scratch without pretrained weights"
+    stemmers = {stemmer_of(name) for name in corpus}
+    stemmer = stemmers.pop() if len(stemmers) == 1 else None
+    if stemmer != "english":
+        where = "of LexicalMatch and NameMention (docs/best.md, Other corpora)"
+        what = "no other stemmer fits all texts" if stemmer is None else "the language of the texts"
+        yield f"stemmer: {stemmer or 'null'}", f"{what}; {where}"
+        if not data.builtin:
+            yield f"--data.pretrained {MULTILINGUAL}", "all-MiniLM-L6-v2 knows English alone"
+    known, undescribed = (
+        sum(figures["labels"][key] for figures in corpus.values())
+        for key in ("known", "undescribed")
+    )
+    if undescribed < known:
+        yield "--data.label_text name_description", "as in both files; either may tell a label"
+    else:
+        yield "--data.label_text name", "no label has a description, which would help unseen ones"
+    if 0 < undescribed < known:
+        yield "--data.undescribed_labels name", f"keeps {undescribed:,} labels without description"
+    documents: dict[str, int] = {}
+    repeated: dict[str, int] = {}
+    cut = 0
+    for figures in corpus.values():
+        cut += figures["words_per_document"]["cut"]
+        for split, count in figures["documents"].items():
+            documents[split] = documents.get(split, 0) + count
+        for split, found in figures["repeated"].items():
+            repeated[split] = repeated.get(split, 0) + found["equal"] + found["near"]
+    if cut > _CUT * sum(documents.values()):
+        yield "--data.max_document_words 5000", f"{_share(cut, sum(documents.values()))} are cut"
+    if not any(figures["labels"]["unseen"] for figures in corpus.values()):
+        why = "no document has an unseen label; if labels will be added later, this measures them"
+        yield "--data.held_out_labels 0.1", why
+    for split, count in repeated.items():
+        if count > _REPEATED * documents.get(split, 0):
+            yield (
+                "texts that repeat in one split",
+                f"{count:,} {split} documents share {NEAR:.0%} or more of their runs of words with "
+                "a training document, and flatter the figures",
+            )
+
+
+def _share(count: int, of: int) -> str:
+    return f"{count:,} of {of:,} ({count / of if of else 0:.1%})"
+
+
+def _spread(figures: Mapping[str, float]) -> str:
+    return (
+        f"mean {figures['mean']:.1f}, median {figures['median']:g}, at most {figures['largest']:,}"
+    )

@@ -1,0 +1,135 @@
+"""Corpora in the formats that Annif documents, and tables; JSON lines are the reference."""
+
+import json
+
+import pytest
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.data import Columns, Corpus
+from gile_lightning.data.formats.skipped import Skipped
+
+URI = "http://example.org/thesaurus/subj"
+VOCABULARY = [
+    {"name": name, "description": f"on {name}", "uri": f"{URI}{i}"}
+    for i, name in enumerate(["networking", "computer science", "Internet Protocol"], 1)
+]
+TEXTS = ["a first, short text", 'A "second" text', "no labels at all"]
+LABELS = [["networking", "Internet Protocol"], ["computer science"], []]
+
+
+@pytest.fixture
+def read(write):
+    """Reads a corpus; returns its documents as (text, labels), their ids and what is left out."""
+
+    def read(path, columns=None, labels=VOCABULARY, **options):
+        labels = labels and write("vocabulary.jsonl", labels)
+        data = Corpus(str(path), labels, columns=columns or Columns(), **options)
+        skipped = Skipped()
+        if data.label_texts(skipped):
+            found = list(data.documents(skipped))
+        assert data.files()["documents"]
+        pairs = [("".join(document.pieces).strip(), document.labels) for document in found]
+        return pairs, [document.id for document in found], skipped.counts
+
+    return read
+
+
+@pytest.fixture
+def short(write):
+    """Writes the documents as lines of a text, a tab and URIs."""
+
+    def short(name):
+        uris = {label["name"]: f"<{label['uri']}>" for label in VOCABULARY}
+        rows = zip(TEXTS, LABELS, strict=True)
+        lines = (f"{text}\t{' '.join(uris[x] for x in labels)}\n" for text, labels in rows)
+        return write(name, "".join(lines))
+
+    return short
+
+
+EXPECTED = list(zip(TEXTS, LABELS, strict=True))[:2]
+
+
+@pytest.mark.parametrize("name", ["short.tsv", "short.TSV.gz"])
+def test_short_texts(read, short, name):
+    pairs, ids, left_out = read(short(name))
+    assert pairs == EXPECTED
+    assert ids == [f"{name}:1", f"{name}:2"]
+    assert left_out == {"documents without labels": 1}
+
+
+def test_full_texts(read, write, tmp_path):
+    write("texts/b.txt", TEXTS[1] + "\n")
+    write("texts/b.tsv", f"<{URI}2>\ta name of earlier\t42.42\n\n")
+    write("texts/b.key", "Internet Protocol\n")  # of no account: URIs outlive names
+    write("texts/a.txt", "\ufeff" + TEXTS[0])
+    write("texts/a.key", "networking\nInternet Protocol\n\n")
+    write("texts/c.txt", TEXTS[2])
+    pairs, ids, left_out = read(tmp_path / "texts")
+    assert (pairs, ids) == (EXPECTED, ["a", "b"])
+    assert left_out == {"documents without labels": 1}
+    stamps = Corpus(str(tmp_path / "texts")).files()["documents"]
+    names = [stamp["file"].rpartition("/")[2] for stamp in stamps]
+    assert names == ["a.txt", "b.txt", "c.txt", "a.key", "b.tsv"]
+
+
+def test_tables(read, write):
+    header = "id,title,body,topics\n"
+    rows = '7,,"a first, short text",networking | Internet Protocol\n'
+    rows += f'8,"two\nlines",and a body,<{URI}2>\n'
+    rows += f'9,"A ""second"" text",,{URI}2\n10,no labels at all,,\n'
+    path = write("table.csv", header + rows)
+    pairs, ids, left_out = read(path, Columns(text=("title", "body"), labels="topics"))
+    assert [pairs[0], pairs[2]] == EXPECTED
+    assert pairs[1] == ("two\nlinesand a body", ["computer science"])
+    assert (ids, left_out) == (["7", "8", "9"], {"documents without topics": 1})
+
+
+def test_a_file_or_folder_names_the_split(short, write, tmp_path):
+    columns = Columns(split="split")
+
+    def splits(pattern):
+        data = Corpus(str(tmp_path / pattern), columns=columns)
+        return {document.id: document.split for document in data.documents(Skipped())}
+
+    for name in ("train", "test"):
+        short(f"{name}.tsv")
+        write(f"{name}/one.txt", "a text")
+        write(f"{name}/one.key", "networking")
+    assert splits("*.tsv") == {f"{x}.tsv:{i}": x for x in ("test", "train") for i in (1, 2)}
+    assert splits("*/*.txt") == {"test/one": "test", "train/one": "train"}
+    short("other.tsv")
+    with pytest.raises(InputError, match=r"other.tsv:1: 'split' is '', expected one of train"):
+        splits("*.tsv")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("d.tsv", "a\t<urn:a>\tb\n", "d.tsv:1: 3 cells; expected a text, a tab, and URIs"),
+        ("d.tsv", "a\t<urn:a>\n", "d.tsv:1: labels are named by URI .urn:a., .* --data.labels"),
+        ("d.csv", "id,txt,labels\n1,a,b\n", "d.csv:2: no 'text' in this document"),
+        ("d.txt", b"\xff", "d.txt: not utf-8 text"),
+        ("d.csv", "", "d.csv: no row in the file"),
+    ],
+)
+def test_mistakes(read, write, name, content, message):
+    with pytest.raises(InputError, match=message):
+        read(write(name, content), labels=None)
+
+
+def test_a_subject_file_without_uris(read, write):
+    write("d.tsv", "networking\n")
+    with pytest.raises(InputError, match=r"d.tsv:1: expected <uri>, a tab and the label's name"):
+        read(write("d.txt", "a text"))
+
+
+def test_a_folder_without_texts(read, tmp_path):
+    with pytest.raises(InputError, match=r"a folder without a saved dataset and without .txt"):
+        read(tmp_path)
+
+
+def test_json_lines_may_name_labels_by_uri(read, write):
+    rows = [{"id": 1, "text": TEXTS[0], "labels": [f"{URI}1", "Internet Protocol"]}]
+    path = write("d.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    assert read(path)[0] == EXPECTED[:1]
