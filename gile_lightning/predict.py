@@ -22,6 +22,8 @@ def predict(
     batch_size: int = 256,
     device: str = "auto",
     pretrained_backend: Literal["torch", "openvino-int8"] | None = None,
+    explain: str | None = None,
+    explain_labels: list[str] | None = None,
 ) -> None:
     """Label new texts, also with labels that did not exist at training time.
 
@@ -50,6 +52,10 @@ def predict(
         device: cpu, cuda, or auto.
         pretrained_backend: what runs a pretrained model, by default what ran it in training:
             openvino-int8 labels two to three times as many texts on a CPU.
+        explain: why each text gets its labels, as a page (FILE.html, of the first 100 texts), as
+            JSON (FILE.json), or on the terminal in place of the lines (-).
+        explain_labels: names of further labels to explain, predicted or not, as a list:
+            '[Liver, Fibrosis]'.
     """
     # --help need not wait for torch
     from gile_lightning.commands.labelling import label_documents
@@ -67,6 +73,8 @@ def predict(
         batch_size,
         device,
         pretrained_backend,
+        explain,
+        explain_labels,
     )
 
 

@@ -43,6 +43,13 @@ def test_run_folder(run):
     assert files == {"config.yaml", "report.html"} | tables | checkpoints
 
 
+def test_the_page_explains_three_right_and_three_wrong_predictions(run):
+    """Of the wrong ones the best gold label, too."""
+    page = (run.output / "report.html").read_text()
+    assert page.count('<article class="explained">') == 6
+    assert (page.count("✓ a label of"), page.count("✗ no label of")) == (6, 3)
+
+
 def test_history_has_a_row_per_epoch_of_which_the_best_is_kept(run):
     rows = list(csv.DictReader((run.output / "metrics.csv").read_text().splitlines()))
     trained = round(0.9 * sum(int(a["year"]) < 2005 for a in runs.articles()))

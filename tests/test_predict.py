@@ -153,6 +153,38 @@ def test_new_labels(call, run, labels):
         assert_predicted(line["labels"], *found, names, 3)
 
 
+# --- explanations ---
+
+
+def test_explanations(call, run, tmp_path):
+    """A page and JSON beside the lines, and the terminal in their place."""
+    lines = [json.dumps({"id": f"<{i}>", "text": text}) for i, text in enumerate(TEXTS[:2])]
+    model = gile_lightning.load(run.best)
+    asked = model.label_names[-1]
+    plain = [{"labels": found} for found in model.predict(TEXTS[:2])]
+    more = ("--explain_labels", json.dumps([asked]), "--top_k", 2)
+    page, states = tmp_path / "why.html", tmp_path / "why.json"
+    for path in (page, states):
+        written, done = call(lines, *more, "--explain", path)
+        assert (done.status, done.errors) == (None, "")
+        assert [line["labels"] for line in written] == [line["labels"][:2] for line in plain]
+    found = json.loads(states.read_text())
+    for state, line, text in zip(found, plain, TEXTS, strict=False):
+        names = [label["name"] for label in line["labels"][:2]]
+        assert [label["name"] for label in state["labels"]] == [*names, asked]
+        assert state == dict(model.explain(text, [asked], top_k=2).state(), id=state["id"])
+    assert page.read_text().count("<h3>&lt;") == 2
+    source = tmp_path / "in.jsonl"
+    source.write_text("\n".join(lines))
+    given = ("--checkpoint", run.output, "--input", source, "--explain", "-", *more)
+    done = runs.call(predict.main, *given)
+    assert done.printed.count("document <") == 2
+    assert "{" not in done.printed
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("in", "out.jsonl", "in.jsonl", "why.html", "why.json")
+    }
+
+
 # --- streams ---
 
 
@@ -195,6 +227,9 @@ def test_pipes(run, monkeypatch):
         (("--top_k", "0"), "must be above 0: top_k is 0"),
         (("--batch_size", "-1"), "must be above 0: batch_size is -1"),
         (("--device", "gpu7"), "device 'gpu7' cannot be used"),
+        (("--explain", "why.pdf"), "why.pdf: a page (.html), JSON (.json) or - for the terminal"),
+        (("--explain", "/no/where/why.html"), "/no/where/why.html: the folder is missing"),
+        (("--explain_labels", "[x]"), "explain_labels has no effect without explain"),
         (("--batch_sise", "1"), "unknown key 'batch_sise'; did you mean 'batch_size'?"),
     ],
 )

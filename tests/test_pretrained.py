@@ -12,6 +12,13 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import quantized
 from gile_lightning.data.pretrained.model import find_model
 from gile_lightning.data.pretrained.transformer import frozen
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network.encoders import Pretrained
+from gile_lightning.network.matchers import Cosine
+from gile_lightning.systems import NeuralSystem
+from gile_lightning.systems.predictor import Predictor
 from gile_testing import dw_runs, runs
 from gile_testing.minilm import NAME, oracle
 
@@ -51,6 +58,24 @@ def test_the_checkpoint_only_names_the_model(run):
     assert not [key for key in checkpoint["state_dict"] if "encoder" in key]
     language = checkpoint["gile_lightning"]["tasks"]["english"]
     assert (language["pretrained"], language["max_subwords"]) == (NAME, LENGTH)
+
+
+def test_an_explanation_reads_the_text_without_a_sentence():
+    """Also by the pretrained model, whose vectors are a part of their own in a matcher."""
+    model = NeuralSystem(encoder=Pretrained, matchers=[Cosine])
+    torch.manual_seed(1)
+    labels = LabelSet(["A", "B"], ["Insulin", "Kidneys of rats"], [2, 0])
+    model.build({"english": Task(Tokenizer(["insulin", "the", "UNK"], pretrained=NAME), labels)})
+    predictor = Predictor(model)
+    first, second = "Insulin for mice with diabetes.", "The kidney of the rat."
+    whole, without = predictor.logits([f"{first} {second}", second]).tolist()
+    for label in predictor.explain(f"{first} {second}").labels:
+        place = labels.ids[label.name]
+        assert sum(label.contributions.values()) == pytest.approx(whole[place], abs=1e-4)
+        effects = label.sentences[0]
+        assert effects["logit"] == pytest.approx(whole[place] - without[place], abs=1e-4)
+        assert effects.keys() == {"joint space", "pretrained vectors", "prior", "logit"}
+        assert abs(effects["pretrained vectors"]) > 0.1
 
 
 def test_a_fine_tuned_model_is_held(tmp_path):

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
 from gile_lightning.commands.cli import GileCLI, announce
+from gile_lightning.commands.explaining import explain_tested
 from gile_lightning.commands.languages import language_warning
 from gile_lightning.commands.launcher import CONFIG
 from gile_lightning.commands.run_folder import METRICS, REPORT, SKIPPED, best_of
@@ -52,7 +54,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
         "documents_per_second": round(history.documents_per_second, 1),
         "epochs": len(rows),
     }
-    sample = TestSample()
+    sample = TestSample(explain=partial(explain_tested, model))
     tested = cli.config.test and data.has_test
     with _explained(cli.output):
         own_epochs = _test(cli, sample) if tested else {}
@@ -80,6 +82,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
             config=model.config,
             metrics=model.metrics,
             reliability=model.reliability if tested else {},
+            explanations=[*sample.explanations[True], *sample.explanations[False]],
         )
         write(cli.output / REPORT, fit_page(report))
         write(cli.output / METRICS, json.dumps(metrics, indent=1))

@@ -3,6 +3,7 @@
 import json
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Literal, TextIO
 import torch
 
 from gile_lightning.commands.documents import Document, DocumentReader
+from gile_lightning.commands.explaining import writer
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.pretrained import Backend, quantized
 from gile_lightning.data.tokenizing.task import Task
@@ -33,6 +35,8 @@ def label_documents(
     batch_size: int,
     device: str,
     pretrained_backend: Backend | None,
+    explain: str | None,
+    explain_labels: list[str] | None,
 ) -> None:
     """Write a line of JSON per document, batch by batch.
 
@@ -42,6 +46,8 @@ def label_documents(
         InputError: a file, a setting or a record is wrong.
     """
     positive(batch_size=batch_size, **({} if top_k is None else {"top_k": top_k}))
+    if explain is None and explain_labels:
+        raise InputError("explain_labels has no effect without explain: give --explain page.html")
     if top_k is None and threshold is None:
         top_k = 5
     if device == "auto":
@@ -69,7 +75,9 @@ def label_documents(
         if default is not None:
             predictor(default)  # which refuses wrong settings before a text is read
         name = "standard input" if input == "-" else input
+        explained = None if explain is None else stack.enter_context(writer(explain))
         reader = DocumentReader(source, name, format, system, default)
+        silent = explain == "-" == output  # the terminal gets explanations in place of lines
         target = sys.stdout if output == "-" else stack.enter_context(_open(output, "w"))
 
         def label(batch: list[Document]) -> list[Prediction]:
@@ -85,7 +93,12 @@ def label_documents(
         while batch := list(islice(documents, batch_size)):
             for document, prediction in zip(batch, label(batch), strict=True):
                 line = {"id": document.id, "labels": prediction}
-                target.write(json.dumps(line, ensure_ascii=False) + "\n")
+                if not silent:
+                    target.write(json.dumps(line, ensure_ascii=False) + "\n")
+                if explained is not None:
+                    model = predictor(document.language)
+                    found = model.explain(document.text, explain_labels, top_k, threshold)
+                    explained.add(replace(found, id=document.id))
             target.flush()
         reader.report()
 

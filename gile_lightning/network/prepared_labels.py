@@ -27,12 +27,20 @@ class PreparedLabels:
 
     Args:
         network: scores documents; what follows its encoders is float32 at least.
+        encoded: the labels and perhaps more.
         labels: the K labels, without their texts.
         vectors: the label vectors in slabs, or label ids if the output layer takes ids.
     """
 
-    def __init__(self, network: Network, labels: LabelBatch, vectors: Iterable[Tensor]) -> None:
+    def __init__(
+        self,
+        network: Network,
+        encoded: EncodedLabels,
+        labels: LabelBatch,
+        vectors: Iterable[Tensor],
+    ) -> None:
         self.network = network
+        self.encoded = encoded
         self.labels = labels
         self.keeps_projections = True  # or the label vectors
         output, count, start = network.output, len(labels.ids), 0
@@ -53,15 +61,26 @@ class PreparedLabels:
         """Return the projections of all labels."""
         return torch.cat(list(self._slabs()))
 
+    def subset(self, ids: Tensor) -> "PreparedLabels":
+        """Return some of the labels, by their distinct places [J] among these."""
+        some = copy.copy(self)
+        some.labels = self.encoded.select(self.labels.ids[ids], texts=False)
+        some._table = self._table[ids]
+        return some
+
     def score(self, documents: Texts) -> Tensor:
         """Score documents: logits [B, K], float32 at least."""
-        documents = self.network.with_vectors(documents)
-        encoded = _widened(self.network.encode_documents(documents))
+        documents, encoded = self.encode(documents)
         with torch.autocast(encoded.device.type, enabled=False):
-            logits = self._output_logits(encoded)
+            logits = self.output_logits(encoded)
             return self.network.add_to_logits(logits, documents, encoded, encoded, self.labels)
 
-    def _output_logits(self, documents: Tensor) -> Tensor:
+    def encode(self, documents: Texts) -> tuple[Texts, Tensor]:
+        """Encode documents: with a frozen pretrained model's vectors if needed, and as [B, d_h]."""
+        documents = self.network.with_vectors(documents)
+        return documents, _widened(self.network.encode_documents(documents))
+
+    def output_logits(self, documents: Tensor) -> Tensor:
         """Score document vectors [B, d_h] by the output layer alone: [B, K]."""
         output = self.network.output
         if self.keeps_projections:
@@ -94,7 +113,7 @@ def prepare_labels(network: Network, labels: EncodedLabels, seen: int) -> Prepar
     precise = _precise(network)
     with torch.autocast(device.type, enabled=False):
         batch = labels.select(ids, texts=False)
-        return PreparedLabels(precise, batch, vectors if by_text else slabs)
+        return PreparedLabels(precise, labels, batch, vectors if by_text else slabs)
 
 
 def _widened(vectors: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.data.training_data import TrainingData
+from gile_lightning.explaining import Evidence, contributions, evidence
 from gile_lightning.network import (
     EncodedLabels,
     Factories,
@@ -334,6 +335,18 @@ class NeuralSystem(GradientSystem):
     def score(self, name: str, documents: Texts, prepared: PreparedLabels) -> Tensor:
         """Score documents against prepared labels: logits [B, K]."""
         return prepared.score(documents)
+
+    def contributions(
+        self, name: str, documents: Texts, prepared: PreparedLabels, ids: Tensor
+    ) -> dict[str, Tensor]:
+        """Return what each part of the network adds to the logits: [B, J] by part."""
+        return contributions(prepared.subset(ids), documents)
+
+    def evidence(
+        self, name: str, document: Texts, prepared: PreparedLabels, ids: Tensor
+    ) -> Evidence:
+        """Return the words and names that carry the contributions, and the attention."""
+        return evidence(prepared.subset(ids), document)
 
     def _encode(self, name: str, tokenizer: Tokenizer, labels: LabelSet) -> EncodedLabels:
         own_ids = self.tasks[name].labels.ids

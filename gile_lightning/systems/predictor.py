@@ -14,9 +14,11 @@ from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.explaining import Explanation, align_text
 from gile_lightning.network import PreparedLabels
 from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.candidates import LabelsLike, read_candidates
+from gile_lightning.systems.explainer import Explainer
 from gile_lightning.systems.loading import load_system
 from gile_lightning.systems.system import SCORES, System
 from gile_lightning.training.checkpoint import read_checkpoint
@@ -192,6 +194,49 @@ class Predictor:
         finally:
             if labels is not None:
                 self.set_labels(None)
+
+    def explain(
+        self,
+        text: Text,
+        labels: Iterable[str] | None = None,
+        top_k: int | None = 5,
+        threshold: Threshold | None = None,
+    ) -> Explanation:
+        """Explain why a text gets its labels: what each part adds, and what in the text carries it.
+
+        The labels are those that `predict` gives, of the model or of `set_labels`.
+
+        Args:
+            text: one text or a list of pieces (title, text).
+            labels: names of further labels to explain, whether predicted or not.
+            top_k: see `predict`; 0 for no label but those asked for.
+            threshold: see `predict`.
+
+        Raises:
+            InputError: there is no label of a name.
+        """
+        places = {name: i for i, name in enumerate(self.label_names)}
+        asked = [labels] if isinstance(labels, str) else list(labels or ())
+        for name in asked:
+            if name not in places:
+                known = f"the model can score no label {name!r}{nearest(name, self.label_names)}"
+                raise InputError(known)
+        found = [] if top_k == 0 else next(self.stream([text], top_k, threshold))
+        explainer = Explainer(
+            self.system,
+            self.name,
+            self._prepared,
+            self.label_names,
+            self.label_uris,
+            self._training_ids,
+            self._tokenizer,
+        )
+        return explainer.explain(
+            self._encode([text]),
+            align_text(self._tokenizer, text),
+            [places[label["name"]] for label in found],
+            [places[name] for name in asked],
+        )
 
     def stream(
         self,

@@ -284,6 +284,10 @@ class System(TaskModule):
         evaluation.reset()
         return scores
 
+    def prepared(self, name: str) -> Any:
+        """Return the labels of a task as they were prepared for the last validation or test."""
+        return self._prepared[name]
+
     @property
     def results(self) -> Scores:
         """The scores of the last test, averaged over languages."""

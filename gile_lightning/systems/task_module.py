@@ -15,6 +15,7 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
 from gile_lightning.data.training_data import TrainingData
+from gile_lightning.explaining import Evidence
 from gile_lightning.systems.calibrated import Calibrations
 from gile_lightning.training.checkpoint import FORMAT, STATE
 
@@ -102,6 +103,26 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
     def layer(self, name: str) -> str:
         """Name, for messages, the part that decides which labels can be scored."""
         return f"the model {type(self).__name__}"
+
+    def contributions(
+        self, name: str, documents: Texts, prepared: Any, ids: Tensor
+    ) -> dict[str, Tensor]:
+        """Return what each part adds to the logits of some labels; here there are no parts.
+
+        Args:
+            name: of the task.
+            documents: B documents.
+            prepared: what `prepare_labels` returned.
+            ids: distinct places [J] among the prepared labels.
+
+        Returns:
+            By part [B, J]; the sum over the parts is the logit.
+        """
+        return {}
+
+    def evidence(self, name: str, document: Texts, prepared: Any, ids: Tensor) -> Evidence:
+        """Return what in one document carries the contributions; the arguments are the same."""
+        return Evidence({}, {})
 
     def extra_state(self) -> dict[str, Any]:
         """Return plain values for `build` that the tasks do not tell."""

@@ -1,8 +1,9 @@
 """Examples of a test: predictions of some documents, and labels that are confused."""
 
+import itertools
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,15 +12,18 @@ from torch import Tensor
 
 from gile_lightning.data.loading.ragged import (
     RaggedBatch,
+    Texts,
     gather_segments,
     segment_ids,
     segment_starts,
 )
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.explaining import Explanation
 from gile_lightning.metrics.ranking import select
 from gile_lightning.network.encoders.segments import document_words
 
+EXPLAINED = 3  # documents with a right best label, and as many with a wrong one
 SHOWN = 5  # the least number of predictions shown for a document
 
 
@@ -66,6 +70,20 @@ class Confusion:
         return self.count / self.documents
 
 
+class Tested(NamedTuple):
+    """A test document to explain.
+
+    ``best`` is its best label, ``missed`` has the best gold label if that is another one, ``gold``
+    all its labels.
+    """
+
+    language: str
+    text: Texts
+    best: int
+    missed: list[int]
+    gold: list[int]
+
+
 class _Document(NamedTuple):
     words: Tensor
     longer: bool
@@ -83,17 +101,27 @@ class TestSample:
     Args:
         documents: the number of documents to keep, of each language.
         words: the number of words to show of each document.
+        explain: explains a document while the test goes on; None for no explanations.
 
     Attributes:
         seconds: time spent here.
+        explanations: of the first three documents whose best label is right (True), and of the
+            first three whose best label is wrong.
     """
 
     __test__ = False  # not for pytest
 
-    def __init__(self, documents: int = 1000, words: int = 60) -> None:
+    def __init__(
+        self,
+        documents: int = 1000,
+        words: int = 60,
+        explain: Callable[[Tested], Explanation] | None = None,
+    ) -> None:
         self.documents = documents
         self.words = words
         self.seconds = 0.0
+        self.explain = explain
+        self.explanations: dict[bool, list[Explanation]] = {True: [], False: []}
         self._kept: dict[str, list[_Document]] = defaultdict(list)
         self._pairs: dict[str, list[Tensor]] = defaultdict(list)
         self._gold: dict[str, list[Tensor]] = defaultdict(list)
@@ -121,7 +149,13 @@ class TestSample:
         scores, best = log_odds.gather(1, best).sigmoid().cpu(), best.cpu()
         words, sentence_lengths, document_lengths = (tensor.cpu() for tensor in batch[:3])
         label_ids, label_counts = batch.label_ids.cpu(), batch.label_counts.cpu()
-        batch = RaggedBatch(words, sentence_lengths, document_lengths, label_ids, label_counts)
+        batch = batch._replace(
+            words=words,
+            sentence_lengths=sentence_lengths,
+            document_lengths=document_lengths,
+            label_ids=label_ids,
+            label_counts=label_counts,
+        )
         gold, counts = select(batch.label_ids, batch.label_counts, 0, logits.shape[1])
         self._pairs[name].append(confused(best, gold, counts))
         self._gold[name].append(gold)
@@ -138,7 +172,21 @@ class TestSample:
             beginning = words[: self.words].clone()  # a view would keep the batch in memory
             longer = len(words) > self.words
             self._kept[name].append(_Document(beginning, longer, labels.tolist(), *found))
+        if logits.shape[1]:
+            self._explain(name, batch, best[:, 0], logits)
         self.seconds += time.perf_counter() - start
+
+    def _explain(self, name: str, batch: RaggedBatch, best: Tensor, logits: Tensor) -> None:
+        """Have documents explained, until there are enough."""
+        golds = torch.split(batch.label_ids, batch.label_counts.tolist())
+        for i, (label, gold) in enumerate(zip(best.tolist(), golds, strict=True)):
+            kept = self.explanations[label in gold]
+            if self.explain is None or not len(gold) or len(kept) == EXPLAINED:
+                continue
+            text = next(itertools.islice(batch.split(1), i, None)).texts
+            scored = [] if label in gold else gold[gold < logits.shape[1]].tolist()
+            missed = [max(scored, key=lambda j: float(logits[i, j]))] if scored else []
+            kept.append(self.explain(Tested(name, text, label, missed, gold.tolist())))
 
     def examples(self, tasks: Mapping[str, Task], count: int = 20) -> list[Example]:
         """Return examples spread over the sample, the same number for each language.

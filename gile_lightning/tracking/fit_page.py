@@ -6,6 +6,7 @@ from typing import Any
 
 from gile_lightning.metrics.table import ranking_columns
 from gile_lightning.tracking import drawings
+from gile_lightning.tracking.explanation_page import shown_document
 from gile_lightning.tracking.fit_report import BY_FREQUENCY, FitReport, Table
 from gile_lightning.tracking.page import render
 from gile_lightning.tracking.tables import rows
@@ -30,6 +31,7 @@ def fit_page(report: FitReport) -> str:
             if found
         ],
         examples=report.examples,
+        explained=[shown_document(explanation) for explanation in report.explanations],
         counts=_counts(report),
         skipped=_skipped(report),
         parameters=int(report.figures["parameters"]),

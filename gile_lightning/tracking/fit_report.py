@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from gile_lightning.explaining import Explanation
 from gile_lightning.metrics.calibration import Reliability
 from gile_lightning.metrics.evaluation import BUCKETS
 from gile_lightning.metrics.summary import Scores
@@ -60,6 +61,7 @@ class FitReport:
         config: the resolved configuration, YAML.
         metrics: the metrics that `model.metrics` added.
         reliability: of the probabilities, by language and candidate set.
+        explanations: of the best label of some test documents.
     """
 
     title: str
@@ -77,6 +79,7 @@ class FitReport:
     config: str
     metrics: Metrics = ()
     reliability: Mapping[str, Mapping[str, Reliability]] = field(default_factory=dict)
+    explanations: Sequence[Explanation] = ()
 
     @cached_property
     def tables(self) -> dict[str, Table]:

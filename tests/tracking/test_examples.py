@@ -126,3 +126,18 @@ def test_nothing_scored():
     found.update("english", torch.empty(1, 0), batch([[0]], [["E"]]))  # a model without a label
     assert [e.predicted for e in found.examples(LANGUAGES)] == [[]]
     assert found.confusions(LANGUAGES) == []
+
+
+def test_documents_to_explain():
+    """The first whose best label is right, and those whose best is wrong with their best gold."""
+    found = TestSample(explain=lambda one: (one.text.words.tolist(), *one[2:]))
+    documents = [[0], [1, 2], [3], [], [2], [1]]
+    labels = [["B", "A"], ["C", "E", "B"], ["A"], ["C"], [], ["D"]]
+    rankings = ["BACDEF", "FBCADE", "ABCDEF", "ABCDEF", "ABCDEF", "DABCEF"]
+    found.update("english", ranking(*rankings), batch(documents, labels))
+    seen = ranking("ABCDEF")[:, : LABELS.seen]  # all that is scored, as by a linear layer
+    found.update("english", seen, batch([[0]], [["E"]]))
+    found.update("english", ranking("CABDEF", "CABDEF"), batch([[0], [2]], [["C"], ["B"]]))
+    right, wrong = found.explanations[True], found.explanations[False]
+    assert right == [([0], 1, [], [1, 0]), ([3], 0, [], [0]), ([1], 3, [], [3])]
+    assert wrong == [([1, 2], 5, [1], [2, 4, 1]), ([], 0, [2], [2]), ([0], 0, [], [4])]

@@ -12,7 +12,7 @@ from gile_lightning.tracking.page import cell, numeric, render, write
 
 EVIL = "<b>&\"'"
 EMPTY = {"tables": {}, "by_language": None, "bars": [], "examples": [], "skipped": None}
-EMPTY["reliability"] = []
+EMPTY |= {"reliability": [], "explained": []}
 
 
 class Reader(HTMLParser):

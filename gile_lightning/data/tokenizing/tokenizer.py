@@ -168,7 +168,7 @@ class Tokenizer:
         sentences: list[list[str]] = []
         room, longest = self.max_document_words, self.max_sentence_words or math.inf
         for piece in pieces:
-            for sentence in self._sentences(piece):
+            for sentence in self.segments(piece):
                 words = self.words(sentence)
                 if not words:
                     continue
@@ -180,7 +180,8 @@ class Tokenizer:
                     return sentences
         return sentences
 
-    def _sentences(self, piece: str | list[str]) -> Iterable[str | list[str]]:
+    def segments(self, piece: str | list[str]) -> Iterable[str | list[str]]:
+        """Split a piece of a document into sentences; without their language it stays whole."""
         if self.sentences is None or isinstance(piece, list):
             return [piece]
         found: Iterable[str] = sentencex.segment(self.sentences, piece)

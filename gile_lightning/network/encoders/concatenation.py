@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.network.encoders.encoder import Encoder, Sharing
+from gile_lightning.network.encoders.encoder import Attention, Encoder, Sharing
 
 
 class Concatenation(Encoder):
@@ -41,6 +41,11 @@ class Concatenation(Encoder):
     def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
         """Encode texts with each of the encoders: [B, output_dim]."""
         return torch.cat([encoder(word_vectors, texts) for encoder in self._encoders], dim=1)
+
+    def attention(self, word_vectors: Tensor, texts: Texts) -> Attention | None:
+        """Return the attention of the first encoder that attends."""
+        found = (encoder.attention(word_vectors, texts) for encoder in self._encoders)
+        return next((attention for attention in found if attention is not None), None)
 
     def share_with(self, other: Encoder, sharing: Sharing) -> None:
         """Share with the encoders of another `Concatenation`, one by one, if they have parameters.

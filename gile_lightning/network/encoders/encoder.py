@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Set
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -21,6 +21,16 @@ _LACKING = {  # what an encoder lacks for each kind of sharing, and which encode
     "attention": "no attention to share; HAN and WAN with AttentionPooling have",
     "both": "nothing to share; HAN, HNN and WAN have",
 }
+
+
+class Attention(NamedTuple):
+    """What an encoder attends to: weights of words [N], and of sentences [S] if it has any.
+
+    The weights of a text, or of a sentence of a hierarchical encoder, sum to 1.
+    """
+
+    words: Tensor
+    sentences: Tensor | None = None
 
 
 class Encoder(Part, nn.Module, ABC):
@@ -65,6 +75,10 @@ class Encoder(Part, nn.Module, ABC):
         Returns:
             A vector of each text [B, output_dim].
         """
+
+    def attention(self, word_vectors: Tensor, texts: Texts) -> Attention | None:
+        """Return the attention weights of texts, as for `forward`; None where nothing attends."""
+        return None
 
     def share_with(self, other: "Encoder", sharing: Sharing) -> None:
         """Hold the same modules as another encoder: its layers, its poolings, or both.

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.network.encoders.encoder import Encoder, pool_words
+from gile_lightning.network.encoders.encoder import Attention, Encoder, pool_words
 from gile_lightning.network.encoders.layers import Dense
 from gile_lightning.network.encoders.pooling import AttentionPooling, AveragePooling
 from gile_lightning.network.encoders.segments import document_words
@@ -47,6 +48,18 @@ class HAN(Encoder):
         sentences = pool_words(layer, pooling, word_vectors, texts.words, lengths)
         documents: Tensor = self.sentence_pooling(self.sentence_layer(sentences, counts), counts)
         return documents
+
+    def attention(self, word_vectors: Tensor, texts: Texts) -> Attention | None:
+        """Return the weights of words in their sentences, and of sentences in their documents."""
+        words, sentences = self.word_pooling, self.sentence_pooling
+        if not (isinstance(words, AttentionPooling) and isinstance(sentences, AttentionPooling)):
+            return None
+        lengths, counts = _without_empty(texts.sentence_lengths, texts.document_lengths)
+        states = self.word_layer(F.embedding(texts.words, word_vectors), lengths)
+        vectors = self.sentence_layer(words(states, lengths), counts)
+        of_sentences = states.new_zeros(len(texts.sentence_lengths))
+        of_sentences[texts.sentence_lengths > 0] = sentences.weights(vectors, counts)
+        return Attention(words.weights(states, lengths), of_sentences)
 
 
 def _without_empty(sentence_lengths: Tensor, document_lengths: Tensor) -> tuple[Tensor, Tensor]:

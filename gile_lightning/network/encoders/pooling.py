@@ -5,6 +5,7 @@ A pooling maps flat states [N, dim] of segments of the given lengths [S] to [S, 
 each place.
 """
 
+import torch
 from torch import Tensor, nn
 
 from gile_lightning.common.factories import Part
@@ -59,6 +60,10 @@ class SumPooling(AttentionPooling):
     def __init__(self, dim: int) -> None:
         super().__init__(dim)
         self.requires_grad_(False)
+
+    def weights(self, states: Tensor, lengths: Tensor) -> Tensor:
+        """Return ones [N]."""
+        return torch.ones_like(states[:, 0])
 
     def forward(self, states: Tensor, lengths: Tensor, ids: Tensor | None = None) -> Tensor:
         """Pool states of segments of the given lengths [S] to [S, dim]; see `segment_sum`."""

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.network.encoders.encoder import Encoder, pool_words
+from gile_lightning.network.encoders.encoder import Attention, Encoder, pool_words
 from gile_lightning.network.encoders.layers import Dense
 from gile_lightning.network.encoders.pooling import AttentionPooling
 from gile_lightning.network.encoders.segments import document_words
@@ -43,3 +44,11 @@ class WAN(Encoder):
         """Encode texts of B documents as [B, output_dim]."""
         lengths = document_words(texts.sentence_lengths, texts.document_lengths)
         return pool_words(self.layer, self.pooling, word_vectors, texts.words, lengths)
+
+    def attention(self, word_vectors: Tensor, texts: Texts) -> Attention | None:
+        """Return the weights of the words in their documents."""
+        if not isinstance(self.pooling, AttentionPooling):
+            return None
+        lengths = document_words(texts.sentence_lengths, texts.document_lengths)
+        states = self.layer(F.embedding(texts.words, word_vectors), lengths)
+        return Attention(self.pooling.weights(states, lengths))

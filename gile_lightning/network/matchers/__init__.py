@@ -3,7 +3,15 @@
 from gile_lightning.network.matchers.cosine import Cosine
 from gile_lightning.network.matchers.distilled import DistilledCosine
 from gile_lightning.network.matchers.lexical import LexicalMatch
-from gile_lightning.network.matchers.matcher import Matcher, MatcherLabels
+from gile_lightning.network.matchers.matcher import Matcher, MatcherLabels, Mention
 from gile_lightning.network.matchers.mention import NameMention
 
-__all__ = ["Cosine", "DistilledCosine", "LexicalMatch", "Matcher", "MatcherLabels", "NameMention"]
+__all__ = [
+    "Cosine",
+    "DistilledCosine",
+    "LexicalMatch",
+    "Matcher",
+    "MatcherLabels",
+    "Mention",
+    "NameMention",
+]

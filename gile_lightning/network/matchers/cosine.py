@@ -43,6 +43,8 @@ class Cosine(Matcher):
         scale: the scale before training.
     """
 
+    called = "pretrained vectors"
+
     def __init__(
         self, tokenizer: Tokenizer, of: Literal["text", "name"] = "text", scale: float = 10.0
     ) -> None:

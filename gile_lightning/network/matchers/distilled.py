@@ -20,7 +20,8 @@ from gile_lightning.data.loading.ragged import (
 from gile_lightning.data.tokenizing.frequencies import inverse_frequencies, word_pairs
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.network.encoders.segments import segment_sum
+from gile_lightning.network.encoders.idf import damping
+from gile_lightning.network.encoders.segments import document_words, segment_sum
 from gile_lightning.network.matchers.matcher import (
     LOGIT_SCALE,
     EncodeTexts,
@@ -93,6 +94,7 @@ class DistilledCosine(Matcher):
         penalty: λ.
     """
 
+    called = "distilled vectors"
     vectors: Tensor
 
     def __init__(
@@ -120,6 +122,16 @@ class DistilledCosine(Matcher):
         """Score documents against the vectors of K labels: [B, K]."""
         vectors = self.encode(self._bags(documents))
         return self.scale * LOGIT_SCALE * (vectors @ labels.T.to(vectors.dtype))
+
+    def by_word(self, documents: Texts, labels: Tensor) -> Tensor:
+        """Return what each word adds to the cosines: [N, K]; occurrences of a word share evenly."""
+        words = documents.word_ids.clamp(max=self.size - 1).long()
+        lengths = document_words(documents.sentence_lengths, documents.document_lengths)
+        rows = segment_ids(lengths)
+        vectors = self.vectors[words] * damping(words, lengths, self.size).unsqueeze(1)
+        sums = vectors.new_zeros(len(lengths), self.dim).index_add(0, rows, vectors)
+        norms = torch.linalg.vector_norm(sums, dim=1).clamp(min=1e-12)
+        return self.scale * LOGIT_SCALE * (vectors @ labels.T / norms[rows].unsqueeze(1))
 
     def _bags(self, texts: Texts) -> Bags:
         """Count the words of B texts; those that are new to the vocabulary become UNK."""

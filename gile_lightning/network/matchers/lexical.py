@@ -88,6 +88,7 @@ class LexicalMatch(Matcher):
         synonyms: whether the words of a label's synonyms are in its bag.
     """
 
+    called = "words"
     idf: Tensor
     stems: Tensor
 
@@ -134,6 +135,40 @@ class LexicalMatch(Matcher):
 
     def forward(self, documents: Texts, labels: Bags) -> Tensor:
         """Score documents against the words of K labels: [B, K]."""
+        shared = self._shared(documents, labels)
+        products = multiply(shared.table, shared.columns, shared.weights, shared.lengths)
+        if shared.longer is not None:
+            some = shared.with_new
+            products = products.index_copy(0, some, products[some] / shared.longer)
+        return (products * shared.factors.unsqueeze(1)).T
+
+    def by_word(self, documents: Texts, labels: Bags) -> Tensor:
+        """Return what each word adds to the scores of its document: [N, K].
+
+        The occurrences of a stem share evenly what the stem adds.
+        """
+        shared = self._shared(documents, labels)
+        lengths = document_words(documents.sentence_lengths, documents.document_lengths)
+        factors = shared.factors.unsqueeze(1).repeat(1, len(lengths))
+        if shared.longer is not None:
+            factors[shared.with_new] /= shared.longer
+        owners = segment_ids(shared.lengths)
+        added = shared.table[shared.columns] * shared.weights.unsqueeze(1) * factors[owners]
+        stems = labels.stems[documents.word_ids.long()]
+        rows = segment_ids(lengths)
+        known = documents.word_ids != self.unknown
+        pairs = rows[known] * labels.size + stems[known]
+        _, places, counts = torch.unique(pairs, return_inverse=True, return_counts=True)
+        found = added.new_zeros(len(stems), len(labels.lengths))
+        of_stem = shared.terms[shared.columns]  # the stem of each row of what is added
+        for stem, owner, row in zip(of_stem.tolist(), owners.tolist(), added, strict=True):
+            here = (stems == stem) & known
+            found[here, owner] = row[rows[here]]
+        found[known] /= counts[places].unsqueeze(1)
+        return found
+
+    def _shared(self, documents: Texts, labels: Bags) -> "_Shared":
+        """Find the words that documents and labels share."""
         weight = self.idf * self.log_factor.exp()
         if labels.size > self.stem_count:
             new = self.idf.amax().expand(labels.size - self.stem_count)
@@ -157,16 +192,37 @@ class LexicalMatch(Matcher):
         owners = segment_ids(labels.lengths)
         sizes = owners[kept].bincount(minlength=len(labels.lengths))
         tf = 1 + labels.counts.to(weight.dtype).log()
-        products = multiply(table, columns[kept], tf[kept], sizes)
+        some, longer = owners[:0], None
         new = kept & (labels.terms >= self.stem_count)
         if new.any():  # few labels have such words, which make documents longer for them
             squares = zeros.index_put((places[~old], rows[~old]), values[~old] ** 2)
             some, sizes_of_some = torch.unique(owners[new], return_counts=True)
             squares = multiply(squares, columns[new], torch.ones_like(tf[new]), sizes_of_some)
-            longer = products[some] / (1 + squares).sqrt()
-            products = products.index_copy(0, some, longer)
+            longer = (1 + squares).sqrt()
         norms = _norms(tf * weight[labels.terms], owners, len(sizes))
-        return (products * (self.scale * LOGIT_SCALE / norms).unsqueeze(1)).T
+        factors = self.scale * LOGIT_SCALE / norms
+        found = columns[kept], tf[kept], sizes, factors
+        return _Shared(distinct_terms, table, *found, some, longer)
+
+
+class _Shared(NamedTuple):
+    """The words of K labels that some of B documents has, label after label.
+
+    Shapes: ``terms`` [U] distinct stems of the documents; ``table`` [U, B] their weights in the
+    documents; ``columns`` [M] the place of each shared word among the terms; ``weights`` [M] of
+    the words in the labels; ``lengths`` [K] shared words of each label; ``factors`` [K] of the
+    products; ``with_new`` [L] the labels with words that are new to the vocabulary; ``longer``
+    [L, B], by how much these make the documents longer, if there are any.
+    """
+
+    terms: Tensor
+    table: Tensor
+    columns: Tensor
+    weights: Tensor
+    lengths: Tensor
+    factors: Tensor
+    with_new: Tensor
+    longer: Tensor | None
 
 
 def _norms(values: Tensor, rows: Tensor, size: int) -> Tensor:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
@@ -18,6 +18,22 @@ sizes near 1; so an optimizer moves both as fast, relative to their size."""
 
 EncodeTexts = Callable[[list[str], AbstractSet[str]], Texts]
 """Encodes label texts with the inputs that a module needs; see `Encoder.inputs`."""
+
+
+class Mention(NamedTuple):
+    """A phrase of a label that occurs in a text.
+
+    Attributes:
+        label: the column of the label.
+        start: the place of the first word among the words of all texts.
+        size: the number of words.
+        inside: whether it lies inside a longer phrase, of this or another label.
+    """
+
+    label: int
+    start: int
+    size: int
+    inside: bool
 
 
 class MatcherLabels(nn.Module, ABC):
@@ -43,9 +59,11 @@ class Matcher(Part, nn.Module, ABC):
 
     Attributes:
         inputs: the fields of `Texts` that it needs, as for `Encoder`.
+        called: the part in explanations; its class by default.
     """
 
     inputs: AbstractSet[str] = frozenset({"words"})
+    called: str = ""
 
     @abstractmethod
     def prepare_labels(
@@ -62,6 +80,17 @@ class Matcher(Part, nn.Module, ABC):
     @abstractmethod
     def forward(self, documents: Texts, labels: Any) -> Tensor:
         """Score B documents against K labels, as `MatcherLabels.select` returned them: [B, K]."""
+
+    def by_word(self, documents: Texts, labels: Any) -> Tensor | None:
+        """Return what each word adds to the scores of its document [N, K], if that can be told.
+
+        The sum over the words of a document is its score.
+        """
+        return None
+
+    def mentions(self, documents: Texts, labels: Any) -> list[Mention]:
+        """Return the phrases of labels that occur in documents; here none are looked for."""
+        return []
 
     def count_words(self, frequencies: Tensor, documents: int) -> None:
         """Receive, before training, the number of training documents that have each word [V]."""

@@ -15,6 +15,7 @@ from gile_lightning.network.matchers.matcher import (
     EncodeTexts,
     Matcher,
     MatcherLabels,
+    Mention,
 )
 from gile_lightning.network.matchers.phrases import (
     Phrases,
@@ -95,6 +96,7 @@ class NameMention(Matcher):
         hidden: the number of units with a ReLU; 0 for a linear score.
     """
 
+    called = "names"
     rarity: Tensor
     stems: Tensor
 
@@ -162,6 +164,27 @@ class NameMention(Matcher):
         if self.inner is not None and self.outer is not None:
             found = found + torch.relu(features @ self.inner.T) @ self.outer
         return scores.index_put((rows, columns), found)
+
+    def by_word(self, documents: Texts, labels: Phrases) -> Tensor:
+        """Share the scores out to the words of all mentions of a label, evenly: [N, K]."""
+        scores = self.forward(documents, labels)
+        counts = scores.new_zeros(len(documents.word_ids), labels.size)
+        for mention in self.mentions(documents, labels):
+            counts[mention.start : mention.start + mention.size, mention.label] += 1
+        lengths = document_words(documents.sentence_lengths, documents.document_lengths)
+        rows = segment_ids(lengths)
+        totals = counts.new_zeros(len(lengths), labels.size).index_add(0, rows, counts)
+        return counts * (scores / totals.clamp(min=1))[rows]
+
+    def mentions(self, documents: Texts, labels: Phrases) -> list[Mention]:
+        """Return the names and synonyms of labels that occur, in the order of the documents."""
+        words = labels.stems[documents.word_ids.long()]
+        starts, sizes, phrases = find_phrases(words, documents.sentence_lengths, labels)
+        inside = inside_longer(starts, sizes, len(words))
+        columns = labels.columns[labels.labels[phrases]]
+        found = (x.tolist() for x in (columns, starts, sizes, inside))
+        mentions = (Mention(*one) for one in zip(*found, strict=True) if one[0] >= 0)
+        return sorted(mentions, key=lambda mention: (mention.start, mention.size))
 
     def features(self, documents: Texts, labels: Phrases) -> tuple[Tensor, Tensor, Tensor]:
         """Find the pairs of a document and a label that occurs in it.

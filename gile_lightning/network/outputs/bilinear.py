@@ -20,6 +20,7 @@ class Bilinear(OutputLayer):
         matched_dim: unused; there is no joint space.
     """
 
+    called = "bilinear form"
     shared = ("weight",)
 
     def __init__(
@@ -53,6 +54,7 @@ class JointBilinear(OutputLayer):
         activation: makes σ.
     """
 
+    called = "joint space"
     shared = ("label_projection", "document_projection")
 
     def __init__(

@@ -66,6 +66,7 @@ class GILE(OutputLayer):
         layers: of each projection (paper: 1).
     """
 
+    called = "joint space"
     shared: tuple[str, ...] = (
         "document_projection",
         "document_layers",

@@ -21,10 +21,12 @@ class OutputLayer(Part, nn.Module, ABC):
     Attributes:
         scores_unseen: whether labels come as vectors [K, label_dim] of their texts, so that any
             label can be scored. Otherwise they come as ids [K] of labels seen in training.
+        called: the part in explanations; its class by default.
         shared: the names of the modules that all languages of a model have in common.
     """
 
     scores_unseen: bool = True
+    called: str = ""
     shared: tuple[str, ...] = ()
 
     def __init__(self, document_dim: int, label_dim: int) -> None:

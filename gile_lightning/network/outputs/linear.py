@@ -18,6 +18,7 @@ class Linear(OutputLayer):
         matched_dim: unused; there is no joint space.
     """
 
+    called = "linear layer"
     scores_unseen = False
 
     def __init__(
