@@ -23,7 +23,7 @@ from gile_lightning.systems.sizes import count_parameters
 from gile_lightning.tracking.examples import TestSample
 from gile_lightning.tracking.fit_page import fit_page
 from gile_lightning.tracking.fit_report import FitReport, facts
-from gile_lightning.tracking.page import write
+from gile_lightning.common.files import write
 from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.tracking.wandb_logger import RunLogger
 from gile_lightning.training.checkpoint import BEST, LAST, read_checkpoint
@@ -146,8 +146,8 @@ def _prepare(cli: GileCLI) -> None:
     if trainer.is_global_zero:
         cli.output.mkdir(parents=True, exist_ok=True)
         if cli.resume is None:  # a resumed run keeps the configuration that it was started with
-            (cli.output / CONFIG).write_text(model.config, encoding="utf-8")
-        (cli.output / SKIPPED).write_text(json.dumps(data.meta["skipped"], indent=1))
+            write(cli.output / CONFIG, model.config)
+        write(cli.output / SKIPPED, json.dumps(data.meta["skipped"], indent=1))
 
 
 def _log_configuration(cli: GileCLI, about: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from jsonargparse import ActionConfigFile, ArgumentParser  # type: ignore[attr-d
 from gile_lightning.commands.overlay import ConfigFile, replace_lists
 from gile_lightning.commands.shipped import find_configuration, with_bases
 from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.common.files import NO_ROOM
 
 # what jsonargparse says
 _KEY = re.compile(r'Parser key "([\w.-]+)":')
@@ -191,10 +192,11 @@ def command(main: Callable[..., Any]) -> Callable[..., Any]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            if error.errno not in NO_ROOM:
                 raise
             place = f"{error.filename}: " if error.filename else ""
-            sys.stderr.write(f"error: {place}{error.strerror}; make room first\n")
+            remedy = "raise its limit" if error.errno == errno.EFBIG else "make room"
+            sys.stderr.write(f"error: {place}{error.strerror}; {remedy} first\n")
             sys.exit(2)
         except KeyboardInterrupt:
             sys.stderr.write("interrupted\n")

@@ -7,6 +7,7 @@ from gile_lightning.commands.cli import GileCLI, announce
 from gile_lightning.commands.run_folder import METRICS
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
+from gile_lightning.common.files import write
 from gile_lightning.systems import System
 from gile_lightning.systems.loading import restore, start_from
 from gile_lightning.systems.sizes import count_parameters
@@ -52,8 +53,7 @@ def score(cli: GileCLI, checkpoint: dict[str, Any]) -> dict[str, Any]:
     say_uncalibrated(model)
     metrics = flatten(model.results, model.by_language) | figures
     if cli.config.output is not None and trainer.is_global_zero:
-        cli.output.mkdir(parents=True, exist_ok=True)
-        (cli.output / METRICS).write_text(json.dumps(metrics, indent=1))
+        write(cli.output / METRICS, json.dumps(metrics, indent=1))
     return metrics
 
 

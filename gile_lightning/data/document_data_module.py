@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from gile_lightning.common.errors import InputError, positive
+from gile_lightning.common.files import save_array
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.formats.word_vectors import (
     WordVectors,
@@ -268,7 +269,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         if self.word_vectors is not None and self.trained_task is None and tokenizer is None:
             words, vectors = self.read_vectors()
             tokenizer = self.settings.tokenizer(words, known_words_only=True)
-            np.save(directory / VECTORS, vectors)
+            save_array(directory / VECTORS, vectors)
         trained = self.trained_task
         self.fixed_tokenizer = tokenizer if trained is None else trained.tokenizer
         texts = self.label_texts(skipped)

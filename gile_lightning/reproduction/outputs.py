@@ -9,7 +9,7 @@ from gile_lightning.reproduction.estimate import estimate
 from gile_lightning.reproduction.grid import Fit, Grid
 from gile_lightning.reproduction.runner import DONE, Runner
 from gile_lightning.reproduction.tables import build
-from gile_lightning.tracking.page import write
+from gile_lightning.common.files import write
 
 _WRITERS: dict[str, Callable[..., str]] = {
     "md": writers.markdown,

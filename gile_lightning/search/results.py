@@ -10,6 +10,7 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning.common.console import say
+from gile_lightning.common.files import write
 from gile_lightning.search import plots, recovery
 from gile_lightning.search import study as studies
 from gile_lightning.search.recovery import LOG_TAIL, OUTCOME, WORKER
@@ -51,7 +52,7 @@ def write_results(
     rows = [row(trial, trials, objectives, settings) for trial in trials]
     write_csv(folder / "trials.csv", rows)
     drawn = _draw(study, folder, objectives)
-    page.write(folder / "report.html", _page(study, folder, objectives, best, drawn))
+    write(folder / "report.html", _page(study, folder, objectives, best, drawn))
     say(f"report: {folder / 'report.html'}")
     if logger is not None:
         try:
@@ -91,7 +92,7 @@ def _write_best(
         old.unlink()
     found = best_files(study, folder)
     for path, trial in found.items():
-        page.write(path, configuration(trial.params))
+        write(path, configuration(trial.params))
     return found
 
 

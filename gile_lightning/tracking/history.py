@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import lightning
 
-from gile_lightning.tracking.page import write
+from gile_lightning.common.files import write
 
 SPEED = "train/documents_per_second"
 DATA_WAIT = "train/data_wait"

@@ -1,7 +1,6 @@
 """Web pages from templates. A page is one file and refers to no other."""
 
 import math
-import os
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -83,11 +82,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def write(path: Path, content: str | bytes) -> None:
-    """Write a file at once: a reader finds the whole old file or the whole new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(content.encode() if isinstance(content, str) else content)
-    partial.replace(path)

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from gile_lightning.tracking.drawings import COLOURS, panel, picture
-from gile_lightning.tracking.page import cell, numeric, render, write
+from gile_lightning.tracking.page import cell, numeric, render
 
 EVIL = "<b>&\"'"
 EMPTY = {"tables": {}, "by_language": None, "bars": [], "examples": [], "skipped": None}
@@ -90,14 +90,3 @@ def test_a_picture_has_its_texts_and_equal_drawings_are_equal():
     assert COLOURS[0] in content
     assert picture(curve()) == picture(curve())
     assert picture(curve()) != picture(curve(y=(3.0, 2.0, 1.0)))
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "folder/report.html"
-    write(path, "é")
-    assert path.read_bytes() == "é".encode()
-    with pytest.raises(UnicodeEncodeError):
-        write(path, "new \ud800")
-    assert path.read_text(encoding="utf-8") == "é"
-    write(path, b"new")
-    assert [(x.name, x.read_bytes()) for x in path.parent.iterdir()] == [("report.html", b"new")]

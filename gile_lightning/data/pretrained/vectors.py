@@ -1,6 +1,5 @@
 """The vectors that a pretrained model computes from texts, on disk."""
 
-import os
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -14,6 +13,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.common.files import save_array
 from gile_lightning.data.pretrained import backends
 from gile_lightning.data.pretrained.backends import Backend
 from gile_lightning.data.pretrained.model import dimension
@@ -97,6 +97,8 @@ class VectorStore:
             ) from error
         done = self.folder / f"{mark}.done"
         with FileLock(self.folder / "lock"):
+            for file in self.folder.glob(".*.npy.*"):  # of a process that was killed
+                file.unlink()
             self._open()  # another process may have added some
             if mark is not None and done.exists():
                 return
@@ -123,11 +125,7 @@ class VectorStore:
             content["vector"] = vectors.cpu().numpy()
             last = int(self._files[-1].stem) if self._files else -1
             file = self.folder / f"{last + 1:07}.npy"
-            with open(file.with_suffix(".partial"), "wb") as stream:
-                np.save(stream, content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            file.with_suffix(".partial").replace(file)
+            save_array(file, content)
             added.append(content["key"])
             places.append(_places(len(self._files), len(chunk)))
             self._files.append(file)

@@ -9,6 +9,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.common.files import named
 from gile_lightning.data.shards.remote_folder import RemoteFolder, check_protocol, is_url
 
 META = "meta.json"  # written last: without it the shards are not complete
@@ -89,8 +90,13 @@ def write_whole(directory: Path, write: Callable[[Path], None]) -> None:
     """
     partial = directory.with_suffix(".partial")
     shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir()
-    write(partial)
+    try:
+        with named(directory):
+            partial.mkdir()
+            write(partial)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)  # on a full disk it takes the last room
+        raise
     shutil.rmtree(directory, ignore_errors=True)
     partial.replace(directory)
 

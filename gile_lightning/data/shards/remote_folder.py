@@ -1,6 +1,5 @@
 """Folders on a remote file system: any that `fsspec` knows, such as ``s3://``."""
 
-import errno
 import hashlib
 import json
 import shutil
@@ -15,6 +14,7 @@ from fsspec.registry import known_implementations
 from tqdm import tqdm
 
 from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.common.files import NO_ROOM
 
 MANIFEST = "manifest.json"
 
@@ -131,7 +131,7 @@ class RemoteFolder:
         try:
             yield
         except Exception as error:  # of many kinds: network, credentials, the name of a bucket
-            if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+            if getattr(error, "errno", None) in NO_ROOM:
                 raise  # which says enough
             raise InputError(
                 f"{self.url}: {type(error).__name__}: {error}; is data.cache_dir right, and are "

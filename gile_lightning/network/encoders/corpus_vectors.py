@@ -16,6 +16,7 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import Configured
+from gile_lightning.common.files import save_array
 from gile_lightning.data.loading.ragged import Texts, gather_texts, join
 
 if TYPE_CHECKING:
@@ -85,9 +86,7 @@ class CorpusVectors(Configured, ABC):
         file.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(file.with_suffix(".lock")):
             if not file.is_file():
-                partial = file.with_suffix(".partial.npy")
-                np.save(partial, self._learn(texts, words, dim).numpy())
-                partial.replace(file)
+                save_array(file, self._learn(texts, words, dim).numpy())
         return torch.from_numpy(np.load(file))
 
     def _identity(self, texts: Texts, words: int, dim: int) -> str:

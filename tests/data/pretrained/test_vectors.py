@@ -67,7 +67,7 @@ def test_every_text_is_encoded_once(encode, tmp_path):
     store.fill([texts(*ROWS), texts([13])])
     assert again.seen == [[13]]
     assert sums(VectorStore(NAME, tmp_path).find(*texts([13], *ROWS[:2]))) == [13, 6, 4]
-    assert not list(store.folder.glob("*.partial"))
+    assert not list(store.folder.glob(".*"))
 
 
 def test_a_killed_run_goes_on(encode, tmp_path):

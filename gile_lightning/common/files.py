@@ -1,0 +1,64 @@
+"""Files that are written whole or not at all."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What is wrong where a disk is full, or a file may not grow (``ulimit -f``)."""
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Write a file at once: a reader finds the whole old file or the whole new one."""
+    with _whole(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def save_array(path: Path, array: NDArray[Any]) -> None:
+    """Write an array as ``.npy``, which `numpy.load` reads; see `write`.
+
+    `numpy.save` writes into a file by C's buffers, and says nothing if the last of them, of up to
+    4 KB, does not fit on the disk.
+    """
+    with _whole(path) as file:
+        np.lib.format.write_array(_Plain(file), array, allow_pickle=False)
+        file.flush()
+        os.fsync(file.fileno())  # its name must not reach the disk before it
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Let errors of the disk that name no file name this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+class _Plain:
+    """A file that NumPy does not take for one, so that Python writes and finds every error."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.write = file.write
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[IO[bytes]]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with named(path), open(partial, "wb") as file:
+            yield file
+        partial.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            partial.unlink()  # on a full disk it takes the last room
+        raise
