@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TextIO
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.common.files import write
 from gile_lightning.explaining import Explanation, align_ids
 from gile_lightning.explaining.terminal import coloured, shown
 from gile_lightning.systems import System
@@ -17,7 +18,6 @@ from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.explainer import Explainer
 from gile_lightning.tracking.examples import Tested
 from gile_lightning.tracking.explanation_page import explanations_page
-from gile_lightning.tracking.page import write
 
 PAGE = 100  # documents on a page
 

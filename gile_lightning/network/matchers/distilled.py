@@ -130,7 +130,7 @@ class DistilledCosine(Matcher):
         rows = segment_ids(lengths)
         vectors = self.vectors[words] * damping(words, lengths, self.size).unsqueeze(1)
         sums = vectors.new_zeros(len(lengths), self.dim).index_add(0, rows, vectors)
-        norms = torch.linalg.vector_norm(sums, dim=1).clamp(min=1e-12)
+        norms: Tensor = torch.linalg.vector_norm(sums, dim=1).clamp(min=1e-12)
         return self.scale * LOGIT_SCALE * (vectors @ labels.T / norms[rows].unsqueeze(1))
 
     def _bags(self, texts: Texts) -> Bags:
