@@ -17,11 +17,11 @@ from gile_lightning.commands.run_folder import METRICS, REPORT, SKIPPED, best_of
 from gile_lightning.commands.scoring import say_uncalibrated
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError, positive
+from gile_lightning.common.files import write
 from gile_lightning.systems.sizes import count_parameters
 from gile_lightning.tracking.examples import TestSample
 from gile_lightning.tracking.fit_page import fit_page
 from gile_lightning.tracking.fit_report import FitReport, facts
-from gile_lightning.common.files import write
 from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.tracking.wandb_logger import RunLogger
 from gile_lightning.training.checkpoint import BEST, LAST, read_checkpoint

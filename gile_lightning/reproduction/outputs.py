@@ -4,12 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gile_lightning.common.console import clock
+from gile_lightning.common.files import write
 from gile_lightning.reproduction import writers
 from gile_lightning.reproduction.estimate import estimate
 from gile_lightning.reproduction.grid import Fit, Grid
 from gile_lightning.reproduction.runner import DONE, Runner
 from gile_lightning.reproduction.tables import build
-from gile_lightning.common.files import write
 
 _WRITERS: dict[str, Callable[..., str]] = {
     "md": writers.markdown,
