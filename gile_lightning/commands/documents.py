@@ -75,7 +75,7 @@ class DocumentReader:
             fields = json.loads(line)
             if not isinstance(fields, dict):
                 raise ValueError("not a JSON object")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             self.broken += 1
             sys.stderr.write(f"{where}: left out, not a JSON object ({error})\n")
             if self.broken > _MAX_BROKEN:

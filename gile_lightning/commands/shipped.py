@@ -50,12 +50,19 @@ def with_bases(file: str) -> list[str]:
 
 
 def read_configuration(file: str) -> dict[str, Any]:
-    """Read a configuration as plain values; one that cannot be read is empty.
+    """Read a configuration as plain values; one that is no YAML is empty.
 
     The parser, which reads it too, says what is wrong.
+
+    Raises:
+        InputError: it is no UTF-8 text, or nested so deep that no parser can read it.
     """
     try:
         content = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: not UTF-8 text ({error.reason})") from error
+    except RecursionError as error:
+        raise InputError(f"{file}: nested too deep") from error
     except (OSError, ValueError, yaml.YAMLError):
         return {}
     return content if isinstance(content, dict) else {}

@@ -90,7 +90,7 @@ def read_records(
                 fields = json.loads(text)
                 if not isinstance(fields, dict):
                     raise ValueError("not a JSON object")
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 # the last article of the original stands on the line of the closing bracket
                 fields = _without_closing_bracket(text)
                 if fields is None:
@@ -117,7 +117,7 @@ def _without_closing_bracket(text: str) -> dict[str, Any] | None:
         return None
     try:
         fields = json.loads(text[:-2].rstrip().rstrip(","))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return fields if isinstance(fields, dict) else None
 

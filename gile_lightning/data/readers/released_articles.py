@@ -136,7 +136,7 @@ def _read(file: Path) -> tuple[str, dict[str, int], dict[str, Any]]:
             else:
                 values[key], place = decoder.raw_decode(text, place)
             place = _skip(text, _skip(text, place, ","))
-    except (ValueError, IndexError, TypeError) as error:
+    except (ValueError, IndexError, TypeError, RecursionError) as error:
         raise InputError(f"{file}: not readable as the authors' JSON ({error})") from error
     missing = [key for key in _KEYS if key not in starts]
     if missing:
@@ -153,8 +153,11 @@ def _list(value: Any, where: str) -> list[Any]:
 
 
 def _elements(text: str, start: int) -> Iterator[Any]:
-    for value, _ in _ends(text, start):
-        yield value
+    try:
+        for value, _ in _ends(text, start):
+            yield value
+    except RecursionError as error:
+        raise InputError("X_ids is nested too deep; it has documents, sentences, words") from error
 
 
 def _ends(text: str, start: int) -> Iterator[tuple[Any, int]]:
