@@ -111,3 +111,17 @@ def test_principal_directions_keep_products():
 def test_it_needs_a_pretrained_model():
     with pytest.raises(InputError, match=r"set --data\.pretrained"):
         DistilledCosine(PLAIN)
+
+
+def test_words_add_up_to_the_scores(matcher):
+    """Each occurrence adds the same, and UNK nothing."""
+    labels = matcher.prepare_labels(TEXT, label_set(), encode).select(torch.arange(len(LABELS)))
+    found, words = matcher.by_word(encoded(), labels).detach(), encoded().words
+    lengths = [sum(len(TEXT.words(piece)) for piece in document) for document in DOCUMENTS]
+    sums = torch.stack([part.sum(0) for part in found.split(lengths)])
+    assert torch.allclose(sums, matcher(encoded(), labels).detach(), atol=1e-5)
+    assert not found[words == len(TEXT.vocabulary) - 1].any()
+    first = found[: lengths[0]][words[: lengths[0]] == TEXT.word_ids(["abdomen"])[0]]
+    assert len(first) == 3
+    assert torch.allclose(first[0], first[1])
+    assert first.any()
