@@ -13,7 +13,7 @@ INPUTS = dict.fromkeys(READERS, 15) | {"configuration": 3}  # whose parser takes
 # inputs that once ended in something else than an InputError
 ONCE = [
     ("configuration", YAML.encode("utf-16")),
-    ("configuration", f"trainer: {DEEP[:2000]}".encode()),
+    ("configuration", b"trainer: " + b"[\n " * 1000),
     ("allMeSH", f"{DEEP}\n".encode()),
     ("allMeSH", f'{{"articles":[\n{{"pmid": {DEEP}]}}\n'.encode()),
     ("labels", f"{LABELS}{DEEP}\n".encode()),
