@@ -28,6 +28,11 @@ _UNKNOWN_NAME = re.compile(
 _EXPECTED = re.compile(r"Expected a (?:<class '|typing\.Literal\[)(.*?)(?:'>|\])")
 
 _CONFIG = ("--config", "-c")
+_REMEDIES = {
+    **dict.fromkeys(NO_ROOM, "make room first"),
+    errno.EFBIG: "raise its limit first",
+    errno.ENAMETOOLONG: "give a shorter one",
+}
 # keys within lists, of which the library would read the last item
 _LIST_ITEM = re.compile(
     r"--(model\.(?:init_args\.)?(?:matchers|(?:label_)?encoder\.(?:init_args\.)?encoders))\."
@@ -192,11 +197,11 @@ def command(main: Callable[..., Any]) -> Callable[..., Any]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         except OSError as error:
-            if error.errno not in NO_ROOM:
+            if error.errno not in _REMEDIES:
                 raise
             place = f"{error.filename}: " if error.filename else ""
-            remedy = "raise its limit" if error.errno == errno.EFBIG else "make room"
-            sys.stderr.write(f"error: {place}{error.strerror}; {remedy} first\n")
+            remedy = _REMEDIES[error.errno]
+            sys.stderr.write(f"error: {place}{error.strerror}; {remedy}\n")
             sys.exit(2)
         except KeyboardInterrupt:
             sys.stderr.write("interrupted\n")

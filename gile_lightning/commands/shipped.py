@@ -1,5 +1,6 @@
 """The configurations that come with the package, which are also found by name."""
 
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ def find_configuration(name: str) -> str:
     Raises:
         InputError: there is neither.
     """
-    if Path(name).is_file():
+    if isfile(name):  # a Path raises an error where a name is too long
         return name
     known = {path.stem: path for path in SHIPPED.glob("*.yaml")}
     path = known.get(name.removesuffix(".yaml"))
@@ -42,7 +43,7 @@ def with_bases(file: str) -> list[str]:
     files = [file]
     while (base := _base(files[0])) is not None:
         beside = Path(files[0]).parent / base
-        found = str(beside) if beside.is_file() else find_configuration(base)
+        found = str(beside) if isfile(beside) else find_configuration(base)
         if any(Path(found).samefile(other) for other in files):
             raise InputError(f"{files[0]}: its base {base} leads back to it")
         files.insert(0, found)
