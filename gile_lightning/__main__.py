@@ -3,6 +3,7 @@
 COMMANDS = {
     "fit": "train one model, test its best checkpoint, leave a run folder",
     "evaluate": "score a checkpoint on seen, unseen and all labels",
+    "compare": "say whether two runs differ by more than chance",
     "predict": "label new texts, also with labels that did not exist at training time",
     "prepare": "only the data step: raw corpus to encoded shards",
     "sweep": "search for the best settings: a study of many fits",

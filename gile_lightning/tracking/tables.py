@@ -98,18 +98,18 @@ def table(
     """
     columns = ranking_columns(added)
     parts = [
-        _lay_out(["labels", *columns.values()], rows(results, columns)),
-        _lay_out(["mean over labels", *LABEL_COLUMNS.values()], rows(results, LABEL_COLUMNS)),
+        lay_out(["labels", *columns.values()], rows(results, columns)),
+        lay_out(["mean over labels", *LABEL_COLUMNS.values()], rows(results, LABEL_COLUMNS)),
     ]
     if by_language:
         f1 = f1_rows(by_language, own_epochs)
-        parts.append(_lay_out(["micro-F1", *F1_COLUMNS.values()], f1))
+        parts.append(lay_out(["micro-F1", *F1_COLUMNS.values()], f1))
     lines = [line for part in parts for line in (*part, "")][:-1]
     lines.append(", ".join(f"{name} {value}" for name, value in figures.items()))
     return "\n".join(lines)
 
 
-def _lay_out(header: list[str], found: list[list[str]]) -> list[str]:
+def lay_out(header: list[str], found: list[list[str]]) -> list[str]:
     """Align the columns; leave out empty ones."""
     kept = [not found or any(row[i] for row in found) for i in range(len(header))]
     cells = [list(compress(row, kept)) for row in (header, *found)]

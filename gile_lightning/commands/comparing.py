@@ -1,0 +1,256 @@
+"""Whether two systems that were tested on the same documents differ by more than chance."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gile_lightning.commands.cli import GileCLI
+from gile_lightning.commands.scoring import score
+from gile_lightning.commands.stored import stored_configuration
+from gile_lightning.common.console import say
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.metrics.bootstrap import Interval, paired_bootstrap
+from gile_lightning.metrics.document_scores import DocumentScores, Scored
+from gile_lightning.metrics.table import AVERAGE_PRECISION, DOCUMENT_METRICS
+from gile_lightning.tracking.tables import lay_out
+from gile_lightning.training.checkpoint import read_checkpoint
+
+METRICS = tuple(metric for metric in DOCUMENT_METRICS if metric.column)
+_PROGRAM = "python -m gile_lightning.compare"
+_LABEL_DOCUMENTS = 3  # the least number of documents of a label that is shown
+
+
+class Difference(NamedTuple):
+    """Two systems on one candidate set and metric: percentages, the second minus the first.
+
+    ``first`` and ``second`` have the mean of each run.
+    """
+
+    language: str
+    labels: str
+    documents: int
+    metric: str
+    first: list[float]
+    second: list[float]
+    difference: Interval
+
+
+class Extreme(NamedTuple):
+    """A document or a label, and by how many points of average precision the systems differ.
+
+    ``documents`` is the number of documents of a label, and None for a document.
+    """
+
+    language: str
+    name: str
+    difference: float
+    documents: int | None = None
+
+
+class Comparison(NamedTuple):
+    """All differences, what was left out and why, and where the systems differ most."""
+
+    differences: list[Difference]
+    left_out: list[str]
+    documents: list[Extreme]
+    labels: list[Extreme]
+
+
+def scored(run: str) -> dict[str, Scored]:
+    """Score every test document of a run: results by language.
+
+    Args:
+        run: a checkpoint file, or a run folder for its best one.
+
+    Raises:
+        InputError: there is no checkpoint, or its documents are gone.
+    """
+    checkpoint = read_checkpoint(run, "RUN")
+    with stored_configuration(checkpoint) as config:
+        cli = GileCLI(
+            ["--config", config, "--trainer.logger", "false"], _PROGRAM, "Score a checkpoint."
+        )
+    model, kept = cli.model, {}
+
+    def observe(name: str, logits: Tensor, documents: RaggedBatch, log_odds: Tensor) -> None:
+        if name not in kept:
+            evaluation = model.evaluation(name)
+            kept[name] = DocumentScores(model.tasks[name].labels, evaluation, METRICS)
+        kept[name].update(logits, documents)
+
+    model.observer = observe
+    say(run)
+    score(cli, checkpoint)
+    return {name: scores.result() for name, scores in kept.items()}
+
+
+def compare_runs(
+    first: Sequence[str], second: Sequence[str], resamples: int = 10_000, most: int = 5
+) -> Comparison:
+    """Compare two systems on the same test documents.
+
+    A system is one run, or several of different seeds, whose metrics are averaged document by
+    document. So the intervals are of the choice of documents; the spread of the runs stands beside.
+
+    Args:
+        first: runs of one system: checkpoint files or run folders.
+        second: runs of the other one.
+        resamples: draws of the bootstrap, see `paired_bootstrap`.
+        most: how many documents and labels to give where the systems differ most, each way.
+
+    Raises:
+        InputError: the runs were not tested on the same documents.
+    """
+    runs = [scored(run) for run in (*first, *second)]
+    names = [*first, *second]
+    compared = Comparison([], [], [], [])
+    for language, reference in runs[0].items():
+        own = []
+        for name, run in zip(names, runs, strict=True):
+            if language not in run or run[language].gold != reference.gold:
+                raise InputError(
+                    f"{names[0]} and {name} were tested on different documents ({language}): give "
+                    "both the same corpus, split and labels"
+                )
+            own.append(run[language])
+        _compare(language, own[: len(first)], own[len(first) :], resamples, most, compared)
+    if not compared.differences:
+        raise InputError(f"nothing to compare: {'; '.join(compared.left_out)}")
+    return compared
+
+
+def _compare(
+    language: str,
+    first: Sequence[Scored],
+    second: Sequence[Scored],
+    resamples: int,
+    most: int,
+    compared: Comparison,
+) -> None:
+    """Add what is known of one language to a comparison."""
+    both = [*first, *second]
+    keys = dict.fromkeys(key for run in both for key in run.metrics)
+    for key in keys:
+        if any(key not in run.metrics for run in both):
+            compared.left_out.append(f"{language}, {key}: not every run ranks them")
+            continue
+        if len({run.candidates[key] for run in both}) > 1:
+            sizes = " and ".join(f"{len(run.candidates[key]):,}" for run in both)
+            compared.left_out.append(f"{language}, {key}: not the same labels ({sizes})")
+            continue
+        for metric in METRICS:
+            values = [
+                torch.stack([run.metrics[key][metric.name] for run in side])
+                for side in (first, second)
+            ]
+            having = ~values[0][0].isnan()
+            if not having.any():
+                break
+            sides = [100 * side[:, having] for side in values]
+            difference = sides[1].mean(0) - sides[0].mean(0)
+            means = [side.mean(1).tolist() for side in sides]
+            interval = paired_bootstrap(difference, resamples)
+            found = (language, key, int(having.sum()), metric.heading, *means, interval)
+            compared.differences.append(Difference(*found))
+    whole = "all" if all("all" in run.metrics for run in both) else "seen"
+    compared.documents.extend(_documents(language, whole, first, second, most))
+    compared.labels.extend(_labels(language, first, second, most))
+
+
+def _documents(
+    language: str, key: str, first: Sequence[Scored], second: Sequence[Scored], most: int
+) -> list[Extreme]:
+    """Return the documents whose average precision differs most, best for the second first."""
+    name = AVERAGE_PRECISION.name
+    means = [
+        torch.stack([run.metrics[key][name] for run in side]).mean(0) for side in (first, second)
+    ]
+    difference = 100 * (means[1] - means[0])
+    order = [i for i in difference.argsort(descending=True).tolist() if not difference[i].isnan()]
+    gold = first[0].gold
+    return [
+        Extreme(language, f"{i + 1}: {', '.join(sorted(gold[i]))}", float(difference[i]))
+        for i in (order[place] for place in _ends(len(order), most))
+    ]
+
+
+def _labels(
+    language: str, first: Sequence[Scored], second: Sequence[Scored], most: int
+) -> list[Extreme]:
+    """Return the labels whose mean precision differs most, best for the second first."""
+
+    def mean(side: Sequence[Scored], label: str) -> float:
+        values = [value for run in side for value in run.labels[label]]
+        return 100 * sum(values) / len(values)
+
+    both = [*first, *second]
+    counts = {label: len(values) for label, values in first[0].labels.items()}
+    common = [
+        label
+        for label, count in counts.items()
+        if count >= _LABEL_DOCUMENTS and all(label in run.labels for run in both)
+    ]
+    found = [
+        Extreme(language, label, mean(second, label) - mean(first, label), counts[label])
+        for label in common
+    ]
+    found.sort(key=lambda extreme: -extreme.difference)
+    return [found[place] for place in _ends(len(found), most)]
+
+
+def _ends(count: int, most: int) -> list[int]:
+    """Return the places of the first and the last of ``count`` items, none twice."""
+    return [i for i in range(count) if i < most or i >= count - most]
+
+
+def shown(comparison: Comparison) -> str:
+    """Return a comparison as text."""
+    several = len({difference.language for difference in comparison.differences}) > 1
+    rows = []
+    for language, labels, documents, metric, first, second, found in comparison.differences:
+        name = f"{language}, {labels}" if several else labels
+        rows.append(
+            [
+                *(name, f"{documents:,}", metric, _mean(first), _mean(second)),
+                f"{found.mean:+.2f}",
+                f"{found.low:+.2f} to {found.high:+.2f}",
+                f"{found.p:.4f}",
+                "*" if found.clear else "",
+            ]
+        )
+    header = ["labels", "documents", "metric", "first", "second", "difference", "95 % interval"]
+    lines = lay_out([*header, "p", "clear"], rows)
+    lines += ["", "difference: second minus first, points; *: the interval leaves out 0"]
+    lines += [f"left out: {text}" for text in comparison.left_out]
+    for title, extremes in (("documents", comparison.documents), ("labels", comparison.labels)):
+        lines += ["", f"{title} that differ most, by points of average precision"]
+        lines += [_line(extreme, several) for extreme in extremes]
+    return "\n".join(lines)
+
+
+def _mean(values: Sequence[float]) -> str:
+    """Write the mean of the runs, and their standard deviation if there are several."""
+    mean = f"{sum(values) / len(values):.2f}"
+    return mean if len(values) == 1 else f"{mean} ± {float(torch.tensor(values).std()):.2f}"
+
+
+def _line(extreme: Extreme, several: bool) -> str:
+    language, name, difference, documents = extreme
+    count = "" if documents is None else f" ({documents} documents)"
+    return f"{difference:+8.2f}  {f'{language}, ' if several else ''}{name}{count}"
+
+
+def plain(comparison: Comparison) -> dict[str, Iterable[object]]:
+    """Return a comparison as plain values, for JSON."""
+    return {
+        "differences": [
+            row._asdict() | {"difference": row.difference._asdict()}
+            for row in comparison.differences
+        ],
+        "left_out": comparison.left_out,
+        "documents": [row._asdict() for row in comparison.documents],
+        "labels": [row._asdict() for row in comparison.labels],
+    }

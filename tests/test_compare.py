@@ -1,0 +1,82 @@
+import json
+import re
+
+import pytest
+
+from gile_lightning import compare
+from gile_testing import runs
+
+
+@pytest.fixture(scope="module")
+def pair():
+    return runs.trained(), runs.trained(*runs.MATCH)
+
+
+@pytest.fixture(scope="module")
+def compared(pair, tmp_path_factory):
+    """The output of the command, and its figures."""
+    file = tmp_path_factory.mktemp("compare") / "figures.json"
+    done = runs.call(
+        compare.main, pair[0].output, pair[1].output, "--resamples", 200, "--output", file
+    )
+    assert done.status is None, done.errors
+    return done.printed, json.loads(file.read_text())
+
+
+HEADINGS = {
+    "ranking loss": "ranking_loss",
+    "average precision": "average_precision",
+    "one-error": "one_error",
+    "P@1": "precision_at_1",
+    "nDCG@5": "ndcg_at_5",
+}
+
+
+def test_the_means_are_those_of_the_tests(pair, compared):
+    rows = {(row["labels"], row["metric"]): row for row in compared[1]["differences"]}
+    for labels in ("seen", "unseen", "all"):
+        for heading, name in HEADINGS.items():
+            row = rows[labels, heading]
+            assert row["documents"] == pair[0].metrics[f"test.{labels}.documents"]
+            for side, run in (("first", pair[0]), ("second", pair[1])):
+                assert row[side] == [pytest.approx(100 * run.metrics[f"test.{labels}.{name}"])]
+            difference = row["difference"]
+            assert difference["mean"] == pytest.approx(row["second"][0] - row["first"][0])
+            assert difference["low"] <= difference["mean"] <= difference["high"]
+
+
+def test_what_is_printed(pair, compared):
+    printed, figures = compared
+    assert f"first: {pair[0].output}\nsecond: {pair[1].output}" in printed
+    (row,) = [
+        row
+        for row in figures["differences"]
+        if (row["labels"], row["metric"]) == ("unseen", "average precision")
+    ]
+    assert row["difference"]["low"] > 0  # matchers find names in texts
+    assert re.search(
+        rf"unseen .* average precision .* \+{row['difference']['mean']:.2f} .* \*", printed
+    )
+    ends = [extreme["difference"] for extreme in figures["labels"]]
+    assert len(ends) == 10
+    assert ends == sorted(ends, reverse=True)
+    assert all(extreme["documents"] >= 3 for extreme in figures["labels"])
+
+
+def test_several_seeds_of_a_run_and_the_run_are_alike(pair):
+    run = pair[0].output
+    done = runs.call(compare.main, f"{run},{run}", run, "--resamples", 100)
+    assert "± 0.00" in done.printed
+    assert not re.search(r" \*$", done.printed, re.MULTILINE)
+
+
+def test_a_model_that_knows_no_unseen_labels(pair):
+    done = runs.call(compare.main, pair[0].output, runs.trained(*runs.LINEAR).output)
+    assert "left out: english, unseen: not every run ranks them" in done.printed
+
+
+def test_other_documents_are_refused(pair):
+    other = runs.trained("--data.test_size", "0.3", "--data.split_year", "null")
+    done = runs.call(compare.main, pair[0].output, other.output)
+    assert done.status == 2
+    assert "were tested on different documents (english)" in done.errors
