@@ -3,6 +3,7 @@
 The terms are those of the SKOS reference (W3C Recommendation, 18 August 2009).
 """
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -157,6 +158,8 @@ def _parse(path: Path | str) -> tuple[Any, Any]:
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file")
     kind = SERIALIZATIONS[Path(str(path).lower().removesuffix(".gz")).suffix]
+    if kind == "json-ld":
+        _check_contexts(path)
     try:
         with fsspec.open(str(path), "rb", compression="infer") as file:
             graph = rdflib.Graph().parse(file, format=kind)
@@ -164,3 +167,27 @@ def _parse(path: Path | str) -> tuple[Any, Any]:
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: no RDF in the format {kind} ({reason:.200})") from error
     return graph, rdflib.URIRef
+
+
+def _check_contexts(path: Path | str) -> None:
+    """Refuse contexts that lie elsewhere: rdflib would fetch them, from the network or the disk."""
+    try:
+        with fsspec.open(str(path), "rt", compression="infer", encoding="utf-8") as file:
+            values = [json.load(file)]
+    except (OSError, EOFError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path}: no RDF in the format json-ld ({reason:.200})") from error
+    while values:
+        value = values.pop()
+        if isinstance(value, list):
+            values += value
+        elif isinstance(value, dict):
+            contexts = value.get("@context", [])
+            contexts = contexts if isinstance(contexts, list) else [contexts]
+            for context in [*contexts, value.get("@import")]:
+                if isinstance(context, str):
+                    raise InputError(
+                        f"{path}: the context {context!r} is not in the file, and no file from "
+                        "elsewhere is read: write what it says under @context in its place"
+                    )
+            values += value.values()

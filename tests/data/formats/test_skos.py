@@ -165,3 +165,16 @@ def test_missing_file_and_library(tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(InputError, match="needs rdflib: pip install rdflib"):
         list(read_labels(tmp_path / "v.ttl"))
+
+
+@pytest.mark.parametrize(
+    "context",
+    ["http://127.0.0.1:1/skos.jsonld", [{}, "skos.jsonld"], {"@import": "file:///etc/passwd"}],
+    ids=["address", "file in a list", "import"],
+)
+def test_a_context_from_elsewhere_is_refused(context, tmp_path):
+    """The library would fetch it."""
+    path = tmp_path / "v.jsonld"
+    path.write_text(json.dumps({"@graph": [{"@context": context, "@id": "http://x.org/a"}]}))
+    with pytest.raises(InputError, match="is not in the file, and no file from elsewhere is read"):
+        list(read_labels(path, Skipped()))
