@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import yaml
-from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.commands.cli import GileCLI
@@ -18,20 +17,18 @@ from gile_lightning.data import DocumentDataModule
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.pretrained.cross_encoder import CrossEncoder
 from gile_lightning.data.text_data_module import TextDataModule
-from gile_lightning.metrics.thresholded import micro_f1_of_pairs
 from gile_lightning.systems import System
 from gile_lightning.systems.best_labels import BestLabels, best_labels
 from gile_lightning.systems.loading import restore
 from gile_lightning.systems.reranker import (
     FOLDER,
     SETTINGS,
-    Reranker,
+    combine,
     find_reranker,
     identity,
     score_pairs,
 )
 from gile_lightning.training.checkpoint import STATE, AtomicCheckpointIO, find_checkpoint
-from gile_lightning.training.combination import fit_combination
 from gile_lightning.training.pair_training import PairTraining, train_pairs
 
 _STATE = "training.pt"  # of a fit that is not done
@@ -116,7 +113,15 @@ def fit_reranker(cli: GileCLI, path: str, checkpoint: dict[str, Any], settings: 
         some = slice(start, start + _SCORED)
         parts = [*parts, score_pairs(encoder, texts[some], labels, validation.ids[some])]
         keep({"scores": parts})
-    reranker = _combine(encoder, validation, torch.cat(parts), settings.depth, identity(file))
+    scores, hashed = torch.cat(parts), identity(file)
+    reranker, f1 = combine(encoder, validation, scores, settings.depth, hashed)
+    ranking, probability = reranker.ranking, reranker.probability
+    say(f"rank: {ranking.first:.3f} x logit + {ranking.second:.3f} x score")
+    say(
+        f"log-odds: {probability.first:.3f} x those of the first stage + "
+        f"{probability.second:.3f} x score {probability.intercept:+.3f}; "
+        f"F1 {f1:.3f} above {reranker.threshold:.2f}"
+    )
     reranker.save(folder)
     (folder / _STATE).unlink()
     say(f"second stage: {folder}")
@@ -185,28 +190,6 @@ def _share(found: BestLabels) -> float:
 def _curve(losses: Sequence[float]) -> str:
     parts = np.array_split(np.array(losses), min(10, len(losses)))
     return "loss, by tenths of the steps: " + " ".join(f"{part.mean():.3f}" for part in parts)
-
-
-def _combine(
-    encoder: CrossEncoder, best: BestLabels, scores: Tensor, depth: int, checkpoint: str
-) -> Reranker:
-    """Fit the weights and the threshold to validation documents."""
-    second, correct = _flat(scores), best.correct.numpy().ravel()
-    ranking = fit_combination(_flat(best.logits), second, correct)
-    probability = fit_combination(_flat(best.log_odds), second, correct)
-    log_odds = probability(best.log_odds, scores).flatten()
-    counts = int(best.positives.sum())
-    threshold, f1 = micro_f1_of_pairs(log_odds, best.correct.flatten(), counts).best()
-    say(f"rank: logit {ranking.first:+.3f}, score {ranking.second:+.3f}")
-    say(
-        f"log-odds: {probability.intercept:+.3f} {probability.first:+.3f} x those of the first "
-        f"stage {probability.second:+.3f} x score; F1 {f1:.3f} above {threshold:.2f}"
-    )
-    return Reranker(encoder, ranking, probability, threshold, depth, checkpoint)
-
-
-def _flat(values: Tensor) -> NDArray[Any]:
-    return values.double().numpy().ravel()
 
 
 def rerank_tests(model: System, data: TextDataModule, path: str) -> None:

@@ -12,8 +12,10 @@ from torch import Tensor
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
 from gile_lightning.data.pretrained.cross_encoder import CrossEncoder
+from gile_lightning.metrics.thresholded import micro_f1_of_pairs
+from gile_lightning.systems.best_labels import BestLabels
 from gile_lightning.training.checkpoint import find_checkpoint
-from gile_lightning.training.combination import Combination
+from gile_lightning.training.combination import Combination, fit_combination
 
 FOLDER = "reranker"  # beside the checkpoint
 SETTINGS = "gile_lightning.json"
@@ -123,6 +125,33 @@ def score_pairs(
     rows = zip(texts, ids.tolist(), strict=True)
     pairs = [(text, labels[i]) for text, row in rows for i in row]
     return encoder.predict(pairs).reshape(ids.shape)
+
+
+def combine(
+    encoder: CrossEncoder, best: BestLabels, scores: Tensor, depth: int, checkpoint: str
+) -> tuple[Reranker, float]:
+    """Fit the weights and the threshold of a second stage to validation documents.
+
+    Args:
+        encoder: the cross-encoder.
+        best: the best labels of the documents [D, J].
+        scores: of the cross-encoder [D, J].
+        depth: how many labels it is to read of a document.
+        checkpoint: identifies the first stage.
+
+    Returns:
+        The second stage, and the micro-F1 of the documents at its threshold.
+    """
+    logits, log_odds, second = (
+        values.double().numpy().ravel() for values in (best.logits, best.log_odds, scores)
+    )
+    correct = best.correct.flatten()
+    ranking = fit_combination(logits, second, correct.numpy())
+    probability = fit_combination(log_odds, second, correct.numpy())
+    combined = probability(best.log_odds, scores).flatten()
+    found = micro_f1_of_pairs(combined, correct, int(best.positives.sum()))
+    threshold, f1 = found.best()
+    return Reranker(encoder, ranking, probability, threshold, depth, checkpoint), f1
 
 
 def identity(checkpoint: Path) -> str:

@@ -23,7 +23,7 @@ def test_weights_are_those_of_scikit_learn():
 
 def test_the_penalty_holds_weights_where_few_pairs_speak():
     """The gradient of the penalized loss is zero: Σ (p - y) x + w - start = 0."""
-    log_odds, scores, correct = pairs((0.3, 1.1, 0.9), 12)
+    log_odds, scores, correct = pairs((0.3, 1.1, 2.0), 40)
     found = fit_combination(log_odds, scores, correct)
     wrong = expit(found(log_odds, scores)) - correct
     gradient = [wrong.sum(), wrong @ log_odds, wrong @ scores]
