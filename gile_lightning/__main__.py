@@ -5,6 +5,7 @@ COMMANDS = {
     "evaluate": "score a checkpoint on seen, unseen and all labels",
     "compare": "say whether two runs differ by more than chance",
     "predict": "label new texts, also with labels that did not exist at training time",
+    "rerank": "fit a second stage: a cross-encoder over the best labels of a document",
     "prepare": "only the data step: raw corpus to encoded shards",
     "sweep": "search for the best settings: a study of many fits",
     "low_resource": "train on ever larger parts of one language's documents",

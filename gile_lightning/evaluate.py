@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from gile_lightning.commands.cli import GileCLI
-from gile_lightning.commands.options import pop_option
+from gile_lightning.commands.options import pop_flag, pop_option
 from gile_lightning.commands.parser import command
 from gile_lightning.commands.scoring import score
 from gile_lightning.commands.stored import stored_configuration
@@ -20,7 +20,8 @@ DESCRIPTION = (
     "Score a checkpoint (--checkpoint RUN, a file or a run folder) on seen, unseen and all labels "
     "of its test documents, or of other data (--data.path DIR). The configuration is the "
     "checkpoint's own; every key of it can be set here. Labels of other data that the model has "
-    "not seen are scored by their descriptions."
+    "not seen are scored by their descriptions. --rerank ranks the best labels of a document anew, "
+    "by the second stage that gile_lightning.rerank has fitted."
 )
 
 
@@ -33,6 +34,7 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
         if not {"-h", "--help"} & set(args):
             raise InputError("--checkpoint RUN is needed: a checkpoint file or a run folder")
         GileCLI(args, PROGRAM, DESCRIPTION)
+    rerank = pop_flag(args, "--rerank")
     other_data = any(arg.startswith(("--data", "--config")) for arg in args)
     checkpoint = read_checkpoint(str(path))
     with stored_configuration(checkpoint) as config:
@@ -45,7 +47,7 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
             "on; give others: --data.path"
         )
     try:
-        return score(cli, checkpoint)
+        return score(cli, checkpoint, str(path) if rerank else None)
     finally:
         finish()
 

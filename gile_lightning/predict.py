@@ -22,6 +22,7 @@ def predict(
     batch_size: int = 256,
     device: str = "auto",
     pretrained_backend: Literal["torch", "openvino-int8"] | None = None,
+    rerank: bool = False,
     explain: str | None = None,
     explain_labels: list[str] | None = None,
 ) -> None:
@@ -52,6 +53,8 @@ def predict(
         device: cpu, cuda, or auto.
         pretrained_backend: what runs a pretrained model, by default what ran it in training:
             openvino-int8 labels two to three times as many texts on a CPU.
+        rerank: whether the second stage beside the checkpoint, which gile_lightning.rerank has
+            fitted, ranks the best labels of each text anew.
         explain: why each text gets its labels, as a page (FILE.html, of the first 100 texts), as
             JSON (FILE.json), or on the terminal in place of the lines (-).
         explain_labels: names of further labels to explain, predicted or not, as a list:
@@ -73,6 +76,7 @@ def predict(
         batch_size,
         device,
         pretrained_backend,
+        rerank,
         explain,
         explain_labels,
     )

@@ -19,6 +19,7 @@ from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems import System
 from gile_lightning.systems.loading import load_system
 from gile_lightning.systems.predictor import Prediction, Predictor, find_language
+from gile_lightning.systems.reranker import find_reranker
 from gile_lightning.training.checkpoint import read_checkpoint, tasks_of
 
 
@@ -35,6 +36,7 @@ def label_documents(
     batch_size: int,
     device: str,
     pretrained_backend: Backend | None,
+    rerank: bool,
     explain: str | None,
     explain_labels: list[str] | None,
 ) -> None:
@@ -48,6 +50,8 @@ def label_documents(
     positive(batch_size=batch_size, **({} if top_k is None else {"top_k": top_k}))
     if explain is None and explain_labels:
         raise InputError("explain_labels has no effect without explain: give --explain page.html")
+    if explain is not None and rerank:
+        raise InputError("scores of a second stage cannot be explained: leave --rerank out")
     if top_k is None and threshold is None:
         top_k = 5
     if device == "auto":
@@ -56,6 +60,7 @@ def label_documents(
         source = sys.stdin if input == "-" else stack.enter_context(_open(input))
         stored = read_checkpoint(checkpoint)
         system = load_system(stored, pretrained_backend)
+        reranker = find_reranker(checkpoint, device) if rerank else None
         for name in _run_otherwise(system, tasks_of(stored)):
             sys.stderr.write(
                 f"{name}: run by {pretrained_backend}, unlike in training; of vectors in 8 bits "
@@ -65,6 +70,7 @@ def label_documents(
         @cache
         def predictor(language: str) -> Predictor:
             made = Predictor(system, device, language)
+            made.reranker = reranker
             if labels is not None:
                 made.set_labels(labels, label_language)
                 for reason, count in sorted(made.left_out.counts.items()):

@@ -24,6 +24,20 @@ def pop_option(args: list[str], key: str) -> str | None:
     return None
 
 
+def pop_flag(args: list[str], key: str) -> bool:
+    """Remove a flag from the arguments; return whether it was there, and not followed by false.
+
+    >>> args = ["--a", "--b", "false", "--c", "3"]
+    >>> pop_flag(args, "--a"), pop_flag(args, "--b"), pop_flag(args, "--d"), args
+    (True, False, False, ['--c', '3'])
+    """
+    if key in args:
+        i = args.index(key)
+        del args[i]
+        return not (i < len(args) and args[i] in ("true", "false")) or args.pop(i) == "true"
+    return pop_option(args, key) == "true"
+
+
 def classes_first(args: Iterable[str]) -> list[str]:
     """Move an option that names a class before the options of that class.
 

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from gile_lightning.commands.cli import GileCLI, announce
+from gile_lightning.commands.reranking import rerank_tests
 from gile_lightning.commands.run_folder import METRICS
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
@@ -15,12 +16,13 @@ from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.training.checkpoint import complete, with_backend
 
 
-def score(cli: GileCLI, checkpoint: dict[str, Any]) -> dict[str, Any]:
+def score(cli: GileCLI, checkpoint: dict[str, Any], reranked: str | None = None) -> dict[str, Any]:
     """Score a checkpoint on the data of a configuration.
 
     Args:
         cli: the configuration, with the model's.
         checkpoint: as `read_checkpoint` returns it.
+        reranked: the path of the checkpoint, if the second stage beside it is to rerank.
 
     Returns:
         The metrics, as `fit` writes them; with ``--output`` they are in a file, too.
@@ -41,6 +43,8 @@ def score(cli: GileCLI, checkpoint: dict[str, Any]) -> dict[str, Any]:
     data.prepare_data()
     data.setup("test")
     say(data.summary())
+    if reranked is not None:
+        rerank_tests(model, data, reranked)
     trainer.test(model, data, verbose=False)
     for name, scores in model.by_language.items():
         if not (scores["seen"]["documents"] or model.scores_unseen(name)):

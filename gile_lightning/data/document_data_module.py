@@ -1,6 +1,7 @@
 """A corpus of one language: read, encoded once, kept in a cache."""
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from gile_lightning.data.shards.encoded_corpus import VECTORS, read_meta
 from gile_lightning.data.shards.encoding import TASK, encode
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.fingerprint import code_of, foreign_arguments, hash_of, stamp
+from gile_lightning.data.shards.original_texts import find_texts
 from gile_lightning.data.shards.text_splitting import processes
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, unambiguous
@@ -246,6 +248,22 @@ class DocumentDataModule(Reader, ShardDataModule):
                 "pretrained": reading and reading.state(),
             }
         )
+
+    def original_texts(self, split: str, rows: Sequence[int]) -> list[str]:
+        """Return documents as they are written, by a pass over the corpus.
+
+        Args:
+            split: train, validation or test.
+            rows: the documents' places in the split.
+
+        Raises:
+            InputError: the corpus has changed.
+        """
+        skipped, task = Skipped(), self.corpus.task
+        self.fixed_tokenizer = task.tokenizer
+        self.label_texts(skipped)  # readers expect to be asked for them first
+        ids = self.split(split).select(rows)["id"]
+        return find_texts(self.documents(skipped), list(ids), task.labels.ids)
 
     def directory_of_shards(self) -> Path:
         """Return the folder in the local cache that holds the encoded corpus."""

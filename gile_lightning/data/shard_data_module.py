@@ -1,7 +1,7 @@
 """Batches of one language from encoded shards."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,10 +107,15 @@ class ShardDataModule(TextDataModule):
 
     def training_documents(self, name: str) -> Iterator[RaggedBatch]:
         """Yield every training document once, in order, in batches."""
-        documents = self.split("train")
-        for batch in RaggedLoader(
-            documents, name, self.eval_batch_size, text_vectors=self._find_vectors
-        ):
+        yield from self._batches(self.split("train"))
+
+    def some_documents(self, split: str, rows: Sequence[int]) -> Iterator[RaggedBatch]:
+        """Yield the documents at these places of a split, in order, in batches."""
+        yield from self._batches(self.split(split).select(rows))
+
+    def _batches(self, documents: "Dataset") -> Iterator[RaggedBatch]:
+        name, size = self.language, self.eval_batch_size
+        for batch in RaggedLoader(documents, name, size, text_vectors=self._find_vectors):
             yield batch[name]
 
     @property

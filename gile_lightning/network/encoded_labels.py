@@ -18,7 +18,7 @@ class LabelBatch(NamedTuple):
     Shapes: distinct ``ids`` [K] in the label set; ``texts`` of K labels; ``residual_ids`` [K] in
     `LabelResidual` and `Ridge`, or `NOT_SEEN`. ``matcher_labels`` has for each matcher what
     `MatcherLabels.select` returns. ``targets`` [B, K] says by 1 and 0 which of the labels the
-    documents of a training step have; `Ridge` needs it.
+    documents have, if they are training documents; `Ridge` needs it.
     """
 
     ids: Tensor

@@ -171,7 +171,9 @@ class Network(nn.Module):
             documents: the texts of B documents.
             encoded: their vectors [B, d_h].
             dropped: the same after dropout.
-            labels: the K labels.
+            labels: the K labels. If they have ``targets``, the documents are training documents.
+                Outside of training these are scored as far as possible as if they were new: by the
+                regression on all other documents, and by residuals without their vectors.
         """
         factors: Sequence[Tensor | None] = [None] * (len(self.matchers) + 1)
         if self.label_residual is not None:
@@ -186,14 +188,16 @@ class Network(nn.Module):
         seen = (labels.residual_ids != NOT_SEEN).nonzero().squeeze(1)
         ids, own = labels.residual_ids[seen], logits[:, seen]
         if self.ridge is not None:
-            known = (
-                labels.targets[:, seen] if self.training and labels.targets is not None else None
-            )
+            known = None if labels.targets is None else labels.targets[:, seen]
             factor = factors[-1]
             score = self.ridge(self.ridge_features(documents, encoded), ids, known)
+            if known is not None and not self.training:
+                score = score * self.ridge.boost
             own = _plus(own, score, None if factor is None else factor[seen])
         if self.label_residual is not None:
-            own = _plus(own, self.label_residual(dropped, ids))
+            held_out = labels.targets is not None and not self.training
+            read = torch.zeros_like(dropped) if held_out else dropped  # the biases alone
+            own = _plus(own, self.label_residual(read, ids))
         return logits.to(own.dtype).index_copy_(1, seen, own)
 
     def ridge_features(self, documents: Texts, encoded: Tensor) -> Tensor:

@@ -68,12 +68,19 @@ class PreparedLabels:
         some._table = self._table[ids]
         return some
 
-    def score(self, documents: Texts) -> Tensor:
-        """Score documents: logits [B, K], float32 at least."""
+    def score(self, documents: Texts, targets: Tensor | None = None) -> Tensor:
+        """Score documents: logits [B, K], float32 at least.
+
+        Args:
+            documents: B documents.
+            targets: says of training documents by 1 and 0 which labels they have [B, K]; these are
+                then scored as far as possible as if they were new (`Network.add_to_logits`).
+        """
         documents, encoded = self.encode(documents)
+        labels = self.labels if targets is None else self.labels._replace(targets=targets)
         with torch.autocast(encoded.device.type, enabled=False):
             logits = self.output_logits(encoded)
-            return self.network.add_to_logits(logits, documents, encoded, encoded, self.labels)
+            return self.network.add_to_logits(logits, documents, encoded, encoded, labels)
 
     def encode(self, documents: Texts) -> tuple[Texts, Tensor]:
         """Encode documents: with a frozen pretrained model's vectors if needed, and as [B, d_h]."""

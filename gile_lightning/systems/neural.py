@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts, segment_ids
 from gile_lightning.data.shards.cache import default_cache
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -335,6 +335,16 @@ class NeuralSystem(GradientSystem):
     def score(self, name: str, documents: Texts, prepared: PreparedLabels) -> Tensor:
         """Score documents against prepared labels: logits [B, K]."""
         return prepared.score(documents)
+
+    def score_held_out(self, name: str, documents: RaggedBatch, prepared: PreparedLabels) -> Tensor:
+        """Score training documents without what knows them by heart: [B, K].
+
+        The ridge regression is that on all other documents, and label residuals have their biases
+        and matcher weights alone. The joint space stays, though it was trained on the documents.
+        """
+        targets = torch.zeros(len(documents.label_counts), len(prepared), device=self.device)
+        targets[segment_ids(documents.label_counts), documents.label_ids] = 1
+        return prepared.score(documents.texts, targets)
 
     def contributions(
         self, name: str, documents: Texts, prepared: PreparedLabels, ids: Tensor

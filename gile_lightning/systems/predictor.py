@@ -13,6 +13,7 @@ from gile_lightning.data.formats.descriptions import Described
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.pretrained import Backend
+from gile_lightning.data.shards.original_texts import joined
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.explaining import Explanation, align_text
 from gile_lightning.network import PreparedLabels
@@ -20,6 +21,7 @@ from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.candidates import LabelsLike, read_candidates
 from gile_lightning.systems.explainer import Explainer
 from gile_lightning.systems.loading import load_system
+from gile_lightning.systems.reranker import Reranker, find_reranker
 from gile_lightning.systems.system import SCORES, System
 from gile_lightning.training.checkpoint import read_checkpoint
 
@@ -33,6 +35,7 @@ def load(
     device: str = "cpu",
     language: str | None = None,
     pretrained_backend: Backend | None = None,
+    rerank: bool = False,
 ) -> "Predictor":
     """Load a checkpoint, or the best one of a run folder, to label texts with.
 
@@ -42,11 +45,15 @@ def load(
         language: the name or ISO 639-1 code of one of the model's languages; needed if it has
             several.
         pretrained_backend: runs the pretrained model, by default what ran it in training.
+        rerank: whether the second stage beside the checkpoint ranks the best labels anew.
 
     Raises:
-        InputError: there is no checkpoint at ``path``, or it cannot be loaded.
+        InputError: there is no checkpoint at ``path``, or no second stage, or it cannot be loaded.
     """
-    return Predictor(load_system(read_checkpoint(path), pretrained_backend), device, language)
+    system = load_system(read_checkpoint(path), pretrained_backend)
+    predictor = Predictor(system, device, language)
+    predictor.reranker = find_reranker(path, device) if rerank else None
+    return predictor
 
 
 def find_language(system: System, language: str) -> str:
@@ -74,6 +81,9 @@ class Predictor:
 
     Labels are prepared once: the model's own when the predictor is made, others in `set_labels`.
 
+    Attributes:
+        reranker: the second stage; by default there is none.
+
     Args:
         system: a trained model.
         device: where to compute.
@@ -94,6 +104,7 @@ class Predictor:
             reason = str(error).splitlines()[0]
             raise InputError(f"device {device!r} cannot be used: {reason}") from error
         self.device = device
+        self.reranker: Reranker | None = None
         self.name, self.task = name, system.tasks[name]
         own = self.task.labels
         self._own_prepared = self._prepare(own)
@@ -102,7 +113,7 @@ class Predictor:
 
     def _set_own_labels(self) -> None:
         self.label_names, self._prepared = self._own_names, self._own_prepared
-        self.label_uris = self.task.labels.uris
+        self.label_uris, self._label_texts = self.task.labels.uris, self.task.labels.texts
         self.left_out = Skipped()
         self._tokenizer = self.task.tokenizer
         self._training_ids = training_ids(self.task.labels)
@@ -150,7 +161,7 @@ class Predictor:
         uris = [label.uri for label in candidates.values()]
         label_set = LabelSet(names, texts, [0] * len(names), synonyms=synonyms, uris=uris)
         self.label_names, self._prepared = names, self._prepare(label_set)
-        self.label_uris, self.left_out = uris, skipped
+        self.label_uris, self._label_texts, self.left_out = uris, texts, skipped
         self._tokenizer = self.system.tokenizer(self.name, label_set)
         self._training_ids = training_ids(label_set, self.task.labels)
 
@@ -213,8 +224,12 @@ class Predictor:
             threshold: see `predict`.
 
         Raises:
-            InputError: there is no label of a name.
+            InputError: there is no label of a name, or a second stage.
         """
+        if self.reranker is not None:
+            raise InputError(
+                "scores of a second stage cannot be explained: load the model without it (rerank)"
+            )
         places = {name: i for i, name in enumerate(self.label_names)}
         asked = [labels] if isinstance(labels, str) else list(labels or ())
         for name in asked:
@@ -247,7 +262,7 @@ class Predictor:
     ) -> Iterator[Prediction]:
         """Label texts as an iterator yields them, in batches; see `predict`."""
         own = threshold == "labels"
-        if own and self.name not in self.system.calibrations.thresholds:
+        if own and (self.reranker or self.name not in self.system.calibrations.thresholds):
             raise InputError("the checkpoint has no thresholds of labels; give a number")
         if isinstance(threshold, str):
             threshold = self.tuned_threshold
@@ -265,6 +280,8 @@ class Predictor:
     @property
     def tuned_threshold(self) -> float:
         """The threshold of the best F1 on the validation documents."""
+        if self.reranker is not None:
+            return self.reranker.threshold
         if self.name not in self.system.thresholds:
             raise InputError("the checkpoint has no tuned threshold; give a number")
         return self.system.thresholds[self.name]
@@ -298,17 +315,28 @@ class Predictor:
         self, texts: Sequence[Text], top_k: int | None, threshold: float | None, own: bool
     ) -> Iterator[Prediction]:
         limit: float | Tensor = -1.0 if threshold is None else threshold
-        calibrations = self.system.calibrations
-        for documents in self._encode(texts).split(max(1, SCORES // len(self.label_names))):
+        calibrations, reranker = self.system.calibrations, self.reranker
+        size, start = max(1, SCORES // len(self.label_names)), 0
+        for documents in self._encode(texts).split(size):
             logits = self._score(documents)
-            count = min(top_k or logits.shape[1], logits.shape[1])
+            labels = logits.shape[1]
+            count = min(top_k or labels, labels)
+            depth = count if reranker is None else min(max(count, reranker.depth), labels)
             # ranked by logits, as probabilities near 1 are equal
-            ids = logits.topk(count, sorted=True).indices
-            log_odds = self.system.log_odds(logits).gather(1, ids).cpu()
-            training = self._training_ids[ids.cpu()]
-            scores = calibrations.apply(self.name, log_odds, training).sigmoid()
+            best = logits.topk(depth, sorted=True)
+            ids = best.indices.cpu()
+            log_odds = self.system.log_odds(logits).gather(1, best.indices).cpu()
+            log_odds = calibrations.apply(self.name, log_odds, self._training_ids[ids])
+            if reranker is not None:
+                some = [joined(text) for text in texts[start : start + size]]
+                places, log_odds = reranker.rerank(
+                    some, self._label_texts, ids, best.values.cpu(), log_odds
+                )
+                ids, log_odds = ids.gather(1, places)[:, :count], log_odds[:, :count]
+            start += size
+            scores = log_odds.sigmoid()
             if own and threshold is not None:
-                limit = calibrations.limits(self.name, threshold, training)
+                limit = calibrations.limits(self.name, threshold, self._training_ids[ids])
             kept = scores.double() > limit  # on the CPU, as MPS has no float64
             kept &= documents.document_lengths.cpu().gt(0).unsqueeze(1)
             for rows in zip(kept.tolist(), scores.tolist(), ids.tolist(), strict=True):

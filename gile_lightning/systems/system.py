@@ -35,6 +35,8 @@ from gile_lightning.systems.task_module import TaskModule, smallest_task
 SCORES = 2**26  # of documents and labels at a time: 256 MB in float32, whatever the label set
 RANKED = 2**22  # of these, ranked at a time; copies of them are sorted
 
+SecondStage = Callable[[str, RaggedBatch, Tensor, Tensor], tuple[Tensor, Tensor]]
+
 VALIDATED = CANDIDATES[:3]  # which of them are ranked in validation
 
 ENOUGH = 100  # validation documents with an unseen label, for these to count as much as seen ones
@@ -57,6 +59,8 @@ class System(TaskModule):
         reliability: of the last test, by task, then by candidate set.
         observer: called in validation and test with a task's name, logits [B, K], documents and
             log-odds [B, K], which are calibrated in a test.
+        second_stage: called in a test, before the observer, with a task's name, documents, logits
+            and log-odds; returns both anew. By default there is none.
 
     Args:
         threshold: of the probability, for precision, recall and F1; null for the paper's rule,
@@ -97,6 +101,7 @@ class System(TaskModule):
         self.calibrations = Calibrations()
         self.reliability: dict[str, dict[str, Reliability]] = {}
         self.observer: Callable[[str, Tensor, RaggedBatch, Tensor], None] | None = None
+        self.second_stage: SecondStage | None = None
         self._evaluations = nn.ModuleDict()
         self._prepared: dict[str, Any] = {}
         self._training_ids: dict[str, Tensor] = {}
@@ -197,6 +202,8 @@ class System(TaskModule):
                 if self.trainer.testing:
                     ids = self._training_ids[name][: logits.shape[1]]
                     log_odds = self.calibrations.apply(name, log_odds, ids)
+                    if self.second_stage is not None:
+                        logits, log_odds = self.second_stage(name, part, logits, log_odds)
                 if self.observer is not None:
                     self.observer(name, logits, part, log_odds)
                 size = max(1, RANKED // labels)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import Configured
-from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
@@ -78,6 +78,18 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
                 model.
         """
         self.set_tasks(tasks)
+
+    def score_held_out(self, name: str, documents: RaggedBatch, prepared: Any) -> Tensor:
+        """Score training documents as if they were new, as far as the system can: [B, K].
+
+        Here they are scored as any others.
+
+        Args:
+            name: of the task.
+            documents: training documents with their labels.
+            prepared: what `prepare_labels` returned for the task's own labels.
+        """
+        return self.score(name, documents.texts, prepared)
 
     @property
     def reads_new_words(self) -> bool:

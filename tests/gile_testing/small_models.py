@@ -12,7 +12,12 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Normalize, Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    PreTrainedTokenizerFast,
+)
 
 from gile_testing.minilm import SENTENCES
 
@@ -61,7 +66,9 @@ def tokenizer(architecture):
     made.train_from_iterator(SENTENCES, trainer)
     begin = "" if architecture == "qwen3" else "<s> "
     made.post_processor = processors.TemplateProcessing(
-        single=f"{begin}$A </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
+        single=f"{begin}$A </s>",
+        pair=f"{begin}$A </s> $B:1 </s>:1",
+        special_tokens=[("<s>", 1), ("</s>", 2)],
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=made,
@@ -90,3 +97,14 @@ def save(folder, architecture, pooling="mean", dense=0, max_seq_length=None, **o
     layers.append(Normalize())
     SentenceTransformer(modules=layers, device="cpu", **options).save(str(folder / "model"))
     return SentenceTransformer(str(folder / "model"), device="cpu")
+
+
+def save_pairs(folder, outputs=1):
+    """Write a cross-encoder with random weights into a folder."""
+    torch.manual_seed(2)
+    own = tokenizer("bert")
+    sizes = SIZES | {"vocab_size": len(own), "num_labels": outputs}
+    config = AutoConfig.for_model("bert", **sizes)
+    AutoModelForSequenceClassification.from_config(config).save_pretrained(folder)
+    own.save_pretrained(folder)
+    return folder

@@ -2,7 +2,15 @@ import pytest
 import torch
 from torch import nn
 
-from gile_lightning.network import EncodedLabels, Network, prepare_labels
+from gile_lightning.network import (
+    NOT_SEEN,
+    EncodedLabels,
+    LabelledVectors,
+    LabelResidual,
+    Network,
+    Ridge,
+    prepare_labels,
+)
 from gile_lightning.network.encoders import WAN, Mean, WordEmbedding
 from gile_lightning.network.outputs import GILE, Linear
 from gile_testing.ragged import texts
@@ -76,3 +84,34 @@ def test_a_linear_layer_gets_ids():
     ids, labels = torch.tensor([2, 0]), EncodedLabels(texts(LABELS))
     equal(network(texts(DOCUMENTS), labels.select(ids)), expected[:, ids])
     equal(prepare_labels(network, labels, SEEN).score(texts(DOCUMENTS)), expected)  # seen ones only
+
+
+def test_training_documents_are_scored_as_if_they_were_new():
+    """Against regressions on all documents but one, and residuals whose vectors are zero."""
+    network = make(GILE).eval()
+    dim = network.encoder.output_dim
+    network.ridge = Ridge(dim, SEEN).double()
+    network.label_residual = LabelResidual(dim, [3, 2, 1], matchers=1).double()
+    torch.nn.init.normal_(network.label_residual.vectors)
+    torch.nn.init.normal_(network.label_residual.matcher_weights)
+    documents = texts([document for document in DOCUMENTS if document])
+    ids, counts = torch.tensor([0, 2, 0, 1]), torch.tensor([2, 1, 1])
+    targets = torch.tensor([[1.0, 0, 1, 0, 0], [1, 0, 0, 0, 0], [0, 1, 0, 0, 0]]).double()
+    labels = EncodedLabels(texts(LABELS), torch.tensor([0, 1, 2, NOT_SEEN, NOT_SEEN]))
+    vectors = network.encode_documents(documents).detach()
+
+    def score(some, *more):
+        """The regression is fitted to some of the documents."""
+        of = torch.split(ids, counts.tolist())
+        chosen = torch.cat([of[i] for i in some])
+        network.ridge.inverse.zero_()
+        network.ridge.fit([LabelledVectors(vectors[some], chosen, counts[some])])
+        with torch.no_grad():
+            return prepare_labels(network, labels, SEEN).score(documents, *more)
+
+    found, known = score([0, 1, 2], targets), score([0, 1, 2])
+    torch.nn.init.zeros_(network.label_residual.vectors)
+    for i, others in enumerate([[1, 2], [0, 2], [0, 1]]):
+        torch.testing.assert_close(found[i], score(others)[i], rtol=1e-8, atol=1e-10)
+    assert (found - known).abs().amin(1).lt(1e-12).all()  # unseen labels
+    assert (found - known)[:, :SEEN].abs().gt(1e-3).all()

