@@ -5,7 +5,7 @@ from typing import Any
 
 from gile_lightning.commands.cli import GileCLI, announce
 from gile_lightning.commands.run_folder import METRICS
-from gile_lightning.common.console import say
+from gile_lightning.common.console import say, show
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
 from gile_lightning.systems import System
@@ -49,11 +49,12 @@ def score(cli: GileCLI, checkpoint: dict[str, Any]) -> dict[str, Any]:
                 "scores no others; weights that were imported without --labels have only numbers"
             )
     figures = {"parameters": count_parameters(model)}
-    say(table(model.results, figures, model.by_language, added=model.metrics))
-    say_uncalibrated(model)
     metrics = flatten(model.results, model.by_language) | figures
+    show(*table(model.results, figures, model.by_language, added=model.metrics), metrics=metrics)
+    say_uncalibrated(model)
     if cli.config.output is not None and trainer.is_global_zero:
         write(cli.output / METRICS, json.dumps(metrics, indent=1))
+        show(output=cli.output)
     return metrics
 
 
