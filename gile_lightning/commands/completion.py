@@ -109,7 +109,7 @@ def _add(
     if last == "config":
         names = sorted(path.stem for path in SHIPPED.glob("*.yaml"))
         action.complete = _files_and(names)  # type: ignore[attr-defined]
-    elif last in _FILES or _has(hint, Path):
+    elif not values and (last in _FILES or _has(hint, Path)):
         action.complete = _files_and([])  # type: ignore[attr-defined]
 
 

@@ -108,9 +108,11 @@ def test_a_bar_on_a_terminal_makes_room_for_lines(clock, monkeypatch):
     assert "5 s left" in before
     assert "loss 0.5" in before
     # the bar is wiped off before a line, and at its end
-    assert "\x1b[2Ka message\na result\n" in re.sub(r"\x1b\[(?!2K)[?0-9;]*[a-zA-Z]|\r", "", before)
+    lines = re.sub(r"\x1b\[(?!2K)[?0-9;]*[a-zA-Z]|\r", "", before)
+    assert "\x1b[2Ka message\n" in lines
+    assert "\x1b[2Ka result\n" in lines
     assert sys.stderr is terminal
-    assert terminal.getvalue().endswith("\x1b[2K")
+    assert terminal.getvalue().endswith("\x1b[2K\x1b[?25h\r")  # and there is a cursor again
 
 
 def test_nothing_is_drawn_in_the_first_second(clock, monkeypatch):
