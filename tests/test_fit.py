@@ -243,5 +243,5 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path):
     )
     assert done.status
     again = f"--output {output} --ckpt_path last"
-    assert f"interrupted; no checkpoint yet, so begin again with {again}" in done.printed
+    assert f"interrupted; no checkpoint yet, so begin again with {again}" in done.errors
     assert not (output / "metrics.json").exists()

@@ -2,10 +2,10 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,7 +17,6 @@ from torch import Tensor
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import Configured
 from gile_lightning.common.files import save_array
-from gile_lightning.common.progress import Progress
 from gile_lightning.data.loading.ragged import Texts, gather_texts, join
 
 if TYPE_CHECKING:
@@ -101,42 +100,12 @@ class CorpusVectors(Configured, ABC):
 
         matrix = self.matrix(texts, words)
         size = min(dim, *matrix.shape)
-        # two products per iteration, one before and one after them
-        with Progress("learning word vectors", 2 * ITERATIONS + 2, "products") as progress:
-            counted = _Counted(matrix, progress.advance)
-            left, values, _ = randomized_svd(
-                counted, size, n_iter=ITERATIONS, random_state=self.seed
-            )
+        left, values, _ = randomized_svd(matrix, size, n_iter=ITERATIONS, random_state=self.seed)
         vectors = torch.from_numpy(left * values**self.power).float()
         vectors = F.pad(vectors, (0, dim - size))
         # an empty row gives a rounding error, not zeros
         empty = torch.from_numpy(np.diff(matrix.indptr) == 0)
         return self.norm * F.normalize(vectors.masked_fill(empty.unsqueeze(1), 0))
-
-
-class _Counted:
-    """A sparse matrix that says when a product with it is done."""
-
-    ndim = 2
-    __array_ufunc__ = None  # so that numpy leaves products with it to this class
-
-    def __init__(self, matrix: "csr_array", advance: Callable[[], None]) -> None:
-        self.matrix, self.advance = matrix, advance
-        self.shape, self.dtype = matrix.shape, matrix.dtype
-
-    @property
-    def T(self) -> "_Counted":  # noqa: N802 - the name that numpy has for it
-        return _Counted(self.matrix.T, self.advance)
-
-    def __matmul__(self, other: Any) -> Any:
-        product = self.matrix @ other
-        self.advance()
-        return product
-
-    def __rmatmul__(self, other: Any) -> Any:
-        product = other @ self.matrix
-        self.advance()
-        return product
 
 
 def draw(batches: Iterable[Texts], size: int, seed: int) -> list[Texts]:
