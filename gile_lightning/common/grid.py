@@ -45,18 +45,24 @@ class Grid:
         return self._folded(width, colours)
 
     def _folded(self, width: int, colours: bool) -> str:
+        """Fold titles and the first column at spaces; if that is too wide, the table as it is.
+
+        No figure is ever cut off.
+        """
         from rich.box import SIMPLE_HEAD
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
 
         header, *rows = self._filled()
-        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, header_style="bold")
+        words = [" ".join(column).split() for column in zip(header, *rows, strict=True)]
+        least = [max(map(len, column), default=1) for column in words]
+        if sum(least) + len(least) - 1 > width:
+            return str(self)
+        table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False, header_style="bold")
         for i, title in enumerate(header):
-            words = [*title.split(), *(word for row in rows for word in row[i].split())]
-            least = max(map(len, words), default=1)
             justify = "right" if i else "left"
-            table.add_column(Text(title), justify=justify, min_width=least)
+            table.add_column(Text(title), justify=justify, min_width=least[i])
         for row in rows:
             table.add_row(*map(Text, row))
         console = Console(width=width, force_terminal=colours, no_color=not colours)

@@ -29,3 +29,13 @@ def test_titles_are_folded_on_a_narrow_terminal():
     assert max(map(len, lines)) <= 24
     assert "\x1b[1m" in GRID.shown(24, True)
     assert "\x1b" not in GRID.shown(24, False)
+
+
+def test_no_figure_is_cut_off():
+    figures = [str(i) * 5 for i in range(10)]
+    grid = Grid(["seen, by popularity", *["a title"] * 9], [["x", *figures[1:]]])
+    for width in range(10, 110):
+        shown = grid.shown(width, False)
+        assert all(figure in shown.split() for figure in figures[1:]), width
+        # as it is where no folding helps: popularity, nine figures and the spaces between them
+        assert (max(map(len, shown.split("\n"))) <= width) == (width >= 10 + 9 * 5 + 9)
