@@ -62,7 +62,7 @@ class Grid:
         table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False, header_style="bold")
         for i, title in enumerate(header):
             justify = "right" if i else "left"
-            table.add_column(Text(title), justify=justify, min_width=least[i])
+            table.add_column(Text(title), justify=justify, width=least[i])
         for row in rows:
             table.add_row(*map(Text, row))
         console = Console(width=width, force_terminal=colours, no_color=not colours)
