@@ -164,5 +164,6 @@ def _below(kind: type) -> Iterator[type]:
     if kind.__module__.startswith("gile_lightning."):
         if not getattr(kind, "__abstractmethods__", None) and not kind.__name__.startswith("_"):
             yield kind
-        for child in kind.__subclasses__():
+        children: list[type] = kind.__subclasses__()
+        for child in children:
             yield from _below(child)
