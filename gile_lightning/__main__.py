@@ -1,4 +1,9 @@
-"""List the commands."""
+"""Run a command, or list the commands."""
+
+import sys
+from importlib import import_module
+
+from gile_lightning.common.errors import InputError, nearest
 
 COMMANDS = {
     "fit": "train one model, test its best checkpoint, leave a run folder",
@@ -16,10 +21,31 @@ COMMANDS = {
 
 
 def main(args: list[str] | None = None) -> None:
-    """Print the commands."""
-    print("Commands, each with --help:")
-    for name, text in COMMANDS.items():
-        print(f"  python -m gile_lightning.{name:14} {text}")
+    """Run a command with its arguments; without a command, list them or print a script."""
+    name, *rest = (sys.argv[1:] if args is None else args) or ["--help"]
+    if name in COMMANDS:
+        import_module(f"gile_lightning.{name}").main(rest)
+    else:
+        _other(name, rest)
+
+
+def _other(name: str, rest: list[str]) -> None:
+    from gile_lightning.commands.parser import command  # so that the list is there at once
+
+    @command
+    def run(args: list[str]) -> None:
+        if name == "--completion":
+            from gile_lightning.commands.completion import completion
+
+            print(completion(rest[0] if rest else "", COMMANDS))
+        elif name in ("-h", "--help"):
+            print("Commands, each with --help:")
+            for known, text in COMMANDS.items():
+                print(f"  python -m gile_lightning.{known:14} {text}")
+        else:
+            raise InputError(f"there is no command {name!r}{nearest(name, COMMANDS)}")
+
+    run(rest)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ def compare(first: str, second: str, resamples: int = 10_000, output: Path | Non
     """
     # --help need not wait for torch
     from gile_lightning.commands.comparing import compare_runs, plain, shown
+    from gile_lightning.common.console import show
     from gile_lightning.common.files import write
 
     if resamples < 100:
@@ -33,7 +34,7 @@ def compare(first: str, second: str, resamples: int = 10_000, output: Path | Non
     found = compare_runs(first.split(","), second.split(","), resamples)
     if output is not None:
         write(output, json.dumps(plain(found), indent=1))
-    print(f"\nfirst: {first}\nsecond: {second}\n\n{shown(found)}")
+    show(f"\nfirst: {first}\nsecond: {second}\n", *shown(found), **plain(found))
 
 
 @command

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gile_lightning.commands.launcher import CONFIG
 from gile_lightning.commands.parser import command, parse
+from gile_lightning.common.console import show
 from gile_lightning.common.errors import InputError
 
 
@@ -54,7 +55,7 @@ def main(args: list[str] | None = None) -> Path:
     program = "python -m gile_lightning.import_weights"
     options = parse(import_weights, args, program, positional=True)
     folder = import_weights(**options)
-    print(f"run folder: {folder}")
+    show(f"run folder: {folder}", output=folder)
     return folder
 
 

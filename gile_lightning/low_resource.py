@@ -9,6 +9,7 @@ from typing import Any
 
 from gile_lightning.commands.options import pop_option
 from gile_lightning.commands.parser import command
+from gile_lightning.common.console import MANNERS
 from gile_lightning.common.errors import InputError
 
 DESCRIPTION = """usage: python -m gile_lightning.low_resource --language TARGET --output OUTPUT \
@@ -18,7 +19,9 @@ Trains the model of a configuration on 0.1 to 0.5 (tiny), 1 to 5 (small) and 10 
 the target language's training documents, all documents of the other languages beside them, and
 prints its micro-F1 at the threshold 0.3, averaged per level (paper, Table 7). Smaller parts are
 subsets of larger ones. A run that is done is not repeated; one that was cut off is continued.
-What a run prints is in the log.txt of its folder."""
+What a run prints is in the log.txt of its folder.
+
+"""
 
 
 @command
@@ -26,7 +29,7 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     """Run the command; returns what `low_resource.json` holds."""
     args = list(sys.argv[1:] if args is None else args)
     if {"-h", "--help"} & set(args):
-        print(DESCRIPTION)
+        print(DESCRIPTION + MANNERS)
         sys.exit(0)
     # --help need not wait for torch
     from gile_lightning.reproduction.low_resource import LEVELS, run_levels

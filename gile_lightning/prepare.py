@@ -11,7 +11,7 @@ from lightning.pytorch.cli import LightningArgumentParser
 from gile_lightning.commands.checking import check
 from gile_lightning.commands.cli import GileCLI, announce
 from gile_lightning.commands.parser import command
-from gile_lightning.common.console import say
+from gile_lightning.common.console import show
 
 DESCRIPTION = (
     "Encode the corpus of a configuration into the cache, so that training starts at once. Takes "
@@ -42,10 +42,10 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     data.setup()
     if cli.config.check:
         return check(data, cli.config.output)
-    say(data.summary())
-    for folder in data.shards():
-        say(f"encoded: {folder}")
     meta: dict[str, Any] = data.meta
+    folders = list(data.shards())
+    found = {key: meta[key] for key in ("counts", "skipped")}
+    show(data.summary(), *(f"encoded: {folder}" for folder in folders), encoded=folders, **found)
     return meta
 
 

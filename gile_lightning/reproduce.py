@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from gile_lightning.commands.parser import command
-from gile_lightning.common.console import say
+from gile_lightning.common.console import complain, show
 from gile_lightning.reproduction.grid_file import read_grid
 from gile_lightning.reproduction.options import corpus, read_options
-from gile_lightning.reproduction.outputs import listing, log_table, write_table
+from gile_lightning.reproduction.outputs import listed, listing, log_table, write_table
 from gile_lightning.reproduction.runner import Runner
 from gile_lightning.reproduction.tables import build
-from gile_lightning.reproduction.writers import markdown
+from gile_lightning.reproduction.writers import markdown, records
 
 
 @command
@@ -28,7 +28,7 @@ def main(args: list[str] | None = None) -> Path:
     folder = options.output / options.label
     runner = Runner(options.output / "fits", options.jobs, group=options.label)
     if options.dry_run:
-        say(listing(fits, runner))
+        show(listing(fits, runner), fits=listed(fits, runner))
         return folder
 
     def update() -> None:
@@ -38,13 +38,16 @@ def main(args: list[str] | None = None) -> Path:
     try:
         runner.run(fits, update)
     except (KeyboardInterrupt, SystemExit):
-        say("stopped; start the same command again to continue")
+        complain("stopped; start the same command again to continue")
         raise
     finally:
         update()
-    say("\n" + markdown(grid, build(grid, fits, runner.result), name))
+    lines = build(grid, fits, runner.result)
+    headings, rows = records(grid, lines, name)
+    found = [dict(zip(headings, row, strict=True)) for row in rows]
+    show("\n" + markdown(grid, lines, name), table=options.label, rows=found)
     log_table(grid, fits, runner, folder, name)
-    say(f"table: {folder}")
+    show(f"table: {folder}", output=folder)
     if runner.failed:
         raise SystemExit(1)
     return folder

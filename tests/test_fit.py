@@ -241,7 +241,7 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path):
     done = runs.call(
         fit.main, *runs.arguments(output, "--trainer.callbacks", json.dumps([interrupt]))
     )
-    assert done.status
+    assert done.status == 130
     again = f"--output {output} --ckpt_path last"
-    assert f"interrupted; no checkpoint yet, so begin again with {again}" in done.printed
+    assert f"interrupted; no checkpoint yet, so begin again with {again}" in done.errors
     assert not (output / "metrics.json").exists()

@@ -160,7 +160,7 @@ def test_failed_fits_end_in_status_1(tmp_path, monkeypatch):
     monkeypatch.setattr(Runner, "program", ("-c", "raise SystemExit('no memory')"))
     done = runs.call(reproduce.main, *arguments(tmp_path, "--format", "csv"))
     assert done.status == 1
-    assert "| no memory" in done.printed
+    assert "| no memory" in done.errors
     assert [row["seen RL"] for row in figures(tmp_path)] == ["failed", "failed"]
     assert [path.name for path in (tmp_path / "table2").iterdir()] == ["table.csv"]
 

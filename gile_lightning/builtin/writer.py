@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -13,6 +12,7 @@ from xml.sax.saxutils import escape
 
 from gile_lightning.builtin.articles import ArticleMaker
 from gile_lightning.builtin.headings import Heading, headings
+from gile_lightning.common.console import note
 
 Descriptors = Literal["ascii", "xml"]
 
@@ -105,5 +105,5 @@ def write_bioasq(
         for number in range(1, documents + 1):
             out.write(encode(maker.article()) + (",\n" if number < documents else "\n"))
             if progress and (number % 20_000 == 0 or number == documents):
-                print(f"{number} of {documents} articles written", file=sys.stderr)
+                note(f"{number} of {documents} articles written")
         out.write("]}\n")

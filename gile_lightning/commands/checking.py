@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gile_lightning.commands.languages import MULTILINGUAL, stemmer_of
-from gile_lightning.common.console import say
+from gile_lightning.common.console import show
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.inspection import inspect
@@ -33,14 +33,15 @@ def check(data: TextDataModule, output: Path | None) -> dict[str, Any]:
     corpus = {name: _inspected(data.only(name), name) for name in data.names}
     advice = [{"set": key, "why": why} for key, why in recommendations(data, corpus)]
     for name, figures in corpus.items():
-        say("\n".join([f"{name}:", *(f"  {key:<28}{value}" for key, value in lines(figures))]))
+        show("\n".join([f"{name}:", *(f"  {key:<28}{value}" for key, value in lines(figures))]))
     width = max(len(item["set"]) for item in advice)
-    say("\n".join(["recommended:", *(f"  {x['set']:<{width}}  {x['why']}" for x in advice)]))
+    show("\n".join(["recommended:", *(f"  {x['set']:<{width}}  {x['why']}" for x in advice)]))
     found = {"corpus": corpus, "recommended": advice}
+    show(**found)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         (output / CHECK).write_text(json.dumps(found, indent=1, ensure_ascii=False))
-        say(f"written: {output / CHECK}")
+        show(f"written: {output / CHECK}", output=output)
     return found
 
 

@@ -18,7 +18,7 @@ from gile_lightning.commands.parser import ErrorFirst
 from gile_lightning.commands.run_folder import run_folder
 from gile_lightning.commands.stored import dropped_keys
 from gile_lightning.commands.trainer import callbacks, trainer_options
-from gile_lightning.common.console import quiet, say
+from gile_lightning.common.console import MANNERS, leave_out_noise, say
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import check_parts, describe
 from gile_lightning.common.guard import end_with_parent
@@ -85,7 +85,7 @@ class GileCLI(LightningCLI):
     output_help = "Run folder; by default runs/NAME/TIME, NAME being that of the configuration."
 
     def __init__(self, args: list[str] | None, prog: str, description: str) -> None:
-        quiet()
+        leave_out_noise()
         _end_with_starter()
         super().__init__(
             System,
@@ -99,7 +99,10 @@ class GileCLI(LightningCLI):
             load_from_checkpoint_support=False,
             auto_configure_optimizers=False,
             parser_class=Parser,
-            parser_kwargs={"prog": prog, "description": description, "allow_abbrev": False},
+            parser_kwargs={
+                **{"prog": prog, "description": description, "epilog": MANNERS},
+                "allow_abbrev": False,
+            },
             trainer_defaults={"use_distributed_sampler": False, "enable_model_summary": False},
         )
 

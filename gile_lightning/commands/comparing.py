@@ -1,21 +1,21 @@
 """Whether two systems that were tested on the same documents differ by more than chance."""
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from gile_lightning.commands.cli import GileCLI
-from gile_lightning.commands.scoring import score
+from gile_lightning.commands.scoring import run_test
 from gile_lightning.commands.stored import stored_configuration
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
+from gile_lightning.common.grid import Grid
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.metrics.bootstrap import Interval, paired_bootstrap
 from gile_lightning.metrics.document_scores import DocumentScores, Scored
 from gile_lightning.metrics.table import AVERAGE_PRECISION, DOCUMENT_METRICS
-from gile_lightning.tracking.tables import lay_out
 from gile_lightning.training.checkpoint import read_checkpoint
 
 METRICS = tuple(metric for metric in DOCUMENT_METRICS if metric.column)
@@ -83,7 +83,7 @@ def scored(run: str) -> dict[str, Scored]:
 
     model.observer = observe
     say(run)
-    score(cli, checkpoint)
+    run_test(cli, checkpoint)
     return {name: scores.result() for name, scores in kept.items()}
 
 
@@ -206,8 +206,8 @@ def _ends(count: int, most: int) -> list[int]:
     return [i for i in range(count) if i < most or i >= count - most]
 
 
-def shown(comparison: Comparison) -> str:
-    """Return a comparison as text."""
+def shown(comparison: Comparison) -> list[str | Grid]:
+    """Return a comparison as blocks of text."""
     several = len({difference.language for difference in comparison.differences}) > 1
     rows = []
     for language, labels, documents, metric, first, second, found in comparison.differences:
@@ -222,13 +222,13 @@ def shown(comparison: Comparison) -> str:
             ]
         )
     header = ["labels", "documents", "metric", "first", "second", "difference", "95 % interval"]
-    lines = lay_out([*header, "p", "clear"], rows)
-    lines += ["", "difference: second minus first, points; *: the interval leaves out 0"]
-    lines += [f"left out: {text}" for text in comparison.left_out]
+    blocks: list[str | Grid] = [Grid([*header, "p", "clear"], rows)]
+    blocks.append("\ndifference: second minus first, points; *: the interval leaves out 0")
+    blocks += [f"left out: {text}" for text in comparison.left_out]
     for title, extremes in (("documents", comparison.documents), ("labels", comparison.labels)):
-        lines += ["", f"{title} that differ most, by points of average precision"]
-        lines += [_line(extreme, several) for extreme in extremes]
-    return "\n".join(lines)
+        blocks.append(f"\n{title} that differ most, by points of average precision")
+        blocks += [_line(extreme, several) for extreme in extremes]
+    return blocks
 
 
 def _mean(values: Sequence[float]) -> str:
@@ -243,7 +243,7 @@ def _line(extreme: Extreme, several: bool) -> str:
     return f"{difference:+8.2f}  {f'{language}, ' if several else ''}{name}{count}"
 
 
-def plain(comparison: Comparison) -> dict[str, Iterable[object]]:
+def plain(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as plain values, for JSON."""
     return {
         "differences": [

@@ -1,10 +1,10 @@
 """Documents to label: lines of JSON or plain text."""
 
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from gile_lightning.common.console import complain
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.systems import System
 from gile_lightning.systems.predictor import Text, find_language
@@ -77,7 +77,7 @@ class DocumentReader:
                 raise ValueError("not a JSON object")
         except (ValueError, RecursionError) as error:
             self.broken += 1
-            sys.stderr.write(f"{where}: left out, not a JSON object ({error})\n")
+            complain(f"{where}: left out, not a JSON object ({error})")
             if self.broken > _MAX_BROKEN:
                 raise InputError(
                     f"{where}: more than {_MAX_BROKEN} lines are not JSON objects; is this plain "
@@ -113,9 +113,7 @@ class DocumentReader:
     def report(self) -> None:
         """Say how many lines were left out, if any."""
         if self.broken or self.empty:
-            sys.stderr.write(
-                f"{self.name}: left out {self.broken} broken and {self.empty} empty lines\n"
-            )
+            complain(f"{self.name}: left out {self.broken} broken and {self.empty} empty lines")
 
 
 def text_of(fields: Mapping[str, Any], columns: Iterable[str], where: str) -> Text:

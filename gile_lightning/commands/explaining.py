@@ -7,12 +7,14 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import Any, TextIO
 
+from gile_lightning.common import console
+from gile_lightning.common.console import coloured, complain, show
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
 from gile_lightning.explaining import Explanation, align_ids
-from gile_lightning.explaining.terminal import coloured, shown
+from gile_lightning.explaining.terminal import shown
 from gile_lightning.systems import System
 from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.explainer import Explainer
@@ -62,6 +64,21 @@ class Terminal(Writer):
         """Do nothing: all is printed."""
 
 
+class Collected(Writer):
+    """Keeps explanations for the object of ``--json``; see `Explanation.state`."""
+
+    def __init__(self) -> None:
+        self.states: list[dict[str, Any]] = []
+
+    def add(self, explanation: Explanation) -> None:
+        """Keep one."""
+        self.states.append(explanation.state())
+
+    def end(self) -> None:
+        """Add them to the results."""
+        show(explanations=self.states)
+
+
 class Page(Writer):
     """Keeps the first documents, and writes a page of them."""
 
@@ -80,9 +97,9 @@ class Page(Writer):
         """Write the page."""
         write(self.path, explanations_page("Predictions explained", self.kept))
         if self.count > PAGE:
-            sys.stderr.write(
+            complain(
                 f"{self.path}: explains the first {PAGE} of {self.count:,} documents; a .json file "
-                "has all\n"
+                "has all"
             )
 
 
@@ -136,7 +153,7 @@ def writer(path: str) -> Writer:
         InputError: the name has another ending, or its folder is missing.
     """
     if path == "-":
-        return Terminal(sys.stdout)
+        return Collected() if console.as_json() else Terminal(sys.stdout)
     kinds: dict[str, type[Page | Json]] = {".html": Page, ".json": Json}
     kind = kinds.get(Path(path).suffix.lower())
     if kind is None:

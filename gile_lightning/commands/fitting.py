@@ -17,7 +17,7 @@ from gile_lightning.commands.languages import language_warning
 from gile_lightning.commands.launcher import CONFIG
 from gile_lightning.commands.run_folder import METRICS, REPORT, SKIPPED, best_of
 from gile_lightning.commands.scoring import say_uncalibrated
-from gile_lightning.common.console import say
+from gile_lightning.common.console import complain, say, show
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.files import write
 from gile_lightning.systems.sizes import count_parameters
@@ -64,7 +64,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
         **course,
     }
     metrics = flatten(model.results, model.by_language, own_epochs) | figures
-    _print(cli, figures, own_epochs, tested)
+    _show(cli, metrics, figures, own_epochs, tested)
     if cli.trainer.is_global_zero:
         report = FitReport(
             title=cli.output.name,
@@ -88,7 +88,7 @@ def fit(cli: GileCLI) -> dict[str, Any]:
         write(cli.output / METRICS, json.dumps(metrics, indent=1))
         if isinstance(cli.trainer.logger, RunLogger):
             cli.trainer.logger.log_report(report, metrics)
-    say(f"run folder: {cli.output}")
+    show(f"run folder: {cli.output}", output=cli.output)
     return metrics
 
 
@@ -175,9 +175,11 @@ def _explained(output: Path) -> Iterator[None]:
         yield
     except MisconfigurationException as error:
         raise InputError(" ".join(str(error).split())) from error
-    except (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
+    except (KeyboardInterrupt, SystemExit) as stop:
         how = "go on" if (output / LAST).is_file() else "no checkpoint yet, so begin again"
-        say(f"interrupted; {how} with --output {output} --ckpt_path last")
+        complain(f"interrupted; {how} with --output {output} --ckpt_path last")
+        if isinstance(stop.__context__, KeyboardInterrupt):  # which Lightning makes status 1 of
+            raise KeyboardInterrupt from None
         raise
 
 
@@ -223,14 +225,17 @@ def _test_own_epochs(cli: GileCLI, checkpoints: dict[str, Path]) -> dict[str, An
     return scores
 
 
-def _print(cli: GileCLI, figures: dict[str, Any], own_epochs: Any, tested: bool) -> None:
-    """Print the table of scores, or the figures of training alone."""
+def _show(
+    cli: GileCLI, metrics: dict[str, Any], figures: dict[str, Any], own_epochs: Any, tested: bool
+) -> None:
+    """Show the tables of scores, or the figures of training alone."""
     if tested:
         shown = {key: value for key, value in figures.items() if not key.startswith("val.")}
         model = cli.model
-        say(table(model.results, shown, model.by_language, own_epochs, model.metrics))
+        tables = table(model.results, shown, model.by_language, own_epochs, model.metrics)
+        show(*tables, metrics=metrics)
         say_uncalibrated(model)
         return
     if not cli.datamodule.has_test:
         say("no test documents: score the model on others with gile_lightning.evaluate")
-    say(", ".join(f"{key} {value:.6g}" for key, value in figures.items()))
+    show(", ".join(f"{key} {value:.6g}" for key, value in figures.items()), metrics=metrics)

@@ -7,13 +7,16 @@ from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import Any, Literal, TextIO
 
 import torch
 
 from gile_lightning.commands.documents import Document, DocumentReader
 from gile_lightning.commands.explaining import writer
+from gile_lightning.common import console
+from gile_lightning.common.console import complain, note, show
 from gile_lightning.common.errors import InputError, positive
+from gile_lightning.common.progress import Progress
 from gile_lightning.data.pretrained import Backend, quantized
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems import System
@@ -62,9 +65,9 @@ def label_documents(
         system = load_system(stored, pretrained_backend)
         reranker = find_reranker(checkpoint, device) if rerank else None
         for name in _run_otherwise(system, tasks_of(stored)):
-            sys.stderr.write(
+            note(
                 f"{name}: run by {pretrained_backend}, unlike in training; of vectors in 8 bits "
-                f"and in float32 the mean cosine is {quantized.cosine(name):.3f}\n"
+                f"and in float32 the mean cosine is {quantized.cosine(name):.3f}"
             )
 
         @cache
@@ -74,7 +77,7 @@ def label_documents(
             if labels is not None:
                 made.set_labels(labels, label_language)
                 for reason, count in sorted(made.left_out.counts.items()):
-                    sys.stderr.write(f"{labels}: left out {count:,} {reason}\n")
+                    complain(f"{labels}: left out {count:,} {reason}")
             return made
 
         default = _default_language(system, language)
@@ -83,8 +86,7 @@ def label_documents(
         name = "standard input" if input == "-" else input
         explained = None if explain is None else stack.enter_context(writer(explain))
         reader = DocumentReader(source, name, format, system, default)
-        silent = explain == "-" == output  # the terminal gets explanations in place of lines
-        target = sys.stdout if output == "-" else stack.enter_context(_open(output, "w"))
+        lines = _Lines(output, explain, stack)
 
         def label(batch: list[Document]) -> list[Prediction]:
             found: dict[int, Prediction] = {}
@@ -96,17 +98,59 @@ def label_documents(
             return [found[i] for i in range(len(batch))]
 
         documents = iter(reader)
-        while batch := list(islice(documents, batch_size)):
-            for document, prediction in zip(batch, label(batch), strict=True):
-                line = {"id": document.id, "labels": prediction}
-                if not silent:
-                    target.write(json.dumps(line, ensure_ascii=False) + "\n")
-                if explained is not None:
-                    model = predictor(document.language)
-                    found = model.explain(document.text, explain_labels, top_k, threshold)
-                    explained.add(replace(found, id=document.id))
-            target.flush()
+        with _progress(source, lines) as progress:
+            while batch := list(islice(documents, batch_size)):
+                for document, prediction in zip(batch, label(batch), strict=True):
+                    lines.add({"id": document.id, "labels": prediction})
+                    if explained is not None:
+                        model = predictor(document.language)
+                        found = model.explain(document.text, explain_labels, top_k, threshold)
+                        explained.add(replace(found, id=document.id))
+                    progress.advance()
+                lines.flush()
         reader.report()
+        lines.end(reader)
+
+
+class _Lines:
+    """Takes the predictions: writes them as lines, or keeps them for the object of ``--json``."""
+
+    def __init__(self, output: str, explain: str | None, stack: ExitStack) -> None:
+        self.output, self.count = output, 0
+        self.kept: list[dict[str, Any]] | None = None
+        # the terminal gets explanations in place of lines
+        self.silent = explain == "-" == output
+        self.to_terminal = output == "-" and console.is_terminal(sys.stdout)
+        self.stream = sys.stdout
+        if output != "-":
+            self.stream = stack.enter_context(_open(output, "w"))
+        elif console.as_json():
+            self.kept = []
+
+    def add(self, line: dict[str, Any]) -> None:
+        self.count += 1
+        if self.kept is not None:
+            self.kept.append(line)
+        elif not self.silent:
+            self.stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+    def end(self, reader: DocumentReader) -> None:
+        """Add what `add` has got to the results, and what was left out."""
+        left_out = {"broken": reader.broken, "empty": reader.empty}
+        show(documents=self.count, left_out=left_out)
+        show(**({"output": self.output} if self.kept is None else {"predictions": self.kept}))
+
+
+def _progress(source: TextIO, lines: _Lines) -> Progress:
+    """Show how many documents are labelled, unless the terminal shows the labels themselves."""
+    total = None
+    if source is not sys.stdin and source.seekable():
+        total = sum(1 for line in source.buffer)
+        source.seek(0)
+    return Progress("labelling", total, "documents", show=not lines.to_terminal)
 
 
 def _run_otherwise(system: System, trained: dict[str, Task]) -> set[str]:

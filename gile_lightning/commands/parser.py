@@ -1,5 +1,6 @@
 """Argument parsing that says what is wrong first, with the nearest known key."""
 
+import argparse
 import errno
 import functools
 import inspect
@@ -15,6 +16,7 @@ from jsonargparse import ActionConfigFile, ArgumentParser  # type: ignore[attr-d
 
 from gile_lightning.commands.overlay import ConfigFile, replace_lists
 from gile_lightning.commands.shipped import find_configuration, with_bases
+from gile_lightning.common.console import FLAGS, MANNERS, complain, manners, take_flags
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.common.files import NO_ROOM
 
@@ -43,6 +45,7 @@ class ErrorFirst(ArgumentParser):
     """A parser that says what is wrong first, and how to get help last."""
 
     options = "[--config FILE] [--KEY VALUE ...]"
+    wanted = False  # whether to hand over a parser in place of parsing; see `parser_of`
     more_help = ""
     _reading = ""  # the configuration file at hand
 
@@ -66,6 +69,8 @@ class ErrorFirst(ArgumentParser):
 
         The first file comes after those that it is laid over; see `with_bases`.
         """
+        if ErrorFirst.wanted:
+            raise _Made(self)
         arguments = list(sys.argv[1:] if args is None else args)
         files: list[str] = []
         for i, arg in enumerate(arguments):
@@ -95,9 +100,9 @@ class ErrorFirst(ArgumentParser):
         if not self.exit_on_error:
             super().error(message, ex)
         program = self.prog.replace(" [options]", "")
-        sys.stderr.write(f"error: {self._reading}{self.explain(message, ex)}\n")
-        sys.stderr.write(f"usage: {program} {self.options}\n")
-        sys.stderr.write(f"       {program} --help lists every key{self.more_help}\n")
+        complain(f"{self._reading}{self.explain(message, ex)}", error=True)
+        complain(f"usage: {program} {self.options}")
+        complain(f"       {program} --help lists every key{self.more_help}")
         sys.exit(2)
 
     def explain(self, message: str, cause: BaseException | None = None) -> str:
@@ -135,7 +140,8 @@ class ErrorFirst(ArgumentParser):
         if group is not None:
             key = f"{group}.{key}"
         owners = {f" of {path}": _parameters(path) for path in classes}
-        owners = owners or {"": [action.dest for action in self._actions]}
+        flags = [flag.removeprefix("--") for flag in FLAGS]
+        owners = owners or {"": [*(action.dest for action in self._actions), *flags]}
         for owner, known in owners.items():
             # as a whole, or by its first part: ouput.joint_dim
             if near := nearest(key, known) or nearest(key.partition(".")[0], known):
@@ -168,6 +174,30 @@ def _parameters(class_path: str) -> list[str]:
         return []
 
 
+def actions_of(kind: type) -> list[argparse.Action]:
+    """Return what a parser would have for the arguments of a class."""
+    parser = ArgumentParser(exit_on_error=False)
+    names = parser.add_class_arguments(kind)
+    return [action for action in parser._actions if action.dest in names]
+
+
+class _Made(Exception):  # noqa: N818 - no error
+    """Carries a parser."""
+
+
+def parser_of(main: Callable[..., Any]) -> ErrorFirst:
+    """Return the parser that a command makes for its arguments, which it does not parse."""
+    ErrorFirst.wanted = True
+    try:
+        main(["--help"])
+    except _Made as made:
+        parser: ErrorFirst = made.args[0]
+        return parser
+    finally:
+        ErrorFirst.wanted = False
+    raise ValueError("a command without a parser")
+
+
 def parse(
     function: Callable[..., Any], args: list[str] | None, prog: str, positional: bool = False
 ) -> dict[str, Any]:
@@ -176,7 +206,7 @@ def parse(
     Those without a default are options, or positions if ``positional``.
     """
     description = (function.__doc__ or "").partition("Args:")[0]
-    parser = ErrorFirst(prog=prog, description=description, allow_abbrev=False)
+    parser = ErrorFirst(prog=prog, description=description, epilog=MANNERS, allow_abbrev=False)
     parser.add_argument("--config", action="config", help="YAML file with any of these keys.")
     parser.add_function_arguments(function, as_group=False, as_positional=positional)
     config = parser.parse_args(args)
@@ -184,14 +214,20 @@ def parse(
 
 
 def command(main: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a command print a user's mistake without a traceback and leave with status 2."""
+    """Give a command its manners: ``--quiet`` and ``--json``, errors in a line, exit codes.
+
+    docs/commands.md has the codes.
+    """
 
     @functools.wraps(main)
     def run(args: list[str] | None = None) -> Any:
+        given = list(sys.argv[1:] if args is None else args)
+        flags = take_flags(given)
         try:
-            return main(args)
+            with manners(**flags):
+                return main(given)
         except InputError as error:
-            sys.stderr.write(f"error: {error}\n")
+            complain(str(error), error=True)
             sys.exit(2)
         except BrokenPipeError:  # nobody reads on, as with `| head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -201,10 +237,10 @@ def command(main: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             place = f"{error.filename}: " if error.filename else ""
             remedy = _REMEDIES[error.errno]
-            sys.stderr.write(f"error: {place}{error.strerror}; {remedy}\n")
+            complain(f"{place}{error.strerror}; {remedy}", error=True)
             sys.exit(2)
         except KeyboardInterrupt:
-            sys.stderr.write("interrupted\n")
+            complain("interrupted")
             sys.exit(130)
 
     return run

@@ -6,7 +6,7 @@ from typing import Any
 from gile_lightning.commands.cli import GileCLI, announce
 from gile_lightning.commands.reranking import rerank_tests
 from gile_lightning.commands.run_folder import METRICS
-from gile_lightning.common.console import say
+from gile_lightning.common.console import say, show
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
 from gile_lightning.systems import System
@@ -30,6 +30,20 @@ def score(cli: GileCLI, checkpoint: dict[str, Any], reranked: str | None = None)
     Raises:
         InputError: the model scores none of the labels of the documents.
     """
+    run_test(cli, checkpoint, reranked)
+    model = cli.model
+    figures = {"parameters": count_parameters(model)}
+    metrics = flatten(model.results, model.by_language) | figures
+    show(*table(model.results, figures, model.by_language, added=model.metrics), metrics=metrics)
+    say_uncalibrated(model)
+    if cli.config.output is not None and cli.trainer.is_global_zero:
+        write(cli.output / METRICS, json.dumps(metrics, indent=1))
+        show(output=cli.output)
+    return metrics
+
+
+def run_test(cli: GileCLI, checkpoint: dict[str, Any], reranked: str | None = None) -> None:
+    """Run the test; arguments and errors are those of `score`."""
     model, data, trainer = cli.model, cli.datamodule, cli.trainer
     announce(data)
     tokenizer = data.subword_tokenizer()
@@ -52,13 +66,6 @@ def score(cli: GileCLI, checkpoint: dict[str, Any], reranked: str | None = None)
                 f"none of the labels of the test documents ({name}) is one of the model's, which "
                 "scores no others; weights that were imported without --labels have only numbers"
             )
-    figures = {"parameters": count_parameters(model)}
-    say(table(model.results, figures, model.by_language, added=model.metrics))
-    say_uncalibrated(model)
-    metrics = flatten(model.results, model.by_language) | figures
-    if cli.config.output is not None and trainer.is_global_zero:
-        write(cli.output / METRICS, json.dumps(metrics, indent=1))
-    return metrics
 
 
 def say_uncalibrated(model: System) -> None:

@@ -7,8 +7,9 @@ from lightning.pytorch import Callback
 from lightning.pytorch.accelerators import MPSAccelerator
 from lightning.pytorch.callbacks import ModelCheckpoint
 
+from gile_lightning.commands.progress_bar import ProgressBar
 from gile_lightning.commands.run_folder import best_of
-from gile_lightning.common.console import ProgressBar, say
+from gile_lightning.common.console import say
 from gile_lightning.systems import System
 from gile_lightning.systems.sizes import Sizes
 from gile_lightning.tracking.history import History

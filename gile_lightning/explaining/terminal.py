@@ -1,11 +1,9 @@
 """An explanation as lines for a terminal."""
 
-import os
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import TextIO
 
+from gile_lightning.common.console import paint, printable
 from gile_lightning.explaining.aligned_text import Word
 from gile_lightning.explaining.explanation import LOGIT, ExplainedLabel, Explanation
 
@@ -13,26 +11,6 @@ SHOWN = 8  # words of a label or of the attention
 _LEAST = 0.005  # which is shown as 0.01
 SENTENCES = 3  # of a label
 _BOLD, _GREEN, _RED, _YELLOW, _DIM = "1", "32", "31", "33", "2"
-_BIDI = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
-
-def coloured(stream: TextIO) -> bool:
-    """Whether lines for a stream should have colours: on a terminal, if NO_COLOR is not set."""
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return stream.isatty() and not plain
-
-
-def printable(text: str) -> str:
-    r"""Return a text without what a terminal would obey; U+FFFD stands in its place.
-
-    That is control characters, such as the escape character, marks of the direction of writing,
-    and what no encoding can write.
-
-    >>> printable("a \x1b[31mlabel\x07")
-    'a �[31mlabel�'
-    """
-    bad = ("Cc", "Cs", "Zl", "Zp")
-    return "".join("\ufffd" if c in _BIDI or unicodedata.category(c) in bad else c for c in text)
 
 
 def shown(explanation: Explanation, colours: bool = False) -> str:
@@ -110,7 +88,7 @@ class _Lines:
         return self._paint(f"{value:+.2f}", _GREEN if value > 0 else _RED)
 
     def _paint(self, text: str, colour: str) -> str:
-        return f"\x1b[{colour}m{text}\x1b[0m" if self.colours else text
+        return paint(text, colour, self.colours)
 
 
 def _bare(word: Word) -> str:

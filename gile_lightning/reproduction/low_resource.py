@@ -13,7 +13,7 @@ from gile_lightning.commands.launcher import FIT, LOG, Launcher, exit_reason, lo
 from gile_lightning.commands.options import option
 from gile_lightning.commands.run_folder import METRICS
 from gile_lightning.common import processes
-from gile_lightning.common.console import say
+from gile_lightning.common.console import complain, say, show
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.data import Multilingual
 from gile_lightning.metrics import paper_threshold
@@ -65,7 +65,7 @@ def run_levels(
     means = average_per_level(scores)
     result = {"language": language, "f1": {f"{k:g}": v for k, v in scores.items()}, "mean": means}
     (output / RESULT).write_text(json.dumps(result, indent=1))
-    say(_table(scores, means))
+    show(_table(scores, means), output=output, **result)
     return result
 
 
@@ -116,7 +116,7 @@ def _run(launcher: Launcher, args: list[str], language: str, share: float, folde
     with held:
         status = launcher.fit(0, folder, arguments, held, PROGRAM)
     if not (folder / METRICS).is_file():
-        say(f"{tail(folder)}\nfailed: {exit_reason(status)} ({folder / LOG})")
+        complain(f"{tail(folder)}\nfailed: {exit_reason(status)} ({folder / LOG})")
         sys.exit(1)
 
 

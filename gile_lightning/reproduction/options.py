@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gile_lightning.commands.parser import ErrorFirst
+from gile_lightning.common.console import MANNERS
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.reproduction.grid import Grid
 from gile_lightning.reproduction.writers import BUILTIN
@@ -87,7 +88,10 @@ def read_options(args: list[str]) -> Options:
 
 def _parser() -> ErrorFirst:
     parser = ErrorFirst(
-        prog="python -m gile_lightning.reproduce", description=DESCRIPTION, allow_abbrev=False
+        prog="python -m gile_lightning.reproduce",
+        description=DESCRIPTION,
+        epilog=MANNERS,
+        allow_abbrev=False,
     )
     parser.options = "--table NAME [--KEY VALUE ...] [-- --KEY VALUE ...]"
     add = parser.add_argument

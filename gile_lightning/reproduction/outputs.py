@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from gile_lightning.common.console import clock
 from gile_lightning.common.files import write
@@ -37,6 +38,19 @@ def listing(fits: list[Fit], runner: Runner) -> str:
     )
     jobs = f"{runner.launcher.jobs} at a time, {clock(left / runner.launcher.jobs)} to go"
     return "\n".join([*lines, f"{len(unique)} fits, {jobs} ({basis})"])
+
+
+def listed(fits: list[Fit], runner: Runner) -> list[dict[str, Any]]:
+    """Return the fits as plain values, with the seconds that they will take in all."""
+    expected, _ = estimate(fits, runner.seconds(fits))
+    unique = {fit.key: fit for fit in fits}
+    return [
+        {
+            **{"fit": str(fit), "key": key, "done": runner.result(key)[0] == DONE},
+            **{"seconds": expected[key], "arguments": list(fit.arguments)},
+        }
+        for key, fit in unique.items()
+    ]
 
 
 def write_table(

@@ -10,7 +10,7 @@ from typing import IO, Any
 from gile_lightning.commands import launcher
 from gile_lightning.commands.launcher import CONFIG, FIT, LOG, Launcher, exit_reason
 from gile_lightning.common import processes
-from gile_lightning.common.console import clock, say
+from gile_lightning.common.console import clock, complain, say
 from gile_lightning.common.errors import positive
 from gile_lightning.reproduction.estimate import estimate
 from gile_lightning.reproduction.grid import Fit
@@ -136,8 +136,8 @@ class Runner:
             return
         self._states[fit.key] = FAILED
         folder = self.folder / fit.key
-        say(f"failed: {fit} ({exit_reason(status)}); {folder / LOG} ends with")
-        say(textwrap.indent(launcher.tail(folder), "  | ", lambda line: True))
+        complain(f"failed: {fit} ({exit_reason(status)}); {folder / LOG} ends with")
+        complain(textwrap.indent(launcher.tail(folder), "  | ", lambda line: True))
 
     def _tidy(self, key: str) -> None:
         """Remove the newest checkpoint of a fit that is done: nothing continues from it."""

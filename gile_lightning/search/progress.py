@@ -8,7 +8,7 @@ import optuna
 import yaml
 from optuna.trial import FrozenTrial, TrialState
 
-from gile_lightning.common.console import clock, say
+from gile_lightning.common.console import clock, complain, say, show
 from gile_lightning.search import recovery
 from gile_lightning.search import study as studies
 from gile_lightning.search.plan import Plan
@@ -49,10 +49,12 @@ class Progress:
         """Report a trial of this worker that has ended."""
         done = self._counts()["over"]
         of = f"{done}/{self.plan.search.trials}" if self.plan.search.trials else f"{done}"
-        say(f"[{of}] {_name(trial)} {self._outcome(trial)}; {self._summary()}")
+        failed = trial.state == TrialState.FAIL
+        tell = complain if failed else say
+        tell(f"[{of}] {_name(trial)} {self._outcome(trial)}; {self._summary()}")
         tail = trial.user_attrs.get(recovery.LOG_TAIL)
-        if tail and trial.state == TrialState.FAIL:
-            say("\n".join(f"  | {line}" for line in tail.splitlines()))
+        if tail and failed:
+            tell("\n".join(f"  | {line}" for line in tail.splitlines()))
 
     def _outcome(self, trial: FrozenTrial) -> str:
         if trial.state != TrialState.COMPLETE:
@@ -96,11 +98,16 @@ class Progress:
         return max(0.0, min(limits, default=0.0))
 
     def end(self) -> None:
-        """Report the best trials."""
-        say(f"study {self.study.study_name}: {self._summary()}")
+        """Show the best trials."""
+        counts, best = self._counts(), []
+        show(f"study {self.study.study_name}: {self._summary()}")
         for path, trial in best_files(self.study, self.plan.folder).items():
             values = ", ".join(f"{key} {value}" for key, value in trial.params.items())
-            say(f"{path}: {self._values(trial)} with {values}")
+            show(f"{path}: {self._values(trial)} with {values}")
+            scores = dict(zip(self.plan.objectives, trial.values, strict=True))
+            best.append({"config": path, "scores": scores, "settings": trial.params})
+        states = {key: counts[key.upper()] for key in ("complete", "pruned", "fail")}
+        show(output=self.plan.folder, study=self.study.study_name, trials=states, best=best)
 
 
 def _name(trial: FrozenTrial) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-from gile_lightning.common.console import say
+from gile_lightning.common.console import say, show
 from gile_lightning.common.files import write
 from gile_lightning.search import plots, recovery
 from gile_lightning.search import study as studies
@@ -53,7 +53,7 @@ def write_results(
     write_csv(folder / "trials.csv", rows)
     drawn = _draw(study, folder, objectives)
     write(folder / "report.html", _page(study, folder, objectives, best, drawn))
-    say(f"report: {folder / 'report.html'}")
+    show(f"report: {folder / 'report.html'}", report=folder / "report.html")
     if logger is not None:
         try:
             _log(study, folder, objectives, drawn, rows, logger)

@@ -8,7 +8,7 @@ from filelock import FileLock
 from gile_lightning.commands.cli import announce
 from gile_lightning.commands.launcher import Launcher
 from gile_lightning.common import processes
-from gile_lightning.common.console import say
+from gile_lightning.common.console import complain, say
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import instantiate
 from gile_lightning.search import study as studies
@@ -61,7 +61,7 @@ def sweep(cli: SweepCLI) -> Path:
     try:
         Worker(study, plan, progress.ended).run()
     except (KeyboardInterrupt, SystemExit):
-        say("stopped; the same command continues the study")
+        complain("stopped; the same command continues the study")
         raise
     finally:
         with FileLock(folder / "report.lock"):  # workers may end at the same time

@@ -238,7 +238,7 @@ class NeuralSystem(GradientSystem):
             for name, task in self.tasks.items():
                 documents = partial(self.trainer.datamodule.training_documents, name)  # type: ignore[attr-defined]
                 distil(self.network(name), task, documents, self.cache_dir, device)
-                fit_ridge(self.network(name), documents())
+                fit_ridge(self.network(name), documents(), task.labels.documents)
             self._unfitted = False
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:

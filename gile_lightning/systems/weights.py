@@ -10,6 +10,7 @@ from torch import Tensor
 
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
+from gile_lightning.common.progress import track
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.pretrained import VectorStore
 from gile_lightning.data.tokenizing.frequencies import document_frequencies
@@ -41,7 +42,8 @@ def set_word_vectors(
     words = task.tokenizer.vocabulary
     embedding.load_vectors(words)
     if embedding.start is not None:
-        documents = (batch.texts for batch in data.documents(name))
+        read = _watched(data.documents(name), f"reading {name}", task.labels.documents)
+        documents = (batch.texts for batch in read)
         texts = labels.texts_of(torch.arange(task.labels.seen))
         embedding.learn_vectors(documents, texts, data.cache_dir)
     if embedding.found is not None:
@@ -57,15 +59,22 @@ def count_words(network: Network, name: str, data: TrainingData) -> None:
     parts = [part for part in network.modules() if isinstance(part, Idf | Matcher)]
     if parts:
         words = len(data.tasks[name].tokenizer.vocabulary)
-        counts = document_frequencies(data.documents(name), words)
+        total = data.tasks[name].labels.documents
+        documents = _watched(data.documents(name), f"counting words ({name})", total)
+        counts = document_frequencies(documents, words)
         for part in parts:
             part.count_words(*counts)
 
 
-def fit_ridge(network: Network, documents: Iterable[RaggedBatch]) -> None:
+def fit_ridge(network: Network, documents: Iterable[RaggedBatch], total: int | None = None) -> None:
     """Solve the ridge regression of a network on its training documents, if it has one.
 
     Every process solves it itself, and gets the same.
+
+    Args:
+        network: has the regression.
+        documents: the training documents.
+        total: their number, if known, to tell the time left.
     """
     if network.ridge is None:
         return
@@ -78,7 +87,7 @@ def fit_ridge(network: Network, documents: Iterable[RaggedBatch]) -> None:
                 batch.label_ids,
                 batch.label_counts,
             )
-            for batch in documents
+            for batch in _watched(documents, "ridge regression", total)
         )
     network.train(training)
 
@@ -118,6 +127,13 @@ def distil(
 
     for part in parts:
         part.fit(texts(), *counts)
+
+
+def _watched(
+    documents: Iterable[RaggedBatch], what: str, total: int | None
+) -> Iterator[RaggedBatch]:
+    """Yield batches of documents, and show how many documents there were."""
+    return track(documents, what, total or None, "documents", lambda x: len(x.document_lengths))
 
 
 def _subwords(batch: RaggedBatch) -> tuple[Any, Any]:

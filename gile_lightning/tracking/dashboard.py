@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from gile_lightning.common.console import show
 from gile_lightning.common.errors import InputError
 
 STEP = "trainer/global_step"
@@ -50,7 +51,7 @@ def dashboard(project: str = "gile_lightning", entity: str | None = None) -> str
         raise InputError(
             f"W&B did not make the page ({reason}): check --project {project}, --entity and the key"
         ) from error
-    print(f"dashboard: {page.url}")
+    show(f"dashboard: {page.url}", url=str(page.url))
     return str(page.url)
 
 

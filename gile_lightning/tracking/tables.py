@@ -1,9 +1,9 @@
 """The tables of results at the end of a run, and the keys of ``metrics.json``."""
 
 from collections.abc import Iterable, Mapping
-from itertools import compress
 from typing import Any
 
+from gile_lightning.common.grid import Grid
 from gile_lightning.metrics.evaluation import BUCKETS, MICRO, REFERENCES
 from gile_lightning.metrics.summary import Scores, average
 from gile_lightning.metrics.table import (
@@ -86,8 +86,8 @@ def table(
     by_language: ByLanguage | None = None,
     own_epochs: ByLanguage | None = None,
     added: Metrics = (),
-) -> str:
-    """Return the tables of a run as text: candidate sets, means over labels, and micro-F1.
+) -> list[str | Grid]:
+    """Return the tables of a run, to be shown: candidate sets, means over labels, and micro-F1.
 
     Args:
         results: averaged over languages.
@@ -97,27 +97,15 @@ def table(
         added: the metrics that `model.metrics` added.
     """
     columns = ranking_columns(added)
-    parts = [
-        lay_out(["labels", *columns.values()], rows(results, columns)),
-        lay_out(["mean over labels", *LABEL_COLUMNS.values()], rows(results, LABEL_COLUMNS)),
+    grids = [
+        Grid(["labels", *columns.values()], rows(results, columns)),
+        Grid(["mean over labels", *LABEL_COLUMNS.values()], rows(results, LABEL_COLUMNS)),
     ]
     if by_language:
         f1 = f1_rows(by_language, own_epochs)
-        parts.append(lay_out(["micro-F1", *F1_COLUMNS.values()], f1))
-    lines = [line for part in parts for line in (*part, "")][:-1]
-    lines.append(", ".join(f"{name} {value}" for name, value in figures.items()))
-    return "\n".join(lines)
-
-
-def lay_out(header: list[str], found: list[list[str]]) -> list[str]:
-    """Align the columns; leave out empty ones."""
-    kept = [not found or any(row[i] for row in found) for i in range(len(header))]
-    cells = [list(compress(row, kept)) for row in (header, *found)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells
-    ]
-    return [lines[0], "-" * len(lines[0]), *lines[1:]]
+        grids.append(Grid(["micro-F1", *F1_COLUMNS.values()], f1))
+    blocks = [block for grid in grids for block in (grid, "")][:-1]
+    return [*blocks, ", ".join(f"{name} {value}" for name, value in figures.items())]
 
 
 def _cell(key: str, value: float) -> str:

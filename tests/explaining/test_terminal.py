@@ -1,9 +1,6 @@
-import io
 import re
 
-import pytest
-
-from gile_lightning.explaining.terminal import coloured, printable, shown
+from gile_lightning.explaining.terminal import shown
 from gile_testing.explanations import explanation
 
 SAFE = "\ufffd[31m<b>\ufffd5m\ufffd&\ufffd"
@@ -31,25 +28,3 @@ def test_colours_add_only_colours():
         f"\x1b[{x}" for x in ("0m", "1m", "2m", "32", "31", "33")
     }
     assert "\x1b[32mLiver,\x1b[0m" in text
-
-
-def test_printable():
-    assert printable("naïve 中文 \u200c\U0001f600") == "naïve 中文 \u200c\U0001f600"
-    assert printable("\x00\ud800\u2028\n\t") == "\ufffd" * 5
-
-
-@pytest.mark.parametrize(
-    ("terminal", "variables", "expected"),
-    [
-        *((True, {}, True), (False, {}, False)),
-        *((True, {"NO_COLOR": "1"}, False), (True, {"TERM": "dumb"}, False)),
-    ],
-)
-def test_colours_on_a_terminal(terminal, variables, expected, monkeypatch):
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    for key, value in variables.items():
-        monkeypatch.setenv(key, value)
-    stream = io.StringIO()
-    monkeypatch.setattr(stream, "isatty", lambda: terminal)
-    assert coloured(stream) is expected

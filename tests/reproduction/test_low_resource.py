@@ -44,7 +44,7 @@ def test_levels(arguments, tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "PROGRAM", ("-c", "raise SystemExit('no memory')"))
     failed = runs.call(low_resource.main, *arguments)
     assert failed.status == 1
-    assert "no memory" in failed.printed
+    assert "no memory" in failed.errors
     refused = runs.call(low_resource.main, *arguments, "--model.sharing", "both")
     assert "holds runs with other arguments" in refused.errors
 

@@ -73,7 +73,7 @@ def test_a_failed_fit_is_reported_and_the_others_go_on(tmp_path, capsys):
     runner = Runner(tmp_path, jobs=1)
     runner.run(fits("fail", "work"), lambda: None)
     assert [runner.result(key)[0] for key in ("fit-0", "fit-1")] == ["failed", "done"]
-    printed = capsys.readouterr().out
+    printed = capsys.readouterr().err
     assert "failed: HAN" in printed
     assert "(status 3)" in printed
     assert "| what went wrong" in printed

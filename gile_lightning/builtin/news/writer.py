@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from gile_lightning.builtin.news.articles import ArticleMaker, Record
 from gile_lightning.builtin.news.languages import LANGUAGES
 from gile_lightning.builtin.news.topics import DEFAULT_LABELS, PAPER_LABELS, topics
 from gile_lightning.builtin.news.vectors import write_vectors
+from gile_lightning.common.console import note
 from gile_lightning.common.errors import InputError, nearest, positive
 
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -79,7 +79,7 @@ def write_news(
         vectors = folder / "word_vectors" / f"{language}.pkl.gz"
         write_vectors(vectors, language, _count_words(chunks))
         if progress:
-            print(f"{documents} {language} articles written", file=sys.stderr)
+            note(f"{documents} {language} articles written")
 
 
 def _write(path: Path, articles: Iterable[Record], chunks: Counter[str]) -> None:

@@ -24,6 +24,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.builtin import ATTACK_BUNDLE
+from gile_lightning.common.console import note
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import model, transformer
 from gile_lightning.data.pretrained.subwords import Reading
@@ -144,7 +145,7 @@ def _quantize(name: str, folder: Path) -> None:
             f"{_REMEDY}"
         )
     logging.getLogger("nncf").setLevel(logging.ERROR)
-    sys.stderr.write(f"{name} is rounded to 8 bits; this is done once\n")
+    note(f"{name} is rounded to 8 bits; this is done once")
     with redirect_stdout(sys.stderr):  # its progress bars; predict writes labels to stdout
         quantized = nncf.quantize(
             converted,

@@ -3,17 +3,16 @@
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import Never
 
 import numpy as np
 import torch
 from filelock import FileLock
 from numpy.typing import NDArray
 from torch import Tensor
-from tqdm import tqdm
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import save_array
+from gile_lightning.common.progress import Progress
 from gile_lightning.data.pretrained import backends
 from gile_lightning.data.pretrained.backends import Backend
 from gile_lightning.data.pretrained.model import dimension
@@ -102,18 +101,18 @@ class VectorStore:
             self._open()  # another process may have added some
             if mark is not None and done.exists():
                 return
-            with tqdm(total=total, desc="encoding texts", unit=" texts", delay=1) as shown:
+            with Progress("encoding texts", total, "texts") as shown:
                 for rows in _groups(texts):
                     self._fill(rows, device, shown)
             if mark is not None:
                 done.touch()
 
-    def _fill(self, rows: list[Ids], device: torch.device | str, shown: "tqdm[Never]") -> None:
+    def _fill(self, rows: list[Ids], device: torch.device | str, shown: Progress) -> None:
         keys, first = np.unique(np.array(list(map(_key, rows)), dtype="S16"), return_index=True)
         missing = first[~self._has(keys)]
         missing = missing[[len(rows[i]) > 0 for i in missing]]
         missing = missing[np.argsort([len(rows[i]) for i in missing], kind="stable")]
-        shown.update(len(rows) - len(missing))
+        shown.advance(len(rows) - len(missing))
         added, places = [], []
         for start in range(0, len(missing), CHUNK):
             chunk = [rows[i] for i in missing[start : start + CHUNK]]
@@ -129,7 +128,7 @@ class VectorStore:
             added.append(content["key"])
             places.append(_places(len(self._files), len(chunk)))
             self._files.append(file)
-            shown.update(len(chunk))
+            shown.advance(len(chunk))
         if added:
             new = np.concatenate(added)
             order = new.argsort()

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.common.progress import track
 from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.descriptions import TextRecipe
 from gile_lightning.data.formats.skipped import Skipped
@@ -167,7 +167,8 @@ def _rewrite(
     unknown = len(tokenizer.vocabulary) - 1
     label_map = np.array([task.labels.ids.get(name, -1) for name in names], dtype=np.int32)
     sizes = dict.fromkeys(splits, 0)
-    for number, shard in enumerate(tqdm(shards, "writing shards", unit=" shards", leave=False)):
+    shown = track(shards, "writing shards", len(shards), "shards")
+    for number, shard in enumerate(shown):
         word_map = np.array([final.get(w, unknown) for w in shard.word_list()], dtype=np.int32)
         table = _mapped(_mapped(shard.table(), "words", word_map), "labels", label_map)
         for split in splits:

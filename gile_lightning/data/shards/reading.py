@@ -5,8 +5,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from tqdm import tqdm
-
+from gile_lightning.common.progress import track
 from gile_lightning.data.document import Document
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.shards.id_set import IdSet
@@ -40,7 +39,7 @@ def read_documents(
     read_before = IdSet()
     shard = Shard(tokenizer)
     number = 0
-    shown = tqdm(documents, "encoding", total, unit=" documents", smoothing=0.05)
+    shown = track(documents, "encoding", total, "documents")
     with closing(_split(shown, tokenizer, processes(num_proc))) as stream:
         for document, add in stream:
             if document.id in read_before:

@@ -11,10 +11,10 @@ from typing import Any
 import fsspec
 from fsspec.core import url_to_fs
 from fsspec.registry import known_implementations
-from tqdm import tqdm
 
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.common.files import NO_ROOM
+from gile_lightning.common.progress import Progress
 
 MANIFEST = "manifest.json"
 
@@ -93,7 +93,7 @@ class RemoteFolder:
         with self._explained(), _progress(f"copying to {self.url}", manifest) as shown:
             for file in local:
                 self.files.put_file(str(file), f"{self._path}/{file.name}")
-                shown.update(manifest[file.name]["bytes"])
+                shown.advance(manifest[file.name]["bytes"])
             self.files.pipe_file(f"{self._path}/{MANIFEST}", json.dumps(manifest).encode())
 
     def download(self, manifest: dict[str, dict[str, Any]], folder: Path) -> None:
@@ -122,7 +122,7 @@ class RemoteFolder:
                             f"from the {checksum['bytes']:,} uploaded); start again to copy it "
                             "anew, or delete that folder to encode the corpus anew"
                         )
-                shown.update(checksum["bytes"])
+                shown.advance(checksum["bytes"])
         shutil.rmtree(folder, ignore_errors=True)
         partial.replace(folder)
 
@@ -145,6 +145,6 @@ def _checksum(file: Path) -> dict[str, Any]:
     return {"bytes": file.stat().st_size, "sha256": digest}
 
 
-def _progress(what: str, manifest: dict[str, dict[str, Any]]) -> "tqdm[Any]":
+def _progress(what: str, manifest: dict[str, dict[str, Any]]) -> Progress:
     total = sum(checksum["bytes"] for checksum in manifest.values())
-    return tqdm(total=total, desc=what, unit="B", unit_scale=True, delay=1)
+    return Progress(what, total, "B")

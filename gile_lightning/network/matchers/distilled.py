@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError, positive
+from gile_lightning.common.progress import track
 from gile_lightning.data.loading.ragged import (
     Texts,
     distinct,
@@ -199,7 +200,7 @@ def ridge(rows: "csr_array", targets: NDArray[np.float32], penalty: float) -> ND
     residual = columns @ targets
     direction = residual.copy()
     squares = np.einsum("vd,vd->d", residual, residual)
-    for _ in range(ITERATIONS):
+    for _ in track(range(ITERATIONS), "distilling", ITERATIONS, "iterations"):
         image = columns @ (rows @ direction) + penalty * direction
         curvature = np.einsum("vd,vd->d", direction, image)
         step = squares / np.maximum(curvature, 1e-30)
