@@ -25,6 +25,7 @@ _FLAGS = {
 # options that a command reads before its parser does
 _READ_BEFORE = {
     "evaluate": {"checkpoint": "Checkpoint file or run folder."},
+    "rerank": {"checkpoint": "Checkpoint file or run folder."},
     "low_resource": {
         "language": "The target language.",
         "levels": "Of tiny, small and medium, with commas between them.",
