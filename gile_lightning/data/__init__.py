@@ -2,6 +2,7 @@
 
 from gile_lightning.data.document import Document
 from gile_lightning.data.document_data_module import DocumentDataModule
+from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.multilingual import Multilingual
 from gile_lightning.data.readers.attack import ATTACK
@@ -20,5 +21,6 @@ __all__ = [
     "DocumentDataModule",
     "Multilingual",
     "RaggedBatch",
+    "Skipped",
     "Texts",
 ]

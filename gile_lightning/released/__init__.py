@@ -1,4 +1,4 @@
-"""The authors' released models: their layers, and a reader of their weight files."""
+"""The authors' released models: their layers, and a reader and a writer of their files."""
 
 from gile_lightning.released.encoder import ReleasedHAN
 from gile_lightning.released.keras import read_weights
@@ -9,6 +9,7 @@ from gile_lightning.released.layers import (
     ReleasedGRU,
 )
 from gile_lightning.released.model import ReleasedModel, ReleasedOutput
+from gile_lightning.released.writing import write_weights
 
 __all__ = [
     "ReleasedAttention",
@@ -19,4 +20,5 @@ __all__ = [
     "ReleasedModel",
     "ReleasedOutput",
     "read_weights",
+    "write_weights",
 ]

@@ -12,7 +12,7 @@ from gile_lightning.common.errors import InputError
 Array = NDArray[np.floating[Any]]
 
 _TENSOR = re.compile(r"(?:.*/)?(time_distributed|dense|gru)_(\d+)([/_])(\w+)")
-_PARTS_2 = {
+PARTS_KERAS_2 = {
     "time_distributed": ("kernel", "bias"),
     "dense": ("kernel", "bias"),
     "gru": ("kernel", "recurrent_kernel", "bias"),
@@ -100,7 +100,7 @@ def read_tensors(path: Path) -> WeightFile:
     if not found:
         raise InputError(f"{path}: no tensor in the file; is it a Keras weight file?")
     keras_1, tensors = _by_layer(path, found)
-    parts = _PARTS_1 if keras_1 else _PARTS_2
+    parts = _PARTS_1 if keras_1 else PARTS_KERAS_2
     layers: dict[str, list[KerasLayer]] = {kind: [] for kind in parts}
     for (kind, number), by_part in sorted(tensors.items()):
         separator = "_" if keras_1 else "/"
@@ -120,7 +120,7 @@ def _by_layer(
     matches = {name: _TENSOR.fullmatch(name) for name in found}
     separators = {match[3] for match in matches.values() if match}
     keras_1 = separators == {"_"}
-    parts = _PARTS_1 if keras_1 else _PARTS_2
+    parts = _PARTS_1 if keras_1 else PARTS_KERAS_2
     unknown = []
     tensors: dict[tuple[str, int], dict[str, Array]] = {}
     for name, match in matches.items():

@@ -17,6 +17,7 @@ from gile_lightning.data.shards.original_texts import joined
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.explaining import Explanation, align_text
 from gile_lightning.network import PreparedLabels
+from gile_lightning.network.outputs import GILE
 from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.candidates import LabelsLike, read_candidates
 from gile_lightning.systems.explainer import Explainer
@@ -118,7 +119,9 @@ class Predictor:
         self._tokenizer = self.task.tokenizer
         self._training_ids = training_ids(self.task.labels)
 
-    def set_labels(self, labels: LabelsLike | None, language: str | None = None) -> None:
+    def set_labels(
+        self, labels: LabelsLike | None, language: str | None = None, complete: bool = True
+    ) -> None:
         """Choose the labels for the following predictions; None for the model's own.
 
         Label texts are put together as those of the training labels were, by the options
@@ -132,9 +135,10 @@ class Predictor:
         Args:
             labels: descriptions by name; or records with ``name`` and ``description``, and perhaps
                 ``synonyms``, ``parents`` and ``uri``; or a file of labels, as `read_labels` takes
-                it. One of the model's own labels keeps its synonyms and its URI if it comes
-                without. What a file has and is left out is counted in ``left_out``.
+                it. What a file has and is left out is counted in ``left_out``.
             language: of the labels, if the file has several; by default that of training.
+            complete: one of the model's own labels keeps its synonyms and its URI if it comes
+                without.
 
         Raises:
             InputError: there is no label, a name comes twice, a description is missing, a parent
@@ -151,7 +155,9 @@ class Predictor:
         recipe, tokenizer = self.task.recipe, self.task.tokenizer
         skipped = Skipped()
         given = read_candidates(labels, recipe.by_name, language or recipe.label_language, skipped)
-        candidates = {name: self._completed(label) for name, label in given.items()}
+        candidates = {
+            name: self._completed(label) if complete else label for name, label in given.items()
+        }
         texts = [recipe.label_text(label, candidates) for label in candidates.values()]
         names = list(candidates)
         counts = tokenizer.labels(texts)[1]
@@ -309,6 +315,25 @@ class Predictor:
         """Return the current labels as the model prepares them: [K, d_j] for GILE."""
         prepared = self._prepared
         return prepared.all() if isinstance(prepared, PreparedLabels) else prepared
+
+    @torch.inference_mode()
+    def document_vectors(self, texts: Sequence[Text]) -> Tensor:
+        """Return texts in the joint space of GILE: [B, d_j].
+
+        These are h' ⊙ w (paper, Eq. 12 to 14): their products with the `label_vectors`, plus the
+        bias of the unit, are what the joint space adds to the logits.
+
+        Raises:
+            InputError: the model has no such joint space.
+        """
+        prepared = self._prepared
+        output = prepared.network.output if isinstance(prepared, PreparedLabels) else None
+        if not isinstance(output, GILE):
+            raise InputError(
+                f"{self.system.layer(self.name)} has no joint space of texts and labels; train a "
+                "model with gile_lightning.network.outputs.GILE"
+            )
+        return output.weighted_documents(prepared.encode(self._encode(texts))[1])
 
     @torch.inference_mode()
     def _label(

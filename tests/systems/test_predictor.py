@@ -66,6 +66,23 @@ def test_label_vectors_are_what_documents_are_scored_against(predictor, monkeypa
     torch.testing.assert_close(Predictor(predictor.system).label_vectors(), vectors)
 
 
+def test_document_vectors_times_label_vectors_are_the_joint_space(predictor):
+    bias = predictor.system.network(predictor.name).output.unit.bias
+    vectors = predictor.document_vectors(TEXTS)
+    products = vectors @ predictor.label_vectors().T + bias
+    torch.testing.assert_close(products, predictor.logits(TEXTS))  # the model has no other part
+    name = predictor.label_names[0]
+    explained = predictor.explain(TEXTS[0], [name], top_k=0).labels[0].contributions
+    assert explained == {"joint space": pytest.approx(float(products[0, 0].detach()), abs=1e-4)}
+
+
+def test_no_document_vectors_without_a_joint_space(predictor, monkeypatch):
+    network = predictor.system.network(predictor.name)
+    monkeypatch.setattr(network, "output", Linear(8, 8, 3, 0))
+    with pytest.raises(InputError, match="no joint space"):
+        predictor.document_vectors(TEXTS)
+
+
 def test_number_of_labels(predictor):
     assert [len(found) for found in predictor.predict(["", " \n", "word"])] == [0, 0, 5]
     assert predictor.predict([]) == []
@@ -186,6 +203,17 @@ def test_own_labels_keep_their_synonyms(predictor, monkeypatch):
     record = {"name": name, "description": "x"}
     found = label_sets(predictor, monkeypatch, [record], [record | {"synonyms": ["Other"]}])
     assert [x.synonyms for x in found] == [[own.synonyms[own.ids[name]]], [["Other"]]]
+
+
+def test_own_labels_without_their_synonyms(predictor):
+    own = predictor.task.labels
+    name = next(name for name, more in zip(own.names, own.synonyms, strict=True) if more)
+    prepared = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(predictor.system, "prepare_labels", lambda _, labels: prepared.append(labels))
+        predictor.set_labels([{"name": name, "description": "x"}], complete=False)
+    predictor.set_labels(None)
+    assert prepared[0].synonyms == [[]]
 
 
 def test_stream_takes_texts_one_batch_at_a_time(predictor):

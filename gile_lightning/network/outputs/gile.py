@@ -110,7 +110,10 @@ class GILE(OutputLayer):
         deeper: Tensor = self.document_layers(projected)
         return deeper
 
+    def weighted_documents(self, documents: Tensor) -> Tensor:
+        """Project document vectors [B, d_h], and weight them by the unit: h' ⊙ w [B, d_j]."""
+        return self.project_documents(documents) * self.unit.weight
+
     def score(self, documents: Tensor, projected: Tensor) -> Tensor:
         """Score document vectors [B, d_h] against projected labels [K, d_j]: logits [B, K]."""
-        weighted = self.project_documents(documents) * self.unit.weight
-        return weighted @ projected.T + self.unit.bias
+        return self.weighted_documents(documents) @ projected.T + self.unit.bias
