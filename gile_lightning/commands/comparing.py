@@ -151,10 +151,14 @@ def _compare(
                 break
             sides = [100 * side[:, having] for side in values]
             difference = sides[1].mean(0) - sides[0].mean(0)
-            means = [side.mean(1).tolist() for side in sides]
+            first_means, second_means = (side.mean(1).tolist() for side in sides)
             interval = paired_bootstrap(difference, resamples)
-            found = (language, key, int(having.sum()), metric.heading, *means, interval)
-            compared.differences.append(Difference(*found))
+            count = int(having.sum())
+            compared.differences.append(
+                Difference(
+                    language, key, count, metric.heading, first_means, second_means, interval
+                )
+            )
     whole = "all" if all("all" in run.metrics for run in both) else "seen"
     compared.documents.extend(_documents(language, whole, first, second, most))
     compared.labels.extend(_labels(language, first, second, most))
