@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+from mkdocs.plugins import get_plugin_logger
+from mkdocs.structure.files import File, Files
+
 from gile_site.checking import differences, problems
 from gile_site.equations import to_mathml
 from gile_site.links import FILES, MOVED, ROOT, relink
 from gile_site.pages import generated
-from mkdocs.plugins import get_plugin_logger
-from mkdocs.structure.files import File, Files
 
 log = get_plugin_logger("gile_site")
 _SOURCES = {page: source for source, page in MOVED.items() if source != "docs/README.md"}

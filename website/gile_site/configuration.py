@@ -2,156 +2,19 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from gile_site.classes import Key, Kind, as_yaml, keys_of, read_keys
 
 from gile_lightning.search.sweep_cli import SweepCLI
+from gile_site.classes import Key, as_yaml, keys_of, read_keys
+from gile_site.sections import PAGES
 
 ROOT = Path(__file__).parents[2]
-ENCODERS = "gile_lightning.network.encoders"
 PAPER = {"BioASQ": "paper_bioasq.yaml", "DW": "paper_dw.yaml"}  # its configurations
-
-
-class Page(NamedTuple):
-    """A page of the reference: its file, title and first paragraph, and what it describes."""
-
-    path: str
-    title: str
-    text: str
-    kinds: tuple[Kind, ...]
-
-
-PAGES = (
-    Page(
-        "reference/model.md",
-        "The model",
-        "The section `model`. `class_path` names a system; the neural one is the default, so that "
-        "its keys can stand right below `model`.",
-        (
-            Kind("The neural system", "model", "gile_lightning.systems", ("NeuralSystem",)),
-            Kind(
-                "Keys of all systems that follow gradients",
-                "model",
-                "gile_lightning.systems.gradient",
-                ("GradientSystem",),
-            ),
-            Kind("Keys of all systems", "model", "gile_lightning.systems", ("System",)),
-        ),
-    ),
-    Page(
-        "reference/data.md",
-        "The data",
-        "The section `data`. `class_path` names the data module of a corpus.",
-        (
-            Kind(
-                "Data modules",
-                "data",
-                "gile_lightning.data",
-                ("Corpus", "BioASQ", "ATTACK", "DW"),
-            ),
-            Kind(
-                "Keys of all corpora of one language",
-                "data",
-                "gile_lightning.data",
-                ("DocumentDataModule",),
-            ),
-        ),
-    ),
-    Page(
-        "reference/encoders.md",
-        "Word vectors and encoders",
-        "How texts become vectors.",
-        (
-            Kind("Word vectors", "model.embedding", ENCODERS, ("WordEmbedding",), 1),
-            Kind("Their start", "model.embedding.start", ENCODERS, "CorpusVectors"),
-            Kind("Encoders", "model.encoder", ENCODERS, "Encoder", 1),
-            Kind("Layers", "model.encoder.layer", ENCODERS, ("Dense", "GRU", "BiGRU"), 1),
-            Kind(
-                "Poolings",
-                "model.encoder.pooling",
-                ENCODERS,
-                ("AttentionPooling", "SumPooling", "AveragePooling"),
-                1,
-            ),
-        ),
-    ),
-    Page(
-        "reference/outputs.md",
-        "Output layers, matchers, residuals",
-        "How the vectors and words of a document and a label become a logit.",
-        (
-            Kind(
-                "Output layers",
-                "model.output",
-                "gile_lightning.network.outputs",
-                "OutputLayer",
-                4,
-            ),
-            Kind("Matchers", "model.matchers", "gile_lightning.network.matchers", "Matcher", 1),
-            Kind(
-                "The label residual",
-                "model.label_residual",
-                "gile_lightning.network",
-                ("LabelResidual",),
-                3,
-            ),
-            Kind("Ridge regression", "model.ridge", "gile_lightning.network", ("Ridge",), 2),
-        ),
-    ),
-    Page(
-        "reference/training.md",
-        "Samplers, losses, optimizers, metrics",
-        "What a training step does, and what is measured.",
-        (
-            Kind(
-                "Samplers", "model.sampler", "gile_lightning.training.samplers", "LabelSampler"
-            ),
-            Kind("Losses", "model.loss", "gile_lightning.training.losses", "Loss"),
-            Kind(
-                "Optimizers",
-                "model.optimizer",
-                "gile_lightning.training.optimizers",
-                ("LazyAdam",),
-                1,
-            ),
-            Kind("Schedules", "model.schedule", "gile_lightning.training.schedules", "Schedule"),
-            Kind("Metrics", "model.metrics", "gile_lightning.metrics", "DocumentMetric"),
-        ),
-    ),
-    Page(
-        "reference/baselines.md",
-        "Baselines",
-        "Other systems for the section `model`. [Systems](../systems.md) has the commands.",
-        (
-            Kind(
-                "Baselines",
-                "model",
-                "gile_lightning.systems.baselines",
-                ("AiTextML", "OneVersusRest", "Popularity", "TfidfCosine"),
-            ),
-        ),
-    ),
-    Page(
-        "reference/released.md",
-        "Parts of the released models",
-        "They compute what the authors' released code does; see [their weights]"
-        "(../released_weights.md).",
-        (
-            Kind("Encoder", "model.encoder", "gile_lightning.released", ("ReleasedHAN",), 1),
-            Kind(
-                "Layers",
-                "model.encoder.layer",
-                "gile_lightning.released.layers",
-                ("ReleasedDense", "ReleasedGRU", "ReleasedBiGRU"),
-                1,
-            ),
-        ),
-    ),
-)
 
 
 class Entry(NamedTuple):
@@ -257,10 +120,8 @@ class _Keys(SweepCLI):
 def run_keys() -> dict[str, Key]:
     """Return the keys of a run by name: all but those of the model and the data."""
     cli = _Keys.__new__(_Keys)
-    try:
+    with suppress(_Parsed):
         cli.__init__([])  # type: ignore[misc]
-    except _Parsed:
-        pass
     return {key.name: key for key in read_keys(cli.parser)}
 
 

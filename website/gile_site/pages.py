@@ -3,21 +3,19 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from gile_lightning.commands.cli import GileCLI
+from gile_lightning.search.setting import Setting
+from gile_lightning.training.length import TrainingLength
 from gile_site.classes import Key, introduction, keys_of
 from gile_site.configuration import (
-    PAGES,
     ROOT,
     Entry,
-    Page,
     entries,
     linked,
     run_keys,
     show,
 )
-
-from gile_lightning.commands.cli import GileCLI
-from gile_lightning.search.setting import Setting
-from gile_lightning.training.length import TrainingLength
+from gile_site.sections import PAGES, Page
 
 RUN, SWEEP, SHIPPED = "reference/run.md", "reference/sweep.md", "reference/shipped.md"
 INDEX, PYTHON, BASES = (f"reference/{name}.md" for name in ("configuration", "python", "bases"))
@@ -71,7 +69,7 @@ TRAINER = {
     "num_nodes": "The number of machines.",
     "strategy": "How several processes share the work: `ddp` for one process per device.",
     "precision": "Of the numbers: `32-true`, `bf16-mixed`, `16-mixed` or `64-true`.",
-    "gradient_clip_val": "The largest norm, or value, of the gradients; null leaves them as they are.",
+    "gradient_clip_val": "The largest norm, or value, of the gradients; null for no limit.",
     "gradient_clip_algorithm": "What is clipped: `norm` or `value`.",
     "accumulate_grad_batches": "The number of batches whose gradients make one step.",
     "check_val_every_n_epoch": "The number of epochs between two validations.",
