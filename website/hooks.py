@@ -7,7 +7,7 @@ from mkdocs.plugins import get_plugin_logger
 from mkdocs.structure.files import File, Files
 
 from gile_site.checking import differences, problems
-from gile_site.equations import to_mathml
+from gile_site.equations import draw
 from gile_site.links import FILES, MOVED, ROOT, relink
 from gile_site.pages import generated
 
@@ -38,11 +38,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:
-    """Compare a page with what GitHub shows, and turn its equations into MathML."""
+    """Compare a page with what GitHub shows, and draw its equations."""
     name = page.file.src_uri
     if not name.startswith("reference/") and (found := differences(page.markdown, html)):
         log.warning(f"{name}: {found}")
-    return to_mathml(html)
+    return draw(html)
 
 
 def on_post_build(config: Any, **_: Any) -> None:

@@ -53,8 +53,6 @@ def problems(site: Path) -> Iterator[str]:
                 yield f"{name}: {url} is fetched from elsewhere"
             elif not (site / posixpath.dirname(name) / urlsplit(url).path).exists():
                 yield f"{name}: there is no {url}"
-        if page.tags["merror"]:
-            yield f"{name}: an equation is wrong"
         for link in page.links:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
