@@ -96,7 +96,7 @@ def test_pages_show_every_key(generated):
         for key in entry.own:
             assert f"{{ #{name}.{key.name} .key }}" in text
     shown = generated[pages.RUN] + generated[pages.SWEEP]
-    hidden = {"config", "model", "data", "sweep"}
+    hidden = {"config", "model", "data", "sweep", "length"}  # sections
     for name in run_keys():
         assert (
             f"#### `{name}`" in shown

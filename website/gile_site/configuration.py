@@ -75,9 +75,9 @@ def paper_values() -> dict[tuple[str, str], dict[str, str]]:
         remarks = dict(re.findall(r"^ +(\w+): [^#\n]*\S +# (.*)$", text, re.M))
         config = yaml.safe_load(text)
         config.pop("seed_everything")  # which the paper does not tell
-        values: list[tuple[str, str, Any]] = [("", key, value) for key, value in _flat(config)]
-        values += _values({"class_path": "NeuralSystem", "init_args": config["model"]})
-        values += _values(config["data"])
+        model = {"class_path": "NeuralSystem", "init_args": config.pop("model")}
+        values = [*_values(model), *_values(config.pop("data"))]
+        values += [("", key, value) for key, value in _flat(config)]
         for owner, key, value in values:
             if value is not None:  # nothing is set
                 remark = remarks.get(key.rpartition(".")[2])
