@@ -5,13 +5,16 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
+from gile_lightning.data import Columns, Corpus
+from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.prepare import PrepareCLI
 
 ROOT = Path(__file__).parents[1]
-PAGES = {
-    str(page.relative_to(ROOT)): page for page in (ROOT / "README.md", *ROOT.glob("docs/*.md"))
-}
+FILES = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+PAGES = {str(page.relative_to(ROOT)): page for page in (*FILES, *ROOT.glob("docs/*.md"))}
+YAML = re.compile("```yaml\n(.*?)```", re.S)
 SHORT = dict(re.findall(r"\b([EOBS])=(\S+)", PAGES["docs/systems.md"].read_text()))
 
 
@@ -42,7 +45,8 @@ def test_links(name):
 @pytest.mark.parametrize(("page", "arguments"), sorted(set(commands())))
 def test_commands_parse(page, arguments, tmp_path, capsys):
     mine = tmp_path / "mine.yaml"
-    mine.write_text(re.findall("```yaml\n(.*?)```", PAGES["README.md"].read_text(), re.S)[0])
+    texts = (PAGES[name].read_text() for name in (page, "README.md"))
+    mine.write_text(next(found[1] for text in texts if (found := YAML.search(text))))
     args = shlex.split(
         arguments.replace("mine.yaml", str(mine))
         .replace("FILE", "sweeps/best.yaml")
@@ -52,6 +56,22 @@ def test_commands_parse(page, arguments, tmp_path, capsys):
     with pytest.raises(SystemExit) as left:
         PrepareCLI([*args, "--print_config"], "fit", "")
     assert not left.value.code, capsys.readouterr().err
+
+
+def test_files_of_the_first_page_go_together(tmp_path):
+    page = PAGES["docs/start.md"].read_text()
+    for name, lines in zip(
+        ("topics", "articles"), re.findall("```json\n(.*?)```", page, re.S), strict=True
+    ):
+        (tmp_path / f"{name}.jsonl").write_text(lines)
+    options = yaml.safe_load(YAML.search(page)[1])["data"]["init_args"]
+    options |= {key: str(tmp_path / options[key]) for key in ("path", "labels")}
+    options["columns"] = Columns(**options["columns"])
+    corpus, skipped = Corpus(**options, cache_dir=tmp_path), Skipped()
+    assert set(corpus.label_texts(skipped)) == {"Rail", "Harbour"}
+    documents = list(corpus.documents(skipped))
+    assert [document.labels for document in documents] == [["Rail"], ["Harbour", "Rail"]]
+    assert [len(document.pieces) for document in documents] == [2, 2]  # title and body
 
 
 def test_classes_of_the_glossary_exist():

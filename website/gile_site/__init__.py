@@ -1,0 +1,1 @@
+"""What the documentation site needs beside its pages: generated pages, links, equations."""
