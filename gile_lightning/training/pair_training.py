@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from gile_lightning.common.errors import DivergedError, positive
+from gile_lightning.common.progress import Progress
 from gile_lightning.data.pretrained.cross_encoder import Pair
 
 KEPT_EVERY = 10  # steps between two calls that keep the state
@@ -115,7 +115,12 @@ def train_pairs(
         losses = list(state["losses"])
     encoder.train()
     right = correct.numpy()
-    with tqdm(total=training.steps, initial=len(losses), desc="cross-encoder") as shown:
+
+    def mean_loss() -> str:
+        return f"loss {np.mean(losses[-20:]):.3f}"
+
+    left = training.steps - len(losses)
+    with Progress("cross-encoder", left, "steps", describe=mean_loss) as shown:
         for step in range(len(losses), training.steps):
             pairs: list[Pair] = []
             targets: list[bool] = []
@@ -136,8 +141,7 @@ def train_pairs(
             torch.nn.utils.clip_grad_norm_(parameters, 1.0)
             optimizer.step()
             losses.append(float(loss.detach()))
-            shown.set_postfix(loss=f"{np.mean(losses[-20:]):.3f}")
-            shown.update()
+            shown.advance()
             if len(losses) % KEPT_EVERY == 0 or len(losses) == training.steps:
                 keep(
                     {
