@@ -22,7 +22,7 @@ DESCRIPTION = (
 class PrepareCLI(GileCLI):
     """The parser of `prepare`, which can check the corpus too."""
 
-    output_help = "Folder for the result of --check, as JSON."
+    output_help = "Folder for the result of --check, as JSON and as a page."
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Add the key of the check."""

@@ -12,8 +12,10 @@ from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.inspection import inspect
 from gile_lightning.data.near_duplicates import NEAR
 from gile_lightning.data.text_data_module import TextDataModule
+from gile_lightning.tracking.page import render
 
 CHECK = "check.json"
+PAGE = "check.html"
 
 _CUT = 0.1  # share of documents, from which on their length is worth a word
 _REPEATED = 0.01
@@ -24,7 +26,7 @@ def check(data: TextDataModule, output: Path | None) -> dict[str, Any]:
 
     Args:
         data: the corpus, encoded and set up.
-        output: the folder that gets the same as JSON; None for no file.
+        output: the folder that gets the same as JSON and as a page; None for no file.
 
     Returns:
         The figures of `inspect` in ``corpus``, by language, and ``recommended``: what to set, and
@@ -32,15 +34,18 @@ def check(data: TextDataModule, output: Path | None) -> dict[str, Any]:
     """
     corpus = {name: _inspected(data.only(name), name) for name in data.names}
     advice = [{"set": key, "why": why} for key, why in recommendations(data, corpus)]
-    for name, figures in corpus.items():
-        say("\n".join([f"{name}:", *(f"  {key:<28}{value}" for key, value in lines(figures))]))
+    told = {name: list(lines(figures)) for name, figures in corpus.items()}
+    for name, rows in told.items():
+        say("\n".join([f"{name}:", *(f"  {key:<28}{value}" for key, value in rows)]))
     width = max(len(item["set"]) for item in advice)
     say("\n".join(["recommended:", *(f"  {x['set']:<{width}}  {x['why']}" for x in advice)]))
     found = {"corpus": corpus, "recommended": advice}
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
-        (output / CHECK).write_text(json.dumps(found, indent=1, ensure_ascii=False))
-        say(f"written: {output / CHECK}")
+        (output / CHECK).write_text(json.dumps(found, indent=1, ensure_ascii=False), "utf-8")
+        page = render("check.html", title="What is in the corpus", advice=advice, corpus=told)
+        (output / PAGE).write_text(page, encoding="utf-8")
+        say(f"written: {output / CHECK}, {output / PAGE}")
     return found
 
 

@@ -80,6 +80,9 @@ def test_figures_and_what_they_recommend(files, tmp_path):
         done.printed
     )
     assert json.loads((tmp_path / "checked/check.json").read_text()) == done.result
+    page = (tmp_path / "checked/check.html").read_text()
+    assert "<tr><td>labels without description</td><td>1 of 5 (20.0%)</td></tr>" in page
+    assert "<td><code>--data.undescribed_labels name</code></td>" in page
     advice = [item["set"] for item in done.result["recommended"]]
     assert advice == [
         "--config best",
