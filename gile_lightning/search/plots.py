@@ -119,7 +119,7 @@ def picture(study: optuna.Study, plot: Plot, path: Path) -> None:
         plt.switch_backend("agg")
         axes = getattr(pictures, plot.function)(study, **plot.arguments)
         figure = plt.gcf() if hasattr(axes, "__len__") else axes.figure
-        figure.set_size_inches(9, 5)
+        figure.set_size_inches(7.5, 4.5)  # letters that can be read at half a page
         figure.canvas.draw()  # this makes the names
         if plot.function == "plot_parallel_coordinate":
             names = [x for drawn in figure.axes[2:] for x in drawn.get_yticklabels()]
