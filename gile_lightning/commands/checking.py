@@ -138,8 +138,8 @@ def recommendations(
         if count > _REPEATED * documents.get(split, 0):
             yield (
                 "texts that repeat in one split",
-                f"{count:,} {split} documents share {NEAR:.0%} or more of their runs of words with "
-                "a training document, and flatter the figures",
+                f"{split} documents that share {NEAR:.0%} or more of their runs of words with a "
+                f"training document, and flatter the figures: {count:,}",
             )
 
 

@@ -33,10 +33,7 @@ def run_folder(config: Any) -> tuple[Path, Path | None]:
     Raises:
         InputError: the folder holds another run, or there is no run or checkpoint to resume.
     """
-    files = [str(file) for file in config.get("config") or []]
-    # the first that was given, which those that it is laid over precede
-    given = [file for i, file in enumerate(files) if with_bases(file) == files[: i + 1]]
-    stem = Path((given or files or ["fit"])[-1]).stem
+    stem = config_name(config, "fit")
     output, path = config.output, config.ckpt_path
     if path == "last":
         return _last(Path(output) if output else _newest(stem))
@@ -51,6 +48,19 @@ def run_folder(config: Any) -> tuple[Path, Path | None]:
             "--output"
         )
     return Path(output), Path(path) if path else None
+
+
+def config_name(config: Any, default: str) -> str:
+    """Return the name of the first configuration that was given, which names runs and studies.
+
+    Args:
+        config: the parsed configuration, whose ``config`` has the files. Those that the first is
+            laid over precede it.
+        default: the name where no file was given.
+    """
+    files = [str(file) for file in config.get("config") or []]
+    given = [file for i, file in enumerate(files) if with_bases(file) == files[: i + 1]]
+    return Path((given or files or [default])[-1]).stem
 
 
 def _newest(stem: str) -> Path:

@@ -119,19 +119,32 @@ def picture(study: optuna.Study, plot: Plot, path: Path) -> None:
         plt.switch_backend("agg")
         axes = getattr(pictures, plot.function)(study, **plot.arguments)
         figure = plt.gcf() if hasattr(axes, "__len__") else axes.figure
-        figure.set_size_inches(9, 5)
+        figure.set_size_inches(7.5, 4.5)  # letters that can be read at half a page
         figure.canvas.draw()  # this makes the names
         if plot.function == "plot_parallel_coordinate":
             names = [x for drawn in figure.axes[2:] for x in drawn.get_yticklabels()]
             longest = max((len(name.get_text()) for name in names), default=0)
             bar = figure.axes[1]  # of colours; the choices of the last setting would cover it
             bar.set_position(bar.get_position().translated(0.007 * longest, 0))
+        if plot.function == "plot_slice":
+            for drawn in figure.axes:
+                _narrow(drawn)
         for names in (drawn.get_xticklabels() for drawn in figure.axes):
             if any(len(name.get_text()) > _LONG and name.get_visible() for name in names):
                 for name in names:
                     name.set(rotation=30, horizontalalignment="right")
         figure.savefig(path, dpi=_DPI, bbox_inches="tight")
         plt.close("all")
+
+
+def _narrow(drawn: Any) -> None:
+    """Make the names at the horizontal axis of a narrow picture fit beside those of the next."""
+    from matplotlib.ticker import NullFormatter
+
+    drawn.set_xlabel(drawn.get_xlabel().replace(".", ".\n"))
+    low, high = drawn.get_xlim()
+    if any(low <= tick <= high for tick in drawn.get_xticks()):
+        drawn.xaxis.set_minor_formatter(NullFormatter())
 
 
 def interactive(study: optuna.Study, plot: Plot) -> Any:

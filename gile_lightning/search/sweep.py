@@ -7,6 +7,7 @@ from filelock import FileLock
 
 from gile_lightning.commands.cli import announce
 from gile_lightning.commands.launcher import Launcher
+from gile_lightning.commands.run_folder import config_name
 from gile_lightning.common import processes
 from gile_lightning.common.console import complain, say
 from gile_lightning.common.errors import InputError, positive
@@ -32,8 +33,8 @@ def sweep(cli: SweepCLI) -> Path:
     made, monitored = check(cli, space), config.early_stopping
     data, metrics = made.data, made.model.metrics
     objectives = search.directions(monitored.monitor, monitored.mode, data.names, metrics)
-    stem = Path(str(config.config[0])).stem if config.config else "sweep"
-    name = search.study or (Path(config.output).name if config.output else stem)
+    stem = Path(config.output).name if config.output else config_name(config, "sweep")
+    name = search.study or stem
     folder = Path(config.output or Path("runs", "sweeps", name))
     url = search.storage or default_url(folder)
     configuration = cli.configuration({})

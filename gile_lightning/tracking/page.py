@@ -1,6 +1,7 @@
 """Web pages from templates. A page is one file and refers to no other."""
 
 import math
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 _NOTHING = "–"
 
@@ -47,8 +49,16 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"cell": cell, "numeric": numeric}
+    made.filters |= {"cell": cell, "numeric": numeric, "breakable": breakable}
     return made
+
+
+def breakable(name: object) -> "Markup":
+    """Return a key, such as ``model.output.joint_dim``, that may go on in the next line."""
+    from markupsafe import Markup, escape
+
+    pieces = re.split(r"(?<=[./_])", str(name))
+    return Markup("<wbr>").join(map(escape, pieces))
 
 
 def cell(value: object) -> str:

@@ -4,7 +4,7 @@ import time
 import pytest
 from jsonargparse import Namespace
 
-from gile_lightning.commands.run_folder import run_folder
+from gile_lightning.commands.run_folder import config_name, run_folder
 from gile_lightning.common.errors import InputError
 
 LAST = "checkpoints/last.ckpt"
@@ -36,6 +36,15 @@ def test_a_run_folder_has_the_name_of_its_configuration():
     assert time.strptime(output.name, "%Y-%m-%d_%H-%M-%S")
     assert resume is None
     assert not output.exists()
+
+
+def test_a_file_that_is_laid_over_another_gives_the_name(tmp_path):
+    (tmp_path / "first.yaml").write_text("data: {}")
+    (tmp_path / "mine.yaml").write_text("base: first.yaml")
+    parsed = [str(tmp_path / "first.yaml"), str(tmp_path / "mine.yaml")]  # as the parser has them
+    assert config_name(Namespace(config=[*parsed, "more.yaml"]), "fit") == "mine"
+    assert config_name(Namespace(config=parsed[:1]), "fit") == "first"
+    assert config_name(Namespace(config=None), "sweep") == "sweep"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from gile_lightning.tracking.drawings import COLOURS, panel, picture
-from gile_lightning.tracking.page import cell, numeric, render
+from gile_lightning.tracking.page import breakable, cell, numeric, render
 
 EVIL = "<b>&\"'"
 EMPTY = {"tables": {}, "by_language": None, "bars": [], "examples": [], "skipped": None}
@@ -71,6 +71,11 @@ def test_a_page_asks_for_no_other_file_and_texts_are_escaped():
 )
 def test_cells(value, shown):
     assert cell(value) == shown
+
+
+def test_a_key_may_be_broken_and_is_escaped():
+    shown = str(breakable("val/a_b.<i>"))
+    assert shown == "val/<wbr>a_<wbr>b.<wbr>&lt;i&gt;"
 
 
 def test_columns_of_numbers():
