@@ -45,7 +45,8 @@ def read_candidates(
             )
         if not label.description and not by_name:
             raise InputError(
-                f"{label.where}: the label {label.name!r} has no description to score it by"
+                f"{label.where}: the label {label.name!r} has no description to score it by; "
+                "add one, or train with --data.undescribed_labels name"
             )
         found[label.name] = label
     if not found:
