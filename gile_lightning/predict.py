@@ -22,6 +22,7 @@ def predict(
     batch_size: int = 256,
     device: str = "auto",
     pretrained_backend: Literal["torch", "openvino-int8"] | None = None,
+    label_changes: Path | None = None,
     explain: str | None = None,
     explain_labels: list[str] | None = None,
 ) -> None:
@@ -52,6 +53,8 @@ def predict(
         device: cpu, cuda, or auto.
         pretrained_backend: what runs a pretrained model, by default what ran it in training:
             openvino-int8 labels two to three times as many texts on a CPU.
+        label_changes: a file of labels of the model that were renamed, merged, split or withdrawn
+            since training: a table with the columns "old" and "new", or JSON lines with these.
         explain: why each text gets its labels, as a page (FILE.html, of the first 100 texts), as
             JSON (FILE.json), or on the terminal in place of the lines (-).
         explain_labels: names of further labels to explain, predicted or not, as a list:
@@ -73,6 +76,7 @@ def predict(
         batch_size,
         device,
         pretrained_backend,
+        label_changes,
         explain,
         explain_labels,
     )

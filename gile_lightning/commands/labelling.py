@@ -14,9 +14,11 @@ import torch
 from gile_lightning.commands.documents import Document, DocumentReader
 from gile_lightning.commands.explaining import writer
 from gile_lightning.common.errors import InputError, positive
+from gile_lightning.data.label_changes import read_changes
 from gile_lightning.data.pretrained import Backend, quantized
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems import System
+from gile_lightning.systems.label_regrouping import change_labels
 from gile_lightning.systems.loading import load_system
 from gile_lightning.systems.predictor import Prediction, Predictor, find_language
 from gile_lightning.training.checkpoint import read_checkpoint, tasks_of
@@ -35,6 +37,7 @@ def label_documents(
     batch_size: int,
     device: str,
     pretrained_backend: Backend | None,
+    label_changes: Path | None,
     explain: str | None,
     explain_labels: list[str] | None,
 ) -> None:
@@ -55,6 +58,8 @@ def label_documents(
     with ExitStack() as stack:
         source = sys.stdin if input == "-" else stack.enter_context(_open(input))
         stored = read_checkpoint(checkpoint)
+        if label_changes is not None:
+            stored = change_labels(stored, read_changes(label_changes))
         system = load_system(stored, pretrained_backend)
         for name in _run_otherwise(system, tasks_of(stored)):
             sys.stderr.write(

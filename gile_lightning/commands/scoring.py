@@ -37,7 +37,7 @@ def score(cli: GileCLI, checkpoint: dict[str, Any]) -> dict[str, Any]:
         restore(model, checkpoint)
         data.encode_for_scoring(model.tasks, model.reads_new_words)
     else:  # imported weights: the labels are those of the corpus, perhaps the words too
-        start_from(model, data, checkpoint)
+        start_from(model, data, checkpoint, keep=False)
     data.prepare_data()
     data.setup("test")
     say(data.summary())

@@ -23,6 +23,7 @@ def label_set_of(
     synonyms: Mapping[str, Sequence[str]],
     uris: Mapping[str, str],
     trained: LabelSet | None = None,
+    known: LabelSet | None = None,
 ) -> LabelSet:
     """Make the label set of a corpus.
 
@@ -33,6 +34,8 @@ def label_set_of(
         uris: identifiers of labels, by their names.
         trained: the labels of a trained model. Then these come first, and labels of test documents
             that are new to the model follow as unseen ones.
+        known: the labels of a model that is trained further, which count as they did there, beside
+            the documents here.
     """
     names = list(label_texts)
     counts = np.zeros((len(SPLITS), len(names)), dtype=np.int64)
@@ -45,7 +48,12 @@ def label_set_of(
         return trained.extended(test, label_texts, synonyms, uris)
     documents = sum(int((shard.splits == TRAIN).sum()) for shard in shards)
     others = [*validation, *test]
-    return LabelSet.from_counts(Counter(train), others, label_texts, documents, synonyms, uris)
+    training = Counter(train)
+    if known is not None:
+        training.update(dict(zip(known.names, known.frequencies, strict=True)))
+        training = +training  # without labels that only other documents have
+        documents = known.documents and known.documents + documents
+    return LabelSet.from_counts(training, others, label_texts, documents, synonyms, uris)
 
 
 def tokenizer_of(

@@ -89,9 +89,10 @@ EXPECTED = [
         "An antibiotic from Streptomyces; MH = 5.",
         ["A-23187", "Antibiotic A, 23187"],
         ["D03.438.221.173", "D03.438"],
+        "D000001",
     ),
-    ("Female", "", [], []),
-    ("Behçet Syndrome", "Rare & chronic.", ["Triple-Symptom Complex & more"], []),
+    ("Female", "", [], [], "D005260"),
+    ("Behçet Syndrome", "Rare & chronic.", ["Triple-Symptom Complex & more"], [], "D001528"),
 ]
 
 
