@@ -69,6 +69,7 @@ XML = """\
  </ConceptList>
 </DescriptorRecord>
 <DescriptorRecord DescriptorClass = "1">
+ <DescriptorUI>D005260</DescriptorUI>
  <DescriptorName><String>Female</String></DescriptorName>
  <ConceptList>
   <Concept PreferredConceptYN="Y"><ConceptName><String>Female</String></ConceptName></Concept>
@@ -76,6 +77,7 @@ XML = """\
  </ConceptList>
 </DescriptorRecord>
 <DescriptorRecord DescriptorClass = "3">
+ <DescriptorUI>D001528</DescriptorUI>
  <DescriptorName><String>Behçet Syndrome</String></DescriptorName>
  <ConceptList><Concept><ScopeNote>Rare &amp; chronic.</ScopeNote>
   <TermList><Term><String>Triple-Symptom Complex &amp; more</String></Term></TermList>
