@@ -16,11 +16,16 @@ from gile_lightning.network.matchers.matcher import LOGIT_SCALE
 
 
 class LabelledVectors(NamedTuple):
-    """Features [B, d] of documents, their labels [P], flat, and labels per document [B]."""
+    """Features [B, d] of documents, their labels [P], flat, and labels per document [B].
+
+    ``new`` [B], if given, says which documents the regression was not fitted to yet. The labels of
+    the others are those alone that it does not know.
+    """
 
     vectors: Tensor
     label_ids: Tensor
     label_counts: Tensor
+    new: Tensor | None = None
 
 
 class Ridge(Part, nn.Module):
@@ -96,7 +101,7 @@ class Ridge(Part, nn.Module):
         """Solve the regression in one pass over documents.
 
         Args:
-            documents: those that it is not fitted to yet.
+            documents: the documents.
             known: the penalty with which it was fitted to earlier documents, which it keeps. None
                 for a regression on these documents alone.
 
@@ -110,9 +115,10 @@ class Ridge(Part, nn.Module):
             sums += self.coefficients.double() @ before
             gram += before
             gram.diagonal().sub_(known)
-        for vectors, ids, counts in documents:
+        for vectors, ids, counts, new in documents:
             rows = _unit(vectors).double()
-            gram += rows.T @ rows
+            added = rows if new is None else rows[new]
+            gram += added.T @ added
             sums.index_add_(0, ids.long(), rows[segment_ids(counts)])
         gram.diagonal().add_(self.penalty)
         inverse = _inverse(gram)

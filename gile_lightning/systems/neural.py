@@ -33,6 +33,7 @@ from gile_lightning.network.encoders import WAN, Encoder, Mean, WordEmbedding
 from gile_lightning.network.encoders.encoder import Sharing
 from gile_lightning.network.matchers import Matcher
 from gile_lightning.network.outputs import GILE, MatchersOnly, OutputLayer
+from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.fingerprint import Fingerprints, check_fingerprints, fingerprints
 from gile_lightning.systems.gradient import GradientSystem
 from gile_lightning.systems.label_encoding import encode_labels
@@ -140,7 +141,8 @@ class NeuralSystem(GradientSystem):
         self._fingerprints: Fingerprints = {}
         self._documents: dict[str, Tensor] = {}  # hashes of training documents
         self._corpora: dict[str, str] = {}
-        self._new: dict[str, NDArray[np.bool_]] = {}
+        self._new: dict[str, NDArray[np.bool_]] = {}  # of documents and labels, to `_known`
+        self._new_labels: dict[str, Tensor] = {}
         self._keep = True
         self._encoded_tasks: dict[str, Task] = {}
 
@@ -246,6 +248,8 @@ class NeuralSystem(GradientSystem):
                 for name, old in tasks_of(checkpoint).items():
                     if name in data.tasks:
                         state, labels = checkpoint[STATE]["calibrations"], data.tasks[name].labels
+                        ids = training_ids(labels, old.labels)[: labels.seen]
+                        self._new_labels[name] = ids < 0
                         self.calibrations.begin_with(state, name, old.labels, labels)
                         counts = checkpoint[STATE].get(CHANGED, {}).get(name, {})
                         say(f"labels ({name}): {describe_labels(old.labels, labels, counts)}")
@@ -286,7 +290,7 @@ class NeuralSystem(GradientSystem):
                     distil(self.network(name), task, documents, self.cache_dir, device)
                 penalty = None if self._known is None else penalty_of(self._known)
                 new = None if penalty is None else self._new.get(name)
-                fit_ridge(self.network(name), documents(), penalty, new)
+                fit_ridge(self.network(name), documents(), penalty, new, self._new_labels.get(name))
             self._unfitted = False
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:

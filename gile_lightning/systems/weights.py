@@ -12,7 +12,7 @@ from torch import Tensor
 
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts, segment_ids
 from gile_lightning.data.pretrained import VectorStore
 from gile_lightning.data.tokenizing.frequencies import document_frequencies
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -70,6 +70,7 @@ def fit_ridge(
     documents: Iterable[RaggedBatch],
     penalty: float | None = None,
     new: NDArray[np.bool_] | None = None,
+    new_labels: Tensor | None = None,
 ) -> None:
     """Solve the ridge regression of a network on its training documents, if it has one.
 
@@ -80,6 +81,7 @@ def fit_ridge(
         documents: the training documents.
         penalty: that of an earlier regression, which goes on; None for a new one.
         new: which of the documents the earlier regression was not fitted to; None for all.
+        new_labels: [L] which labels it does not know. On documents that it knows they alone count.
     """
     if network.ridge is None:
         return
@@ -91,12 +93,15 @@ def fit_ridge(
         for batch in documents:
             vectors = network.ridge_features(batch.texts, network.encode_documents(batch.texts))
             ids, counts = batch.label_ids, batch.label_counts
-            if new is not None:
-                kept = torch.from_numpy(new[start : start + len(counts)]).to(counts.device)
-                start += len(counts)
-                ids = ids[kept.repeat_interleave(counts)]
-                vectors, counts = vectors[kept.to(vectors.device)], counts[kept]
-            yield LabelledVectors(vectors, ids, counts)
+            if new is None or new_labels is None:
+                yield LabelledVectors(vectors, ids, counts)
+                continue
+            some = torch.from_numpy(new[start : start + len(counts)]).to(counts.device)
+            start += len(counts)
+            places = segment_ids(counts)
+            kept = some[places] | new_labels.to(ids.device)[ids]
+            counts = places[kept].bincount(minlength=len(counts))
+            yield LabelledVectors(vectors, ids[kept], counts, some)
 
     with torch.no_grad():
         network.ridge.fit(labelled(), penalty)

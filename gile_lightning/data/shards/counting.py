@@ -10,7 +10,7 @@ import pyarrow as pa
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.document import SPLITS
 from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.data.shards.draws import TRAIN, UNLABELLED, count_labels
+from gile_lightning.data.shards.draws import REPEATED, TRAIN, UNLABELLED, count_labels
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.raw_shard import RawShard
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -50,6 +50,14 @@ def label_set_of(
     others = [*validation, *test]
     training = Counter(train)
     if known is not None:
+        repeated = np.zeros(len(names), dtype=np.int64)
+        for shard in shards:
+            splits = np.where(shard.splits == REPEATED, TRAIN, REPEATED)
+            repeated += count_labels(shard.table(), splits, len(names))[TRAIN]
+        # documents that the model knows count for labels alone that it does not know
+        fresh = (known.ids.get(name, known.seen) >= known.seen for name in names)
+        pairs = zip(names, repeated.tolist(), fresh, strict=True)
+        training.update({name: n for name, n, new in pairs if new})
         training.update(dict(zip(known.names, known.frequencies, strict=True)))
         training = +training  # without labels that only other documents have
         documents = known.documents and known.documents + documents
