@@ -12,6 +12,7 @@ from gile_lightning.commands.fitting import fit
 from gile_lightning.commands.options import option
 from gile_lightning.commands.parser import command
 from gile_lightning.commands.stored import stored_configuration
+from gile_lightning.common.errors import InputError
 from gile_lightning.systems.loading import start_from
 from gile_lightning.tracking.wandb_logger import finish
 from gile_lightning.training.checkpoint import read_checkpoint
@@ -20,10 +21,11 @@ DESCRIPTION = (
     "Train one model, test its best checkpoint on seen, unseen and all labels, and leave a run "
     "folder with the configuration, checkpoints and metrics. --start_from RUN trains a model "
     "further, on the same or other data: it begins with that checkpoint's weights, vocabulary and "
-    "configuration, every key of which can be set here."
+    "configuration, every key of which can be set here, and keeps its labels (--keep)."
 )
 
 _START = "--start_from"
+_DONE = ("label_changes", "replay")  # keys of the data that were for that run alone
 
 
 @command
@@ -33,11 +35,18 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     with ExitStack() as stack:
         start = option(args, _START)
         if start is not None:
-            config = stack.enter_context(stored_configuration(read_checkpoint(start, _START)))
+            config = stack.enter_context(
+                stored_configuration(read_checkpoint(start, _START), _DONE)
+            )
             args = ["--config", config, *args]
         cli = GileCLI(args, "python -m gile_lightning.fit", DESCRIPTION)
     if cli.config.start_from is not None:  # perhaps from the configuration of such a run
-        start_from(cli.model, cli.datamodule, read_checkpoint(cli.config.start_from, _START))
+        checkpoint = read_checkpoint(cli.config.start_from, _START)
+        start_from(cli.model, cli.datamodule, checkpoint, cli.config.keep)
+    elif getattr(cli.datamodule, "replay", 0):
+        raise InputError(
+            "data.replay needs the run whose documents it draws: give --start_from RUN"
+        )
     try:
         return fit(cli)
     finally:

@@ -23,6 +23,7 @@ def predict(
     device: str = "auto",
     pretrained_backend: Literal["torch", "openvino-int8"] | None = None,
     rerank: bool = False,
+    label_changes: Path | None = None,
     explain: str | None = None,
     explain_labels: list[str] | None = None,
 ) -> None:
@@ -55,6 +56,8 @@ def predict(
             openvino-int8 labels two to three times as many texts on a CPU.
         rerank: whether the second stage beside the checkpoint, which gile_lightning.rerank has
             fitted, ranks the best labels of each text anew.
+        label_changes: a file of labels of the model that were renamed, merged, split or withdrawn
+            since training: a table with the columns "old" and "new", or JSON lines with these.
         explain: why each text gets its labels, as a page (FILE.html, of the first 100 texts), as
             JSON (FILE.json), or on the terminal in place of the lines (-).
         explain_labels: names of further labels to explain, predicted or not, as a list:
@@ -77,6 +80,7 @@ def predict(
         device,
         pretrained_backend,
         rerank,
+        label_changes,
         explain,
         explain_labels,
     )

@@ -43,6 +43,12 @@ _OPTIONS: dict[str, tuple[Any, Any, str]] = {
         None,
         "Checkpoint or run to begin with: its weights, vocabulary and configuration.",
     ),
+    "keep": (
+        bool,
+        True,
+        "Labels of start_from, and what its model knows of its documents, stay; false takes its "
+        "weights for another label set.",
+    ),
     "checkpoint_every": (int, 1000, "Training steps between two checkpoints within an epoch."),
     "length": (
         TrainingLength | None,

@@ -17,9 +17,11 @@ from gile_lightning.common import console
 from gile_lightning.common.console import complain, note, show
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.progress import Progress
+from gile_lightning.data.label_changes import read_changes
 from gile_lightning.data.pretrained import Backend, quantized
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems import System
+from gile_lightning.systems.label_regrouping import change_labels
 from gile_lightning.systems.loading import load_system
 from gile_lightning.systems.predictor import Prediction, Predictor, find_language
 from gile_lightning.systems.reranker import find_reranker
@@ -40,6 +42,7 @@ def label_documents(
     device: str,
     pretrained_backend: Backend | None,
     rerank: bool,
+    label_changes: Path | None,
     explain: str | None,
     explain_labels: list[str] | None,
 ) -> None:
@@ -62,6 +65,8 @@ def label_documents(
     with ExitStack() as stack:
         source = sys.stdin if input == "-" else stack.enter_context(_open(input))
         stored = read_checkpoint(checkpoint)
+        if label_changes is not None:
+            stored = change_labels(stored, read_changes(label_changes))
         system = load_system(stored, pretrained_backend)
         reranker = find_reranker(checkpoint, device) if rerank else None
         for name in _run_otherwise(system, tasks_of(stored)):

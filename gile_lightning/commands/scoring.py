@@ -53,7 +53,7 @@ def run_test(cli: GileCLI, checkpoint: dict[str, Any], reranked: str | None = No
         restore(model, checkpoint)
         data.encode_for_scoring(model.tasks, model.reads_new_words)
     else:  # imported weights: the labels are those of the corpus, perhaps the words too
-        start_from(model, data, checkpoint)
+        start_from(model, data, checkpoint, keep=False)
     data.prepare_data()
     data.setup("test")
     say(data.summary())

@@ -1,7 +1,7 @@
 """Configurations that are stored, and those that are laid over others."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,14 @@ _STORED = (
 
 
 @contextmanager
-def stored_configuration(checkpoint: dict[str, Any]) -> Iterator[str]:
+def stored_configuration(checkpoint: dict[str, Any], without: Sequence[str] = ()) -> Iterator[str]:
     """Write the configuration in a checkpoint to a file, without the keys of its machine.
 
     The classes that it names are checked first: see `gile_lightning.common.factories.Part`.
+
+    Args:
+        checkpoint: the checkpoint.
+        without: keys of the data that are left out.
 
     Raises:
         InputError: it names a class that is no part, or there is no configuration.
@@ -33,6 +37,9 @@ def stored_configuration(checkpoint: dict[str, Any]) -> Iterator[str]:
         raise InputError("the checkpoint holds no configuration: gile_lightning.fit stores it")
     stored = {key: value for key, value in stored.items() if key in _STORED}
     check_parts(stored)
+    data = stored.get("data")
+    if isinstance(data, dict) and isinstance(data.get("init_args"), dict):
+        data["init_args"] = {k: x for k, x in data["init_args"].items() if k not in without}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "checkpoint.yaml"
         file.write_text(yaml.safe_dump(stored), encoding="utf-8")

@@ -1,20 +1,24 @@
 """A corpus of one language: read, encoded once, kept in a cache."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.files import save_array
+from gile_lightning.data.document import Document
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.formats.word_vectors import (
     WordVectors,
     find_word_vectors,
     read_word_vectors,
 )
+from gile_lightning.data.known import Known
+from gile_lightning.data.label_changes import ChangedLabels, LabelChanges, changed, read_changes
 from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.reader import Reader
 from gile_lightning.data.shard_data_module import ShardDataModule
@@ -24,11 +28,12 @@ from gile_lightning.data.shards.encoding import TASK, encode
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.fingerprint import code_of, foreign_arguments, hash_of, stamp
 from gile_lightning.data.shards.original_texts import find_texts
+from gile_lightning.data.shards.replay import new_places, replay
 from gile_lightning.data.shards.text_splitting import processes
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, unambiguous
 
-FORMAT = 8  # of the encoded shards; raised when the same input would be encoded differently
+FORMAT = 9  # of the encoded shards; raised when the same input would be encoded differently
 
 
 class DocumentDataModule(Reader, ShardDataModule):
@@ -89,6 +94,10 @@ class DocumentDataModule(Reader, ShardDataModule):
             labels are scored (``val/unseen_average_precision``). Without them, only labels that
             validation documents alone happen to have count as unseen. A large corpus has few of
             these, and one with few labels, such as topics of news, has none.
+        label_changes: a file of labels that were renamed, merged, split or withdrawn; see
+            `read_changes`. It applies to documents, labels, and the model of ``--start_from``.
+        replay: with ``--start_from``, how many training documents of that run are mixed in; a share
+            up to 1. The same share of its validation documents is. They are read from the cache.
     """
 
     def __init__(
@@ -120,6 +129,8 @@ class DocumentDataModule(Reader, ShardDataModule):
         document_prompt: str | None = None,
         label_prompt: str | None = None,
         held_out_labels: float = 0.0,
+        label_changes: Path | None = None,
+        replay: float = 0.0,
     ) -> None:
         positive(
             batch_size=batch_size,
@@ -133,7 +144,8 @@ class DocumentDataModule(Reader, ShardDataModule):
         )
         if train_share > 1:
             raise InputError(f"train_share is {train_share:g}; it is a share of 1")
-        for name, size in {"test_size": test_size, "held_out_labels": held_out_labels}.items():
+        sizes = {"test_size": test_size, "held_out_labels": held_out_labels, "replay": replay}
+        for name, size in sizes.items():
             if size < 0:
                 raise InputError(f"{name} is {size:g}; 0, for none, or more")
         super().__init__(
@@ -173,6 +185,8 @@ class DocumentDataModule(Reader, ShardDataModule):
         self.trained_task: Task | None = None  # of a trained model that is to be scored
         self.new_words = False
         self.tokenizer: Tokenizer | None = None  # with the vocabulary of a model to train further
+        self.known: Known | None = None  # by that model
+        self.label_changes, self.replay = label_changes, replay
         self.fixed_tokenizer: Tokenizer | None = None  # whose vocabulary precedes the encoding
         self._vector_words: list[str] | None = None
 
@@ -184,9 +198,19 @@ class DocumentDataModule(Reader, ShardDataModule):
         self.trained_task = self._own(tasks)
         self.new_words = new_words
 
-    def encode_for_training(self, tasks: dict[str, Task]) -> None:
-        """Encode for a model that is trained further: its vocabulary, the corpus' labels."""
+    def encode_for_training(
+        self,
+        tasks: dict[str, Task],
+        known: Mapping[str, Known] | None = None,
+        new_words: bool = False,
+    ) -> None:
+        """Encode for a model that is trained further; see `TextDataModule.encode_for_training`."""
         self.tokenizer = self._own(tasks).tokenizer
+        self.known, self.new_words = (known or {}).get(self.language), new_words
+
+    def changes(self) -> LabelChanges:
+        """Read the file of label changes, if there is one."""
+        return LabelChanges([]) if self.label_changes is None else read_changes(self.label_changes)
 
     def _own(self, tasks: dict[str, Task]) -> Task:
         if self.language not in tasks:
@@ -233,6 +257,7 @@ class DocumentDataModule(Reader, ShardDataModule):
     def fingerprint(self) -> str:
         """Return the cache key: a hash of sources, settings, code and trained model."""
         file, trained, tokenizer = self.vectors_file(), self.trained_task, self.tokenizer
+        known = self.known
         reading = self.subword_tokenizer().reading
         return hash_of(
             {
@@ -242,8 +267,11 @@ class DocumentDataModule(Reader, ShardDataModule):
                 "sources": self.sources(),
                 "settings": self.settings.state(),
                 "trained_task": trained and trained.state(),
-                "new_words": self.new_words and trained is not None,
-                "tokenizer": tokenizer and [tokenizer.vocabulary, tokenizer.settings()],
+                "new_words": self.new_words and (trained or known) is not None,
+                "tokenizer": tokenizer
+                and [tokenizer.vocabulary, tokenizer.further, tokenizer.settings()],
+                "known": known and [known.state(), self.replay],
+                "label_changes": self.label_changes and self.changes().changes,
                 "vectors": file and stamp(file),
                 "pretrained": reading and reading.state(),
             }
@@ -290,24 +318,65 @@ class DocumentDataModule(Reader, ShardDataModule):
             save_array(directory / VECTORS, vectors)
         trained = self.trained_task
         self.fixed_tokenizer = tokenizer if trained is None else trained.tokenizer
-        texts = self.label_texts(skipped)
+        labels = self._changed_labels(skipped)
         counts = encode(
-            self.documents(skipped),
-            texts,
+            self._changed_documents(skipped, labels),
+            labels.texts,
             directory,
             self.settings,
             skipped,
             trained_task=trained,
             new_words=self.new_words,
             tokenizer=tokenizer,
-            synonyms=self.synonyms(),
-            uris=self.uris(),
+            known=self.known,
+            synonyms=labels.synonyms,
+            uris=labels.uris,
             recipe=self.recipe(),
             total=self.total(),
             num_proc=self.num_proc,
         )
+        if self.known is not None and self.replay and trained is None:
+            counts |= self._replay(self.known, directory, counts)
         meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources()}
         (directory / META).write_text(json.dumps(meta, indent=1, default=str))
+
+    def _changed_labels(self, skipped: Skipped) -> ChangedLabels:
+        """Read the labels, and apply the changes."""
+        texts = self.label_texts(skipped)
+        read = ChangedLabels(texts, self.synonyms(), self.uris(), {}, {*texts})
+        changes = self.changes()
+        return read.after(changes) if changes else read
+
+    def _changed_documents(self, skipped: Skipped, labels: ChangedLabels) -> Iterable[Document]:
+        """Stream the documents with their labels after the changes.
+
+        Raises:
+            InputError: a label that changes is none of the corpus, nor of a model.
+        """
+        changes = self.changes()
+        if not changes:
+            yield from self.documents(skipped)
+            return
+        met: set[str] = set()
+        for document in self.documents(skipped):
+            met.update(document.labels)
+            yield document._replace(labels=changed(document.labels, labels.targets))
+        if self.trained_task is None:  # whose documents may have other labels
+            known = self.known and self.known.before
+            of_model = [*known.names, *known.uris] if known else []
+            changes.check({*met, *labels.known, *of_model})
+
+    def _replay(self, known: Known, directory: Path, counts: dict[str, Any]) -> dict[str, Any]:
+        """Mix documents of the earlier training in; return the counts that change."""
+        before = known.before or known.labels
+        targets = self.changes().resolve(before.names, before.uris_by_name())
+        places = new_places(before, Task.load(directory / TASK).labels, targets)
+        source = self.cache.path(known.corpus or "-")
+        seed = self.settings.split_seed
+        added = replay(source, directory, self.replay, places, seed)
+        documents = counts["documents"]
+        documents |= {split: documents[split] + n for split, n in added.items()}
+        return {"documents": documents, "replayed": added}
 
     def _find_training(self, trained: Task) -> None:
         """Read the shards that the model's own training left in the cache, if they are there.

@@ -1,14 +1,17 @@
 """A corpus of several languages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.document_data_module import DocumentDataModule
+from gile_lightning.data.known import Known
 from gile_lightning.data.language_name import check_language
 from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.loading.one_by_one import OneByOne
@@ -71,10 +74,15 @@ class Multilingual(TextDataModule):
         for module in self.modules.values():
             module.encode_for_scoring(tasks, new_words)
 
-    def encode_for_training(self, tasks: dict[str, Task]) -> None:
+    def encode_for_training(
+        self,
+        tasks: dict[str, Task],
+        known: Mapping[str, Known] | None = None,
+        new_words: bool = False,
+    ) -> None:
         """Encode for a model that is trained further: its vocabularies, the corpus' labels."""
         for module in self.modules.values():
-            module.encode_for_training(tasks)
+            module.encode_for_training(tasks, known, new_words)
 
     def prepare_data(self) -> None:
         """Encode every language unless the cache has it."""
@@ -98,6 +106,10 @@ class Multilingual(TextDataModule):
     def training_documents(self, name: str) -> Iterator[RaggedBatch]:
         """Yield every training document of a language once, in order, in batches."""
         return self.modules[name].training_documents(name)
+
+    def document_hashes(self, name: str) -> NDArray[np.int64] | None:
+        """Return a hash of each training document of a language, in order."""
+        return self.modules[name].document_hashes(name)
 
     def only(self, name: str) -> TextDataModule:
         """Return the data module of one of the languages."""

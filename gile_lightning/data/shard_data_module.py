@@ -13,6 +13,7 @@ from torch import Tensor
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.skipped import describe
 from gile_lightning.data.language_name import check_language
+from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.pretrained.vectors import VectorStore
@@ -22,6 +23,8 @@ from gile_lightning.data.tokenizing.task import Task
 
 if TYPE_CHECKING:
     from datasets import Dataset  # which takes a second to import
+
+_HASHED = 10_000  # documents at a time
 
 
 class ShardDataModule(TextDataModule):
@@ -117,6 +120,13 @@ class ShardDataModule(TextDataModule):
         name, size = self.language, self.eval_batch_size
         for batch in RaggedLoader(documents, name, size, text_vectors=self._find_vectors):
             yield batch[name]
+
+    def document_hashes(self, name: str) -> NDArray[np.int64] | None:
+        """Return a hash of each training document, in order."""
+        documents = self.split("train").with_format("arrow")
+        unknown = len(self.corpus.task.tokenizer.vocabulary) - 1
+        starts = range(0, len(documents), _HASHED)
+        return np.concatenate([table_hashes(documents[i : i + _HASHED], unknown) for i in starts])
 
     @property
     def _find_vectors(self) -> Callable[[RaggedBatch], Tensor] | None:

@@ -1,15 +1,19 @@
 """The contract of a data module: what commands and systems ask of every corpus."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import lightning
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.common.factories import Configured
+from gile_lightning.data.known import Known
+from gile_lightning.data.label_changes import LabelChanges
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
@@ -71,8 +75,18 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
         """
 
     @abstractmethod
-    def encode_for_training(self, tasks: dict[str, Task]) -> None:
+    def encode_for_training(
+        self,
+        tasks: dict[str, Task],
+        known: Mapping[str, Known] | None = None,
+        new_words: bool = False,
+    ) -> None:
         """Encode for a model that is trained further: its vocabularies, the corpus' labels.
+
+        Args:
+            tasks: the model's tasks by language.
+            known: what it knows by language: then its labels stay beside the corpus' own.
+            new_words: words of labels that are new to the model get ids of their own.
 
         Raises:
             InputError: the model lacks a language of the corpus.
@@ -86,6 +100,10 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
     def training_documents(self, name: str) -> Iterator[RaggedBatch]:
         """Yield every training document of a language once, in order, in batches."""
 
+    def document_hashes(self, name: str) -> NDArray[np.int64] | None:
+        """Return a hash of each training document of a language, in order; None if unknown."""
+        return None
+
     def training_size(self) -> int:
         """Count the training documents, of the language that has most; for use after `setup`."""
         counts = (
@@ -94,9 +112,21 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
         )
         return max(counts)
 
+    def changes(self) -> LabelChanges:
+        """Return what labels were renamed, merged, split or withdrawn; here there are none."""
+        return LabelChanges([])
+
     def training_data(self) -> TrainingData:
         """Return what a system is built from; for use after `setup`."""
-        return TrainingData(self.tasks, self.vectors, self.training_documents, self.cache_dir)
+        corpora = {name: next(self.only(name).shards()).name for name in self.names}
+        return TrainingData(
+            self.tasks,
+            self.vectors,
+            self.training_documents,
+            self.cache_dir,
+            corpora,
+            self.document_hashes,
+        )
 
     @abstractmethod
     def only(self, name: str) -> "TextDataModule":

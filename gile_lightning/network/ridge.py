@@ -7,19 +7,25 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.common.errors import positive
+from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import Part
 from gile_lightning.data.loading.ragged import Texts, segment_ids
 from gile_lightning.network.encoders import HashedWords
+from gile_lightning.network.label_residual import NOT_SEEN
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
 
 
 class LabelledVectors(NamedTuple):
-    """Features [B, d] of documents, their labels [P], flat, and labels per document [B]."""
+    """Features [B, d] of documents, their labels [P], flat, and labels per document [B].
+
+    ``new`` [B], if given, says which documents the regression was not fitted to yet. The labels of
+    the others are those alone that it does not know.
+    """
 
     vectors: Tensor
     label_ids: Tensor
     label_counts: Tensor
+    new: Tensor | None = None
 
 
 class Ridge(Part, nn.Module):
@@ -39,6 +45,10 @@ class Ridge(Part, nn.Module):
     multiplied by ``boost``.
 
     The coefficients, d per seen label, are no trained parameters.
+
+    W and P = (Φᵀ Φ + λ I)⁻¹, which a checkpoint has, are all that the regression needs to know of
+    its documents: Φᵀ Φ = P⁻¹ - λ I, and Φᵀ Y = P⁻¹ W. So a regression that is fitted to further
+    documents has the coefficients of one that is fitted to all at once.
 
     Args:
         document_dim: size d_h of the document vectors.
@@ -87,18 +97,49 @@ class Ridge(Part, nn.Module):
         return torch.cat([_unit(documents).to(words.dtype), words], 1)
 
     @torch.no_grad()
-    def fit(self, documents: Iterable[LabelledVectors]) -> None:
-        """Solve the regression on all training documents, in one pass over them."""
+    def fit(self, documents: Iterable[LabelledVectors], known: float | None = None) -> None:
+        """Solve the regression in one pass over documents.
+
+        Args:
+            documents: the documents.
+            known: the penalty with which it was fitted to earlier documents, which it keeps. None
+                for a regression on these documents alone.
+
+        Raises:
+            InputError: the inverse lost its precision over too many documents.
+        """
         gram = self.inverse.new_zeros(self.inverse.shape, dtype=torch.float64)
         sums = torch.zeros_like(self.coefficients, dtype=torch.float64)  # Yᵀ Φ
-        for vectors, ids, counts in documents:
+        if known is not None:
+            before = _inverse((self.inverse.double() + self.inverse.double().T) / 2)
+            sums += self.coefficients.double() @ before
+            gram += before
+            gram.diagonal().sub_(known)
+        for vectors, ids, counts, new in documents:
             rows = _unit(vectors).double()
-            gram += rows.T @ rows
+            added = rows if new is None else rows[new]
+            gram += added.T @ added
             sums.index_add_(0, ids.long(), rows[segment_ids(counts)])
         gram.diagonal().add_(self.penalty)
-        inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
+        inverse = _inverse(gram)
         self.inverse.copy_(inverse)
         self.coefficients.copy_(sums @ inverse)
+
+    def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:
+        """Turn the stored state of another `Ridge` into a state for these labels.
+
+        Args:
+            state: the parameters and buffers; their names may have a prefix.
+            ids: the ids in the other of these K labels; those that are `NOT_SEEN` there have no
+                document yet.
+        """
+        seen = (ids != NOT_SEEN).nonzero().squeeze(1)
+        selected = dict(state)
+        for key, value in state.items():
+            if key.endswith("coefficients"):
+                rows = value.new_zeros(len(ids), *value.shape[1:])
+                selected[key] = rows.index_copy_(0, seen, value[ids[seen]])
+        return selected
 
     def forward(self, documents: Tensor, ids: Tensor, targets: Tensor | None = None) -> Tensor:
         """Score documents: [B, K].
@@ -117,6 +158,17 @@ class Ridge(Part, nn.Module):
                 return scale * self.boost * predicted
             leverage = ((rows @ self.inverse.to(rows.dtype)) * rows).sum(1, keepdim=True)
             return scale * (predicted - leverage * (targets - predicted) / (1 - leverage))
+
+
+def _inverse(matrix: Tensor) -> Tensor:
+    """Return the inverse of a positive definite matrix."""
+    try:
+        return torch.cholesky_inverse(torch.linalg.cholesky(matrix))
+    except RuntimeError as error:  # torch.linalg.LinAlgError is one
+        raise InputError(
+            "the ridge regression of that run cannot be continued: it has too many documents for "
+            "the precision of its checkpoint; set --keep false, or train on all documents anew"
+        ) from error
 
 
 def _unit(vectors: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ _FIXED = (
     "output",
     "ckpt_path",
     "start_from",
+    "keep",
     "config",
     "sweep",
     "wandb",

@@ -1,5 +1,6 @@
 """The calibrations of a system: fitted in validation, kept in its checkpoint."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,9 +24,12 @@ class Calibrations:
     Attributes:
         by_task: the calibrations by the name of the task.
         thresholds: of the probability of each label seen in training [L], likewise.
+        earlier: those that a model had before it was trained further, with the thresholds in the
+            order of its new labels, which are nan for labels that had none.
     """
 
     def __init__(self) -> None:
+        self.earlier: dict[str, tuple[Calibration, Tensor]] = {}
         self.by_task: dict[str, Calibration] = {}
         self.thresholds: dict[str, Tensor] = {}
 
@@ -42,7 +46,11 @@ class Calibrations:
             The threshold of the calibrated probability with the best micro-F1 of all labels.
         """
         frequencies = labels.frequencies[: labels.seen]
-        calibration = fit_calibration(found["seen"], found["unseen"], log_rates, frequencies)
+        earlier, before = self.earlier.get(name, (None, None))
+        starts = None if earlier is None else (earlier.seen, earlier.unseen)
+        calibration = fit_calibration(
+            found["seen"], found["unseen"], log_rates, frequencies, starts
+        )
         self.by_task[name] = calibration
         ids, calibrated = training_ids(labels), {}
         for key, pairs in found.items():
@@ -52,10 +60,32 @@ class Calibrations:
         log_odds, places, correct, positives = _flat(calibrated)
         threshold, f1 = micro_f1_of_pairs(log_odds, correct, positives).best()
         own = label_thresholds(
-            log_odds.numpy(), correct.numpy(), places.numpy(), labels.seen, threshold, f1
+            log_odds.numpy(),
+            correct.numpy(),
+            places.numpy(),
+            labels.seen,
+            threshold,
+            f1,
+            None if before is None else before.numpy(),
         )
         self.thresholds[name] = torch.from_numpy(own).float()
         return threshold
+
+    def begin_with(self, state: Mapping[str, Any], name: str, old: LabelSet, new: LabelSet) -> None:
+        """Have `fit` begin with what a checkpoint holds of a task, where few documents speak.
+
+        Args:
+            state: what `state` returned there.
+            name: of the task.
+            old: its labels there.
+            new: its labels now.
+        """
+        if name in state:
+            frequencies = old.frequencies[: old.seen]
+            calibration = Calibration.from_state(state[name], frequencies)
+            thresholds = torch.cat([state[name]["thresholds"].cpu(), torch.tensor([math.nan])])
+            ids = training_ids(new, old)[: new.seen]
+            self.earlier[name] = calibration, thresholds[ids]
 
     def apply(self, name: str, log_odds: Tensor, ids: Tensor) -> Tensor:
         """Return calibrated log-odds [B, K], or those of the model if nothing was fitted.
@@ -118,7 +148,8 @@ def training_ids(labels: LabelSet, own: LabelSet | None = None) -> Tensor:
         own: that of the model; by default it is ``labels``.
     """
     own = own or labels
-    ids = torch.tensor([own.ids.get(name, -1) for name in labels.names], dtype=torch.long)
+    places = range(len(labels)) if labels is own else labels.places_in(own)
+    ids = torch.tensor([*places], dtype=torch.long)
     return torch.where(ids < own.seen, ids, -1)
 
 

@@ -1,6 +1,6 @@
 """The texts of labels as the tensors that a network reads."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ def encode_labels(
     network: Network,
     tokenizer: Tokenizer,
     labels: LabelSet,
-    own_ids: Mapping[str, int],
+    own_labels: LabelSet,
     cache: Path,
     device: torch.device,
 ) -> EncodedLabels:
@@ -30,13 +30,13 @@ def encode_labels(
         network: reads the labels.
         tokenizer: of the label texts.
         labels: the label set.
-        own_ids: the numbers of the network's own labels by name; they find the label residuals.
+        own_labels: the network's own, among which labels find their residuals.
         cache: the folder in which vectors of a pretrained model are kept.
         device: of the result.
     """
     own = network.own_labels
-    places = [own_ids.get(label, own) for label in labels.names]
-    ids = np.array([i if i < own else NOT_SEEN for i in places], dtype=np.int64)
+    places = range(len(labels)) if labels is own_labels else labels.places_in(own_labels)
+    ids = np.array([i if 0 <= i < own else NOT_SEEN for i in places], dtype=np.int64)
     encode = partial(encode_texts, tokenizer, cache=cache, device=device)
     matchers: Iterable[Any] = network.matchers
     prepared = [matcher.prepare_labels(tokenizer, labels, encode) for matcher in matchers]

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import torch
 from jsonargparse import ArgumentError
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import check_parts, import_part, instantiate
+from gile_lightning.data.known import Known
 from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.text_data_module import TextDataModule
+from gile_lightning.systems.label_regrouping import change_labels
 from gile_lightning.systems.system import System
 from gile_lightning.training.checkpoint import HPARAMS, STATE, tasks_of, with_backend
 
@@ -69,15 +72,38 @@ def restore(system: System, checkpoint: dict[str, Any]) -> None:
     system.load_state_dict(checkpoint["state_dict"])
 
 
-def start_from(system: System, data: TextDataModule, checkpoint: dict[str, Any]) -> None:
+def start_from(
+    system: System, data: TextDataModule, checkpoint: dict[str, Any], keep: bool = True
+) -> None:
     """Have a new system begin with a checkpoint's weights, for the labels of other data.
 
-    The data get the vocabularies of the checkpoint, if it holds them all.
+    The data get the vocabularies of the checkpoint, if it holds them all. The label changes of the
+    data apply to the checkpoint too.
+
+    Args:
+        system: a new one.
+        data: its training data.
+        checkpoint: the checkpoint.
+        keep: whether the labels of the checkpoint, and what it knows of its documents, stay.
 
     Raises:
         InputError: the system cannot be trained further.
     """
-    system.start_from(checkpoint)
-    tasks = tasks_of(checkpoint)
-    if len(tasks) == len(checkpoint[STATE]["tasks"]):
-        data.encode_for_training(tasks)
+    before = tasks_of(checkpoint)
+    if changes := data.changes():
+        checkpoint = change_labels(checkpoint, changes, others_known=True)
+    system.start_from(checkpoint, keep)
+    tasks, state = tasks_of(checkpoint), checkpoint[STATE]
+    if len(tasks) == len(state["tasks"]):
+        hashes, corpora = (state["extra"].get(key, {}) for key in ("documents", "corpora"))
+        empty = torch.empty(0, dtype=torch.long)
+        known = {
+            name: Known(
+                task.labels,
+                hashes.get(name, empty).numpy(),
+                corpora.get(name, ""),
+                before[name].labels,
+            )
+            for name, task in tasks.items()
+        }
+        data.encode_for_training(tasks, known if keep else None, system.reads_new_words and keep)

@@ -4,9 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts, segment_ids
 from gile_lightning.data.shards.cache import default_cache
@@ -30,19 +33,22 @@ from gile_lightning.network.encoders import WAN, Encoder, Mean, WordEmbedding
 from gile_lightning.network.encoders.encoder import Sharing
 from gile_lightning.network.matchers import Matcher
 from gile_lightning.network.outputs import GILE, MatchersOnly, OutputLayer
+from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.fingerprint import Fingerprints, check_fingerprints, fingerprints
 from gile_lightning.systems.gradient import GradientSystem
 from gile_lightning.systems.label_encoding import encode_labels
+from gile_lightning.systems.label_regrouping import CHANGED, describe_labels
 from gile_lightning.systems.task_module import Extra, smallest_task
 from gile_lightning.systems.weights import (
     check_shared,
     count_words,
     distil,
     fit_ridge,
+    penalty_of,
     set_word_vectors,
     weights_for,
 )
-from gile_lightning.training.checkpoint import STATE
+from gile_lightning.training.checkpoint import STATE, tasks_of
 from gile_lightning.training.losses import BinaryCrossEntropy, Loss
 from gile_lightning.training.samplers import LabelSampler, UniformLabels
 from gile_lightning.training.scores import LOSS
@@ -85,6 +91,8 @@ class NeuralSystem(GradientSystem):
             (released code).
         kwargs: see `GradientSystem` and `System`.
     """
+
+    labels_follow_changes = True
 
     def __init__(
         self,
@@ -131,6 +139,11 @@ class NeuralSystem(GradientSystem):
         self._joint_dim: int | None = None
         self._unfitted = False  # whether the regressions are still to be solved
         self._fingerprints: Fingerprints = {}
+        self._documents: dict[str, Tensor] = {}  # hashes of training documents
+        self._corpora: dict[str, str] = {}
+        self._new: dict[str, NDArray[np.bool_]] = {}  # of documents and labels, to `_known`
+        self._new_labels: dict[str, Tensor] = {}
+        self._keep = True
         self._encoded_tasks: dict[str, Task] = {}
 
     # --- building ---
@@ -180,11 +193,18 @@ class NeuralSystem(GradientSystem):
             )
 
     def extra_state(self) -> dict[str, Any]:
-        """Return the matched size of the joint space, and fingerprints of pretrained models.
+        """Return what the tasks do not tell.
 
-        The size depends on all tasks that were trained.
+        That is the matched size of the joint space, which depends on all tasks that were trained,
+        fingerprints of pretrained models, hashes of the training documents, and the keys of the
+        encoded corpora in the cache.
         """
-        return {"joint_dim": self._joint_dim, "fingerprints": self._fingerprints}
+        return {
+            "joint_dim": self._joint_dim,
+            "fingerprints": self._fingerprints,
+            "documents": self._documents,
+            "corpora": self._corpora,
+        }
 
     def set_tasks(self, tasks: dict[str, Task]) -> None:
         """Score the label sets of these tasks; vocabularies and seen labels must be the model's."""
@@ -197,12 +217,14 @@ class NeuralSystem(GradientSystem):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Check that the modules fit the checkpoint."""
         super().on_load_checkpoint(checkpoint)
-        stored = checkpoint[STATE]["extra"].get("fingerprints", {})
-        check_fingerprints(self.tasks, self._fingerprints, stored)
+        extra = checkpoint[STATE]["extra"]
+        check_fingerprints(self.tasks, self._fingerprints, extra.get("fingerprints", {}))
+        self._documents, self._corpora = extra.get("documents", {}), extra.get("corpora", {})
 
-    def start_from(self, checkpoint: dict[str, Any]) -> None:
-        """Have `attach` begin with the weights of a checkpoint."""
+    def start_from(self, checkpoint: dict[str, Any], keep: bool = True) -> None:
+        """Have `attach` begin with the weights of a checkpoint; see `System.start_from`."""
         self.initial_checkpoint = checkpoint
+        self._keep = keep
 
     def attach(self, data: TrainingData, resumed: bool = False) -> None:
         """Build the networks for training data, and set their initial weights.
@@ -221,11 +243,38 @@ class NeuralSystem(GradientSystem):
         networks = {name: self.network(name) for name in data.tasks}
         if checkpoint is not None:
             encoded = {name: self.encoded(name) for name in networks}
-            self.load_state_dict(weights_for(networks, encoded, checkpoint, data))
+            self.load_state_dict(weights_for(networks, encoded, checkpoint, data, self._keep))
+            if self._keep:
+                for name, old in tasks_of(checkpoint).items():
+                    if name in data.tasks:
+                        state, labels = checkpoint[STATE]["calibrations"], data.tasks[name].labels
+                        ids = training_ids(labels, old.labels)[: labels.seen]
+                        self._new_labels[name] = ids < 0
+                        self.calibrations.begin_with(state, name, old.labels, labels)
+                        counts = checkpoint[STATE].get(CHANGED, {}).get(name, {})
+                        say(f"labels ({name}): {describe_labels(old.labels, labels, counts)}")
         elif not resumed:
             for name, network in networks.items():
                 set_word_vectors(network, name, self.encoded(name), data)
                 count_words(network, name, data)
+        self._corpora = dict(data.corpora)
+        if not resumed:
+            for name in networks:
+                self._count_documents(name, data.hashes(name))
+
+    def _count_documents(self, name: str, hashes: NDArray[np.int64] | None) -> None:
+        """Keep the hashes of training documents, and which are new to the earlier model."""
+        before = torch.empty(0, dtype=torch.long)
+        if self._known is not None:
+            before = self._known[STATE]["extra"].get("documents", {}).get(name, before)
+        if hashes is not None:
+            self._new[name] = ~np.isin(hashes, before.numpy())
+            self._documents[name] = torch.from_numpy(np.union1d(hashes, before.numpy()))
+
+    @property
+    def _known(self) -> dict[str, Any] | None:
+        """The checkpoint that it began with, if what that knows of its documents stays."""
+        return self.initial_checkpoint if self._keep else None
 
     def setup(self, stage: str) -> None:
         """Build the networks or check that they fit; find the vectors of a pretrained model."""
@@ -237,8 +286,13 @@ class NeuralSystem(GradientSystem):
             device = self.trainer.strategy.root_device
             for name, task in self.tasks.items():
                 documents = partial(self.trainer.datamodule.training_documents, name)  # type: ignore[attr-defined]
-                distil(self.network(name), task, documents, self.cache_dir, device)
-                fit_ridge(self.network(name), documents(), task.labels.documents)
+                if self.initial_checkpoint is None:
+                    distil(self.network(name), task, documents, self.cache_dir, device)
+                penalty = None if self._known is None else penalty_of(self._known)
+                new = None if penalty is None else self._new.get(name)
+                total = task.labels.documents
+                labels = self._new_labels.get(name)
+                fit_ridge(self.network(name), documents(), total, penalty, new, labels)
             self._unfitted = False
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
@@ -359,9 +413,8 @@ class NeuralSystem(GradientSystem):
         return evidence(prepared.subset(ids), document)
 
     def _encode(self, name: str, tokenizer: Tokenizer, labels: LabelSet) -> EncodedLabels:
-        own_ids = self.tasks[name].labels.ids
-        network = self.network(name)
-        return encode_labels(network, tokenizer, labels, own_ids, self.cache_dir, self.device)
+        own, network = self.tasks[name].labels, self.network(name)
+        return encode_labels(network, tokenizer, labels, own, self.cache_dir, self.device)
 
     # --- access ---
 

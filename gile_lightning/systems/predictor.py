@@ -155,8 +155,15 @@ class Predictor:
         recipe, tokenizer = self.task.recipe, self.task.tokenizer
         skipped = Skipped()
         given = read_candidates(labels, recipe.by_name, language or recipe.label_language, skipped)
+        listed = LabelSet(
+            list(given),
+            [""] * len(given),
+            [0] * len(given),
+            uris=[label.uri for label in given.values()],
+        )
+        places = zip(given.items(), listed.places_in(self.task.labels), strict=True)
         candidates = {
-            name: self._completed(label) if complete else label for name, label in given.items()
+            name: self._completed(label, i) if complete else label for (name, label), i in places
         }
         texts = [recipe.label_text(label, candidates) for label in candidates.values()]
         names = list(candidates)
@@ -171,12 +178,11 @@ class Predictor:
         self._tokenizer = self.system.tokenizer(self.name, label_set)
         self._training_ids = training_ids(label_set, self.task.labels)
 
-    def _completed(self, label: Described) -> Described:
-        """Return a label with the synonyms and the URI that the model's own of its name has."""
+    def _completed(self, label: Described, i: int) -> Described:
+        """Return a label with the synonyms and the URI of the model's own ``i``; -1 for none."""
         own = self.task.labels
-        if label.name not in own.ids:
+        if i < 0:
             return label
-        i = own.ids[label.name]
         synonyms, uri = label.synonyms or tuple(own.synonyms[i]), label.uri or own.uris[i]
         return label._replace(synonyms=synonyms, uri=uri)
 

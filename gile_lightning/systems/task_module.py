@@ -33,10 +33,13 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
         single_process: whether training on several processes is refused.
         calibratable: whether scores can be turned into probabilities; not where they are
             similarities, or do not depend on the text.
+        labels_follow_changes: whether what single labels have learned can be regrouped; see
+            `gile_lightning.systems.label_regrouping.change_labels`.
         tasks: by name; empty until the module is built.
     """
 
     single_process = False
+    labels_follow_changes = False
     calibratable = True
     config: str
     tasks: dict[str, Task]
@@ -156,8 +159,12 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
         """
         self.build(data.tasks)
 
-    def start_from(self, checkpoint: dict[str, Any]) -> None:
+    def start_from(self, checkpoint: dict[str, Any], keep: bool = True) -> None:
         """Have `attach` begin with the weights of a checkpoint.
+
+        Args:
+            checkpoint: the checkpoint.
+            keep: whether what it knows of its documents stays: counts, and the ridge regression.
 
         Raises:
             InputError: the system cannot be trained further.

@@ -5,13 +5,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.progress import track
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts, segment_ids
 from gile_lightning.data.pretrained import VectorStore
 from gile_lightning.data.tokenizing.frequencies import document_frequencies
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -20,8 +22,9 @@ from gile_lightning.data.training_data import TrainingData
 from gile_lightning.network import NOT_SEEN, EncodedLabels, LabelledVectors, Network
 from gile_lightning.network.encoders import Idf, WordEmbedding
 from gile_lightning.network.matchers import DistilledCosine, Matcher
+from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.label_encoding import encode_texts
-from gile_lightning.training.checkpoint import STATE
+from gile_lightning.training.checkpoint import HPARAMS, STATE
 
 
 def set_word_vectors(
@@ -66,30 +69,55 @@ def count_words(network: Network, name: str, data: TrainingData) -> None:
             part.count_words(*counts)
 
 
-def fit_ridge(network: Network, documents: Iterable[RaggedBatch], total: int | None = None) -> None:
+def fit_ridge(
+    network: Network,
+    documents: Iterable[RaggedBatch],
+    total: int | None = None,
+    penalty: float | None = None,
+    new: NDArray[np.bool_] | None = None,
+    new_labels: Tensor | None = None,
+) -> None:
     """Solve the ridge regression of a network on its training documents, if it has one.
 
     Every process solves it itself, and gets the same.
 
     Args:
-        network: has the regression.
+        network: whose regression is solved.
         documents: the training documents.
         total: their number, if known, to tell the time left.
+        penalty: that of an earlier regression, which goes on; None for a new one.
+        new: which of the documents the earlier regression was not fitted to; None for all.
+        new_labels: [L] which labels it does not know. On documents that it knows they alone count.
     """
     if network.ridge is None:
         return
     training = network.training
     network.eval()
+
+    def labelled() -> Iterator[LabelledVectors]:
+        start = 0
+        for batch in _watched(documents, "ridge regression", total):
+            vectors = network.ridge_features(batch.texts, network.encode_documents(batch.texts))
+            ids, counts = batch.label_ids, batch.label_counts
+            if new is None or new_labels is None:
+                yield LabelledVectors(vectors, ids, counts)
+                continue
+            some = torch.from_numpy(new[start : start + len(counts)]).to(counts.device)
+            start += len(counts)
+            places = segment_ids(counts)
+            kept = some[places] | new_labels.to(ids.device)[ids]
+            counts = places[kept].bincount(minlength=len(counts))
+            yield LabelledVectors(vectors, ids[kept], counts, some)
+
     with torch.no_grad():
-        network.ridge.fit(
-            LabelledVectors(
-                network.ridge_features(batch.texts, network.encode_documents(batch.texts)),
-                batch.label_ids,
-                batch.label_counts,
-            )
-            for batch in _watched(documents, "ridge regression", total)
-        )
+        network.ridge.fit(labelled(), penalty)
     network.train(training)
+
+
+def penalty_of(checkpoint: dict[str, Any]) -> float | None:
+    """Return the penalty of the ridge regression in a checkpoint, None without a regression."""
+    ridge = checkpoint.get(HPARAMS, {}).get("ridge")
+    return None if ridge is None else float(ridge["init_args"]["penalty"])
 
 
 def distil(
@@ -147,6 +175,7 @@ def weights_for(
     encoded: Mapping[str, EncodedLabels],
     checkpoint: dict[str, Any],
     data: TrainingData,
+    keep: bool = True,
 ) -> dict[str, Tensor]:
     """Return the weights of a checkpoint as those of networks for other label sets.
 
@@ -155,6 +184,7 @@ def weights_for(
         encoded: their labels.
         checkpoint: the checkpoint.
         data: what the networks are to be trained on.
+        keep: whether the ridge regression is to know what it knew.
 
     Raises:
         InputError: the checkpoint lacks a language, a label or word vectors.
@@ -174,21 +204,25 @@ def weights_for(
                 )
             weights[f"networks.{name}.embedding.weight"] = network.embedding.weight
         old = LabelSet(**stored[name]["labels"]) if stored[name] else LabelSet([], [], [])
-        weights |= _weights_of_labels(network, name, data.tasks[name], old, weights)
+        weights |= _weights_of_labels(network, name, data.tasks[name], old, weights, keep)
     names = tuple(f"networks.{name}." for name in networks)
     return {key: weight for key, weight in weights.items() if key.startswith(names)}
 
 
 def _weights_of_labels(
-    network: Network, name: str, task: Task, old: LabelSet, weights: Mapping[str, Tensor]
+    network: Network,
+    name: str,
+    task: Task,
+    old: LabelSet,
+    weights: Mapping[str, Tensor],
+    keep: bool,
 ) -> dict[str, Tensor]:
-    """Return the weights of single labels, found by their names in the old label set."""
-    places = {label: i for i, label in enumerate(old.names[: old.seen])}
-    labels = task.labels.names[: task.labels.seen]
-    ids = torch.tensor([places.get(label, NOT_SEEN) for label in labels]).long()
+    """Return the weights of single labels, found by URI or name in the old label set."""
+    ids = training_ids(task.labels, old)[: task.labels.seen]  # NOT_SEEN for new ones
     found: dict[str, Tensor] = {}
     if not network.output.scores_unseen:
-        if new := [label for label in labels if label not in places]:
+        pairs = zip(task.labels.names, ids.tolist(), strict=False)
+        if new := [label for label, i in pairs if i == NOT_SEEN]:
             raise InputError(
                 f"the output layer {type(network.output).__name__} knows its labels by "
                 f"number, and {len(new)} of the corpus' labels ({name}; such as "
@@ -198,8 +232,10 @@ def _weights_of_labels(
     if network.label_residual is not None:
         prefix = f"networks.{name}.label_residual."
         found |= network.label_residual.select(_below(prefix, weights), ids)
-    if network.ridge is not None:  # which is solved anew
-        prefix = f"networks.{name}.ridge."
+    prefix = f"networks.{name}.ridge."
+    if network.ridge is not None and keep:
+        found |= network.ridge.select(_below(prefix, weights), ids)
+    elif network.ridge is not None:  # which is solved anew
         own = network.ridge.named_buffers(recurse=False)
         found |= {prefix + key: buffer for key, buffer in own}
     return found

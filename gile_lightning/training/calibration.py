@@ -96,7 +96,11 @@ class Calibration:
 
 
 def fit_calibration(
-    seen: Pairs, unseen: Pairs, log_rates: Tensor, frequencies: Sequence[int]
+    seen: Pairs,
+    unseen: Pairs,
+    log_rates: Tensor,
+    frequencies: Sequence[int],
+    starts: tuple[Curve, Curve] | None = None,
 ) -> Calibration:
     """Fit the two curves to the best labels of validation documents.
 
@@ -112,14 +116,16 @@ def fit_calibration(
         unseen: the best of the others.
         log_rates: [L] of the labels seen in training.
         frequencies: [L] their training documents.
+        starts: the curves of both of a model that was trained further, at which they start then.
     """
     counts, rates = np.asarray(frequencies, np.float64), log_rates.double().cpu().numpy()
     best = seen.best(FITTED)
-    curve = _fit(best, rates[best.labels], np.log(counts[best.labels]), Curve())
+    first = Curve() if starts is None else starts[0]
+    curve = _fit(best, rates[best.labels], np.log(counts[best.labels]), first)
     # sorted, as sums should not depend on the order of documents
     mean = np.sort(np.log(counts[best.labels]), axis=None).mean() if best.labels.size else 0.0
     intercept = curve.intercept + curve.frequency * float(mean)
-    start = curve._replace(intercept=intercept, frequency=0.0)
+    start = curve._replace(intercept=intercept, frequency=0.0) if starts is None else starts[1]
     best = unseen.best(FITTED)
     last = rates[-1] if len(rates) else 0.0
     zeros = np.zeros(best.labels.shape)

@@ -14,6 +14,7 @@ def label_thresholds(
     count: int,
     threshold: float,
     f1: float,
+    before: NDArray[np.floating] | None = None,
 ) -> NDArray[np.float64]:
     """Return a threshold of the probability for each label: [count].
 
@@ -30,6 +31,8 @@ def label_thresholds(
         count: the labels that get a threshold.
         threshold: the common one.
         f1: its micro-F1.
+        before: [count] thresholds that take the place of the common one in that mean, of a model
+            that was trained further; nan for a label that had none.
     """
     from scipy.special import expit, logit
 
@@ -45,5 +48,8 @@ def label_thresholds(
     nearest = np.where(gains >= gains.max(1, keepdims=True) - 1e-9, abs(own - threshold), np.inf)
     weights = np.bincount(labels[correct], minlength=count) / SHRINKAGE
     chosen = logit(own[nearest.argmin(1)])
-    shrunk: NDArray[np.float64] = expit((weights * chosen + logit(threshold)) / (weights + 1))
+    common = np.full(count, threshold)
+    if before is not None:
+        common = np.where(np.isnan(before), common, before)
+    shrunk: NDArray[np.float64] = expit((weights * chosen + logit(common)) / (weights + 1))
     return shrunk

@@ -75,3 +75,48 @@ def test_bfloat16_changes_nothing(ridge, vectors, targets):
 def test_a_penalty_is_above_0():
     with pytest.raises(InputError, match="penalty"):
         Ridge(5, 4, penalty=0)
+
+
+@pytest.mark.parametrize("penalty", [PENALTY, 0.2])
+def test_a_regression_goes_on_with_further_documents(vectors, targets, penalty):
+    """Against one of all documents at once; the second has further labels, in another order."""
+    first = Ridge(5, 3, penalty=PENALTY).double()
+    own = [[label for label in own if label < 3] for own in LABELS[:4]]
+    flat = torch.tensor([label for row in own for label in row])
+    first.fit([LabelledVectors(vectors[:4], flat, torch.tensor([len(row) for row in own]))])
+    ids = torch.tensor([2, -1, 0, 1])  # of the labels of the first, that are 1, 2 and 3 now
+    state = {f"ridge.{key}": value for key, value in first.state_dict().items()}
+    second = Ridge(5, 4, penalty=penalty).double()
+    selected = second.select(state, ids)
+    second.load_state_dict({key.removeprefix("ridge."): x for key, x in selected.items()})
+    order = [2, 3, 0, 1]  # the labels here as those of the oracle
+    later = [[order.index(label) for label in row] for row in LABELS[4:]]
+    flat = torch.tensor([label for row in later for label in row])
+    counts = torch.tensor([len(row) for row in later])
+    second.fit([LabelledVectors(vectors[4:], flat, counts)], known=PENALTY)
+    known = targets.clone()
+    known[:4, 3] = 0  # the first did not have that label
+    rows = F.normalize(vectors).numpy()
+    oracle = Oracle(alpha=penalty, fit_intercept=False).fit(rows, known.numpy()[:, order])
+    np.testing.assert_allclose(second.coefficients.numpy(), oracle.coef_, atol=1e-10)
+
+
+def test_single_precision_is_enough_to_go_on():
+    """A thousand documents of 30 numbers, in four parts, with a checkpoint after each."""
+    generator = torch.Generator().manual_seed(5)
+    vectors = torch.randn(1000, 30, generator=generator) + 1.0  # one direction has nearly all
+    labels = (vectors[:, :6].argmax(1)).long()
+    ridge = Ridge(30, 6, penalty=0.3)
+    for i, part in enumerate(torch.arange(1000).chunk(4)):
+        batch = LabelledVectors(vectors[part], labels[part], torch.ones(len(part)).long())
+        ridge.fit([batch], known=0.3 if i else None)
+    oracle = Oracle(alpha=0.3, fit_intercept=False)
+    oracle.fit(F.normalize(vectors).double().numpy(), F.one_hot(labels).numpy())
+    np.testing.assert_allclose(ridge.coefficients.numpy(), oracle.coef_, atol=2e-6)
+
+
+def test_an_inverse_without_precision_is_refused():
+    ridge = Ridge(2, 1)
+    ridge.inverse.copy_(torch.tensor([[1.0, 2.0], [2.0, 1.0]]))  # not positive definite
+    with pytest.raises(InputError, match="cannot be continued: it has too many documents"):
+        ridge.fit([], known=0.3)

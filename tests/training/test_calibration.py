@@ -79,3 +79,14 @@ def test_a_checkpoint_holds_it(tmp_path):
     again = Calibration.from_state(state, FREQUENCIES)
     z, ids = torch.randn(4, 3), torch.tensor([0, 4, -1])
     assert torch.equal(again(z, ids), made(z, ids))
+
+
+def test_a_model_that_is_trained_further_starts_at_its_curves():
+    """Without documents it keeps them; ten documents move them less than from the beginning."""
+    starts = Curve(-1.0, 0.8, 0.4, 0.2), Curve(0.5, 1.2, 0.9)
+    found = fit_calibration(drawn(0, TRUE, True), NONE, RATES, FREQUENCIES, starts)
+    assert (found.seen, found.unseen) == starts
+    few = drawn(10, TRUE, True)
+    kept = fit_calibration(few, NONE, RATES, FREQUENCIES, starts).seen
+    fresh = fit_calibration(few, NONE, RATES, FREQUENCIES).seen
+    assert np.abs(np.subtract(kept, TRUE)).sum() < np.abs(np.subtract(fresh, TRUE)).sum()

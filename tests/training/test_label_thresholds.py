@@ -20,3 +20,12 @@ def test_a_rare_one_is_near_the_common_threshold():
     (found,) = label_thresholds(logit(p), correct, np.zeros(4, np.int32), 1, 0.4, 0.7)
     own = logit(0.86)  # above all that are wrong, of the best the nearest to the common one
     assert logit(found) == pytest.approx((own + SHRINKAGE * logit(0.4)) / (1 + SHRINKAGE))
+
+
+def test_an_earlier_threshold_takes_the_place_of_the_common_one():
+    p, correct = np.array([0.9, 0.85, 0.6, 0.55]), np.array([True, False, False, False])
+    before = np.array([0.7, np.nan, 0.2])
+    found = label_thresholds(logit(p), correct, np.zeros(4, np.int32), 3, 0.4, 0.7, before)
+    own = logit(0.86)
+    assert logit(found[0]) == pytest.approx((own + SHRINKAGE * logit(0.7)) / (1 + SHRINKAGE))
+    np.testing.assert_allclose(found[1:], [0.4, 0.2])

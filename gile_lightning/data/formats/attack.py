@@ -10,6 +10,7 @@ from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.formats.stix import plain_text
 
 _TECHNIQUE = "attack-pattern"
+_URL = "https://attack.mitre.org/techniques/"  # before the ATT&CK id, which outlives a name
 
 
 class Techniques:
@@ -42,7 +43,8 @@ class Techniques:
                 above = self._parent(i)
                 parents = () if above is None else (self.names[above],)
                 text = plain_text(str(fields.get("description") or ""))
-                yield Described(where, self.names[i], text, parents=parents)
+                uri = _URL + _attack_id(fields).replace(".", "/")
+                yield Described(where, self.names[i], text, parents=parents, uri=uri)
             elif fields["type"] == _TECHNIQUE:
                 skipped.add(_why_out(fields), where)
 

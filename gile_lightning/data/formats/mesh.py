@@ -12,6 +12,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.descriptions import Described, other_names
 from gile_lightning.data.formats.lines import read_lines
 
+_URI = "http://id.nlm.nih.gov/mesh/"  # before an identifier, as in NLM's linked data
 PATTERNS = ("desc*.xml", "desc*.xml.gz", "d*.bin", "d*.bin.gz")
 
 
@@ -24,6 +25,8 @@ class Heading(NamedTuple):
         note: its scope note; empty where there is none.
         synonyms: its entry terms, without the name.
         trees: its tree numbers, such as A01.923.047.
+        ui: its unique identifier, such as D001921, which outlives the name; empty where there is
+            none.
     """
 
     where: str
@@ -31,6 +34,7 @@ class Heading(NamedTuple):
     note: str
     synonyms: list[str]
     trees: list[str]
+    ui: str = ""
 
 
 def find_descriptors(directory: Path, required: bool = True) -> list[Path]:
@@ -74,9 +78,10 @@ def with_parents(headings: Iterable[Heading]) -> Iterator[Described]:
     """
     headings = list(headings)
     names = {tree: heading.name for heading in headings for tree in heading.trees}
-    for where, name, note, synonyms, trees in headings:
+    for where, name, note, synonyms, trees, ui in headings:
         above = (names.get(tree.rpartition(".")[0], name) for tree in trees)
-        yield Described(where, name, note, tuple(synonyms), tuple(other_names(name, above)))
+        parents, uri = tuple(other_names(name, above)), f"{_URI}{ui}" if ui else ""
+        yield Described(where, name, note, tuple(synonyms), parents, uri)
 
 
 def _read_xml(path: Path | str) -> Iterator[Heading]:
@@ -116,6 +121,7 @@ def _heading(record: Any, where: str) -> Heading:
         (note or "").strip(),
         other_names(name, _texts(record, "ConceptList/Concept/TermList/Term/String")),
         other_names("", _texts(record, "TreeNumberList/TreeNumber")),
+        (record.findtext("DescriptorUI") or "").strip(),
     )
 
 
@@ -124,16 +130,16 @@ def _texts(record: Any, path: str) -> list[str]:
 
 
 def _read_ascii(path: Path | str) -> Iterator[Heading]:
-    name = note = where = ""
+    name = note = where = ui = ""
     terms: list[str] = []
     trees: list[str] = []
     records = 0
     for number, line in read_lines(path):
         if line.startswith("*NEWRECORD"):
             if records and name:
-                yield Heading(where, name, note, other_names(name, terms), other_names("", trees))
+                yield _listed(where, name, note, terms, trees, ui)
             records += 1
-            name, note, where = "", "", f"{path}:{number}"
+            name, note, where, ui = "", "", f"{path}:{number}", ""
             terms, trees = [], []
         elif line.startswith("MH = "):
             name = line[5:].strip()
@@ -144,7 +150,15 @@ def _read_ascii(path: Path | str) -> Iterator[Heading]:
             terms.append(line.partition(" = ")[2].partition("|")[0])
         elif line.startswith("MN = "):
             trees.append(line[5:])
+        elif line.startswith("UI = "):
+            ui = line[5:].strip()
     if not records:
         raise InputError(f"{path}: no *NEWRECORD line; is it NLM's ASCII format (d*.bin)?")
     if name:
-        yield Heading(where, name, note, other_names(name, terms), other_names("", trees))
+        yield _listed(where, name, note, terms, trees, ui)
+
+
+def _listed(
+    where: str, name: str, note: str, terms: list[str], trees: list[str], ui: str
+) -> Heading:
+    return Heading(where, name, note, other_names(name, terms), other_names("", trees), ui)

@@ -41,6 +41,10 @@ def describe(meta: Mapping[str, Any]) -> str:
     if (used := counts.get("training_documents_used")) is not None:
         every = counts["documents"]["train"]
         lines.insert(1, f"training on {used:,} of {every:,} documents (train_share)")
+    if replayed := counts.get("replayed"):
+        lines.append(
+            "replayed of the earlier run: " + "  ".join(f"{k} {n:,}" for k, n in replayed.items())
+        )
     if (held_out := counts.get("held_out_labels")) is not None:
         lines.append(f"held out of training: {held_out:,} of the unseen labels")
     for reason, case in meta["skipped"].items():

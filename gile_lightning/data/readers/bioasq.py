@@ -97,7 +97,9 @@ class BioASQ(Corpus):
     def descriptions(self, skipped: Skipped) -> Iterator[Described]:
         """Stream the headings: scope notes, entry terms and parents."""
         for path in self.label_files():
-            yield from with_parents(read_headings(path))
+            for label in with_parents(read_headings(path)):
+                # the identifiers of invented headings are those of others at NLM
+                yield label._replace(uri="") if self.builtin else label
 
     def files(self) -> dict[str, Any]:
         """Return the files of documents and labels with their sizes and times."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.document import SPLITS
 from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.data.shards.draws import TRAIN, UNLABELLED, count_labels
+from gile_lightning.data.shards.draws import REPEATED, TRAIN, UNLABELLED, count_labels
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.raw_shard import RawShard
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -23,6 +23,7 @@ def label_set_of(
     synonyms: Mapping[str, Sequence[str]],
     uris: Mapping[str, str],
     trained: LabelSet | None = None,
+    known: LabelSet | None = None,
 ) -> LabelSet:
     """Make the label set of a corpus.
 
@@ -33,6 +34,8 @@ def label_set_of(
         uris: identifiers of labels, by their names.
         trained: the labels of a trained model. Then these come first, and labels of test documents
             that are new to the model follow as unseen ones.
+        known: the labels of a model that is trained further, which count as they did there, beside
+            the documents here.
     """
     names = list(label_texts)
     counts = np.zeros((len(SPLITS), len(names)), dtype=np.int64)
@@ -45,7 +48,20 @@ def label_set_of(
         return trained.extended(test, label_texts, synonyms, uris)
     documents = sum(int((shard.splits == TRAIN).sum()) for shard in shards)
     others = [*validation, *test]
-    return LabelSet.from_counts(Counter(train), others, label_texts, documents, synonyms, uris)
+    training = Counter(train)
+    if known is not None:
+        repeated = np.zeros(len(names), dtype=np.int64)
+        for shard in shards:
+            splits = np.where(shard.splits == REPEATED, TRAIN, REPEATED)
+            repeated += count_labels(shard.table(), splits, len(names))[TRAIN]
+        # documents that the model knows count for labels alone that it does not know
+        fresh = (known.ids.get(name, known.seen) >= known.seen for name in names)
+        pairs = zip(names, repeated.tolist(), fresh, strict=True)
+        training.update({name: n for name, n, new in pairs if new})
+        training.update(dict(zip(known.names, known.frequencies, strict=True)))
+        training = +training  # without labels that only other documents have
+        documents = known.documents and known.documents + documents
+    return LabelSet.from_counts(training, others, label_texts, documents, synonyms, uris)
 
 
 def tokenizer_of(

@@ -11,6 +11,7 @@ from gile_lightning.data.document import SPLITS
 from gile_lightning.data.shards.raw_shard import RawShard, write_table
 
 TRAIN, VALIDATION, TEST = range(len(SPLITS))
+REPEATED = -2  # that of training documents which a model that is trained further knows
 UNLABELLED = -1  # the split of training documents whose labels are all held out
 
 

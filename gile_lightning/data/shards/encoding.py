@@ -6,7 +6,7 @@ lists are counted together, and each shard is rewritten with the final ids. A te
 once, and only one shard and the vocabulary are in memory.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,11 +21,14 @@ from gile_lightning.common.progress import track
 from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.descriptions import TextRecipe
 from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.known import Known
+from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.shards.counting import label_set_of, tokenizer_of
-from gile_lightning.data.shards.draws import TEST, draw_splits, hold_out
+from gile_lightning.data.shards.draws import REPEATED, TEST, TRAIN, draw_splits, hold_out
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.raw_shard import RawShard, write_table
 from gile_lightning.data.shards.reading import read_documents
+from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
 
@@ -42,6 +45,7 @@ def encode(
     trained_task: Task | None = None,
     new_words: bool = False,
     tokenizer: Tokenizer | None = None,
+    known: Known | None = None,
     synonyms: Mapping[str, Sequence[str]] | None = None,
     uris: Mapping[str, str] | None = None,
     recipe: TextRecipe = TextRecipe(),  # noqa: B008 (frozen)
@@ -58,10 +62,12 @@ def encode(
         skipped: counts what is left out.
         trained_task: the vocabulary and labels of a trained model. Then only the test documents
             are written, and labels that are new to the model are unseen labels behind its own.
-        new_words: words of labels that are new to the trained model get ids of their own
-            (`Task.with_labels`).
+        new_words: words of labels that are new to the trained model, or to the model that is
+            trained further, get ids of their own (`Task.with_labels`).
         tokenizer: one with a fixed vocabulary, such as that of word vectors. By default the
             vocabulary is made from the training documents.
+        known: what the model with this tokenizer knows, if it is trained further. Its labels stay,
+            and their documents count beside those here.
         synonyms: other names of labels, by their names.
         uris: identifiers of labels, by their names.
         recipe: how the texts were put together; a trained model keeps its own.
@@ -75,7 +81,13 @@ def encode(
     Raises:
         InputError: a split has no document, or no document has a described label.
     """
-    synonyms = synonyms or {}
+    synonyms, uris = synonyms or {}, uris or {}
+    before: LabelSet | None = None
+    if known is not None:
+        before = known.labels.joined(label_texts, synonyms, uris)
+        label_texts = dict(zip(before.names, before.texts, strict=True)) | dict(label_texts)
+        synonyms = dict(zip(before.names, before.synonyms, strict=True)) | dict(synonyms)
+        uris = dict(zip(before.names, before.uris, strict=True)) | dict(uris)
     if trained_task is not None:
         tokenizer = trained_task.tokenizer
     if tokenizer is not None and tokenizer.known_words_only:
@@ -96,7 +108,8 @@ def encode(
         skipped.add("training assignments of held-out labels", "", held_out["assignments"])
         held_out_labels = {"held_out_labels": held_out["labels"]}
     trained_labels = None if trained_task is None else trained_task.labels
-    labels = label_set_of(shards, label_texts, synonyms, uris or {}, trained_labels)
+    counted = shards if known is None else list(_new(shards, splitter, known))
+    labels = label_set_of(counted, label_texts, synonyms, uris, trained_labels, before)
     if trained_task is not None:
         with_labels = trained_task.with_labels if new_words else partial(replace, trained_task)
         task = with_labels(labels=labels)
@@ -104,6 +117,8 @@ def encode(
         if tokenizer is None:
             tokenizer = tokenizer_of(shards, label_texts, synonyms, settings, skipped)
         task = Task(tokenizer, labels, recipe)
+        if before is not None and new_words:
+            task = replace(task, labels=before).with_labels(labels)
     sizes = _rewrite(shards, names, task, directory, splits)
     task.save(directory / TASK)
     unused = len(names) - sum(name in task.labels.ids for name in names)
@@ -115,6 +130,16 @@ def encode(
         "words": len(task.tokenizer.vocabulary),
         **held_out_labels,
     }
+
+
+def _new(shards: Sequence[RawShard], tokenizer: Tokenizer, known: Known) -> Iterator[RawShard]:
+    """Yield the shards, with the documents that a model knows left out of the training split."""
+    unknown = len(tokenizer.vocabulary) - 1
+    for shard in shards:
+        final = np.array(tokenizer.word_ids(shard.word_list()), dtype=np.int32)
+        repeated = known.repeats(table_hashes(_mapped(shard.table(), "words", final), unknown))
+        splits = np.where(repeated & (shard.splits == TRAIN), REPEATED, shard.splits)
+        yield shard._replace(splits=splits)
 
 
 def _with_words(

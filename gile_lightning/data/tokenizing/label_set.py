@@ -80,6 +80,65 @@ class LabelSet:
         other_names = _listed(names, synonyms)
         return cls(names, described, frequencies, documents, other_names, identifiers)
 
+    def places_in(self, other: "LabelSet") -> list[int]:
+        """Return the id of each label in another set, or -1 for one that is not in it.
+
+        Labels that both have a URI are the same if their URIs are, whatever their names. Others are
+        the same if their names are.
+        """
+        by_uri = {uri: i for i, uri in enumerate(other.uris) if uri}
+        found = [by_uri.get(uri, -1) if uri else -1 for uri in self.uris]
+        taken = set(found)
+        for i, (name, uri) in enumerate(zip(self.names, self.uris, strict=True)):
+            place = other.ids.get(name, -1)
+            if found[i] < 0 <= place and place not in taken and not (uri and other.uris[place]):
+                found[i] = place
+        return found
+
+    def joined(
+        self,
+        texts: Mapping[str, str],
+        synonyms: Mapping[str, Sequence[str]] | None = None,
+        uris: Mapping[str, str] | None = None,
+    ) -> "LabelSet":
+        """Return this set as the labels of a later corpus tell of it.
+
+        A label that the corpus has too gets its name, text, synonyms and URI there; see
+        `places_in`. Another one stays, unless the corpus has given its name to a label with another
+        URI.
+
+        Args:
+            texts: of the corpus' labels, by their names.
+            synonyms: their other names, by their names.
+            uris: their URIs, by their names.
+        """
+        uris = uris or {}
+        names = list(texts)
+        later = LabelSet(
+            names,
+            list(texts.values()),
+            [0] * len(names),
+            synonyms=_listed(names, synonyms),
+            uris=[uris.get(name, "") for name in names],
+        )
+        kept: list[tuple[str, str, int, list[str], str]] = []
+        places = self.places_in(later)
+        for i, place in enumerate(places):
+            source, at = (self, i) if place < 0 else (later, place)
+            name = source.names[at]
+            if place < 0 and name in later.ids:
+                continue
+            uri, terms = source.uris[at] or self.uris[i], source.synonyms[at] or self.synonyms[i]
+            kept.append((name, source.texts[at], self.frequencies[i], terms, uri))
+        return LabelSet(
+            [label[0] for label in kept],
+            [label[1] for label in kept],
+            [label[2] for label in kept],
+            self.documents,
+            [label[3] for label in kept],
+            [label[4] for label in kept],
+        )
+
     def extended(
         self,
         others: Iterable[str],
@@ -97,6 +156,10 @@ class LabelSet:
             self.synonyms + _listed(new, synonyms),
             self.uris + [(uris or {}).get(name, "") for name in new],
         )
+
+    def uris_by_name(self) -> dict[str, str]:
+        """Return the URIs of the labels that have one, by their names."""
+        return {name: uri for name, uri in zip(self.names, self.uris, strict=True) if uri}
 
     def state(self) -> dict[str, Any]:
         """Return plain values, for JSON and checkpoints."""

@@ -69,6 +69,7 @@ XML = """\
  </ConceptList>
 </DescriptorRecord>
 <DescriptorRecord DescriptorClass = "1">
+ <DescriptorUI>D005260</DescriptorUI>
  <DescriptorName><String>Female</String></DescriptorName>
  <ConceptList>
   <Concept PreferredConceptYN="Y"><ConceptName><String>Female</String></ConceptName></Concept>
@@ -76,6 +77,7 @@ XML = """\
  </ConceptList>
 </DescriptorRecord>
 <DescriptorRecord DescriptorClass = "3">
+ <DescriptorUI>D001528</DescriptorUI>
  <DescriptorName><String>Behçet Syndrome</String></DescriptorName>
  <ConceptList><Concept><ScopeNote>Rare &amp; chronic.</ScopeNote>
   <TermList><Term><String>Triple-Symptom Complex &amp; more</String></Term></TermList>
@@ -89,9 +91,10 @@ EXPECTED = [
         "An antibiotic from Streptomyces; MH = 5.",
         ["A-23187", "Antibiotic A, 23187"],
         ["D03.438.221.173", "D03.438"],
+        "D000001",
     ),
-    ("Female", "", [], []),
-    ("Behçet Syndrome", "Rare & chronic.", ["Triple-Symptom Complex & more"], []),
+    ("Female", "", [], [], "D005260"),
+    ("Behçet Syndrome", "Rare & chronic.", ["Triple-Symptom Complex & more"], [], "D001528"),
 ]
 
 

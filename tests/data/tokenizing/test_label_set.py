@@ -87,3 +87,20 @@ def test_uris_stand_beside_the_names():
     assert "uris" not in LabelSet(**state).state()
     with pytest.raises(InputError, match="one URI for each name"):
         LabelSet(**state, uris=["urn:a"])
+
+
+def test_labels_are_the_same_by_uri_before_name():
+    uris = ["urn:1", "urn:2", "", "urn:4"]
+    old = LabelSet([*"abcd"], [*"tuvw"], [4, 3, 2, 1], 9, [["A"], [], [], []], uris)
+    new = LabelSet([*"bcaex"], ["n"] * 5, [0] * 5, uris=["urn:1", "urn:3", "", "", "urn:4"])
+    # b has the URI of a; c is matched by name, as the old one has no URI; the old a is taken
+    assert new.places_in(old) == [0, 2, -1, -1, 3]
+    texts = dict.fromkeys("bcx", "n")
+    joined = old.joined(texts, {"x": ["X"]}, {"b": "urn:1", "c": "urn:3", "x": "urn:4"})
+    # a became b, so that the old b, another label, gives way; d became x
+    assert joined.names == ["b", "c", "x"]
+    assert (joined.texts, joined.frequencies) == (["n"] * 3, [4, 2, 1])
+    assert joined.documents == 9
+    assert joined.synonyms == [["A"], [], ["X"]]
+    assert joined.uris == ["urn:1", "urn:3", "urn:4"]
+    assert old.joined({}) == old

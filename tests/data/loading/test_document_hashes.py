@@ -1,0 +1,32 @@
+"""Hashes of documents."""
+
+import numpy as np
+import pyarrow as pa
+
+from gile_lightning.data.loading.document_hashes import document_hashes, table_hashes
+
+DOCUMENTS = [[1, 2, 3], [3, 2, 1], [1, 2], [1, 2, 3, 0], [], [5], [1, 2, 3]]
+
+
+def hashes(documents, ids=None, unknown=9):
+    flat = np.array([word for own in documents for word in own], dtype=np.int32)
+    lengths = np.array([len(own) for own in documents])
+    return document_hashes(ids or ["x"] * len(documents), flat, lengths, unknown)
+
+
+def test_equal_documents_have_equal_hashes_and_no_others():
+    found = hashes(DOCUMENTS)
+    assert found[0] == found[-1]
+    assert len(set(found[:-1])) == len(DOCUMENTS) - 1
+    np.testing.assert_array_equal(hashes(DOCUMENTS[::-1]), found[::-1])
+    assert not set(hashes(DOCUMENTS, ["y"] * len(DOCUMENTS))) & set(found)
+
+
+def test_a_word_that_was_added_counts_as_unknown():
+    assert hashes([[1, 12]]) == hashes([[1, 9]]) != hashes([[1, 8]])
+
+
+def test_those_of_a_part_of_a_table():
+    ids = [*"abcdefg"]
+    table = pa.table({"id": ids, "words": pa.array(DOCUMENTS, pa.list_(pa.int32()))})
+    np.testing.assert_array_equal(table_hashes(table[2:6], 9), hashes(DOCUMENTS, ids)[2:6])

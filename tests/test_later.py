@@ -1,0 +1,174 @@
+"""Learning goes on: new documents alone, labels that change, and what the model still knows."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from sklearn.linear_model import Ridge as Oracle
+
+import gile_lightning
+from gile_lightning import fit, predict
+from gile_lightning.training.checkpoint import STATE, read_checkpoint
+from gile_testing import runs
+
+WORDS = {
+    "Cats": "purr whiskers",
+    "Dogs": "bark leash",
+    "Newts": "pond gills",
+    "Eels": "river slime",
+    "Ants": "nest queen",
+}
+OLD, NEW = ["Cats", "Dogs", "Newts"], ["Dogs", "Eels", "Ants"]
+
+
+def documents(names, start, splits="train train train train train train validation test"):
+    for i, name in enumerate(names):
+        for n, split in enumerate(splits.split()):
+            number = start + 10 * i + n
+            text = f"animal {number} with {WORDS[name]} seen"
+            yield {"id": str(number), "text": text, "labels": [name], "split": split}
+
+
+def written(path, records):
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def described(path, renamed=None):
+    labels = [
+        {
+            "name": (renamed or {}).get(name, name),
+            "description": f"animal {text}",
+            "uri": f"urn:{i}",
+        }
+        for i, (name, text) in enumerate(WORDS.items())
+    ]
+    return written(path, labels)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("later")
+
+
+@pytest.fixture(scope="module")
+def first(folder):
+    (folder / "mine.yaml").write_text(
+        "base: best_scratch.yaml\n"
+        "data:\n  class_path: gile_lightning.data.Corpus\n  init_args:\n    split_year: null\n"
+        "    columns: {id: id, text: text, labels: labels, split: split}\n"
+    )
+    sizes = {"embedding.dim": 8, "output.joint_dim": 4, "ridge.word_features": 16}
+    keys = {
+        "data.path": written(folder / "old.jsonl", documents(OLD, 0)),
+        "data.labels": described(folder / "labels.jsonl"),
+        "data.cache_dir": folder / "cache",
+        "trainer.max_epochs": 2,
+        **{f"model.{key}": value for key, value in sizes.items()},
+    }
+    output = folder / "first"
+    done = runs.call(fit.main, *runs.small(folder / "mine.yaml", output, keys, ()))
+    assert done.status is None, done.errors
+    return output
+
+
+def further(folder, first, output, *more):
+    new = written(folder / "new.jsonl", documents(NEW, 100))
+    given = ("--start_from", first, "--data.path", new, "--output", output)
+    options = (*("--trainer.accelerator", "cpu", "--trainer.logger", "false"), *given)
+    done = runs.call(fit.main, *options, "--trainer.max_epochs", 1, *more)
+    assert done.status is None, done.errors
+    return done
+
+
+def stored_labels(run):
+    return read_checkpoint(run)[STATE]["tasks"]["english"]["labels"]
+
+
+def test_new_documents_alone_keep_what_was_known(folder, first):
+    renamed = described(folder / "renamed.jsonl", {"Newts": "Salamanders"})
+    output = folder / "second"
+    done = further(folder, first, output, "--data.labels", renamed, "--data.replay", 0.5)
+    assert "labels (english): 2 as before, 1 renamed, 2 new, 0 gone" in done.printed
+    assert "replayed of the earlier run: train 9  validation 2" in done.printed
+    labels = stored_labels(output)
+    found = dict(zip(labels["names"], labels["frequencies"], strict=True))
+    # six each of the new documents, and those of the first run, which are counted once
+    assert found == {"Dogs": 12, "Ants": 6, "Cats": 6, "Eels": 6, "Salamanders": 6}
+    assert labels["documents"] == 36
+
+    model = gile_lightning.load(output)
+    network = model.system.network("english")
+    train = [*documents(OLD, 0), *documents(NEW, 100)]
+    train = [document for document in train if document["split"] == "train"]
+    texts = model._encode([document["text"] for document in train])
+    with torch.no_grad():
+        features = network.ridge_features(texts, network.encode_documents(texts))
+    names = {"Newts": "Salamanders"}
+    targets = np.array(
+        [
+            [float(names.get(name, name) == labels["names"][i]) for i in range(5)]
+            for document in train
+            for name in document["labels"]
+        ]
+    )
+    oracle = Oracle(alpha=network.ridge.penalty, fit_intercept=False)
+    oracle.fit(F.normalize(features).double().numpy(), targets)
+    np.testing.assert_allclose(network.ridge.coefficients.numpy(), oracle.coef_, atol=1e-5)
+
+    again = folder / "third"  # on documents that it knows, all of which have a further label
+    known = written(
+        folder / "known.jsonl",
+        [document | {"labels": [*document["labels"], "Ants"]} for document in documents(OLD, 0)],
+    )
+    keys = ("--data.path", known)
+    done = further(folder, first, again, *keys)
+    assert "labels (english): 3 as before, 1 new, 0 gone" in done.printed
+    labels = stored_labels(again)
+    found = dict(zip(labels["names"], labels["frequencies"], strict=True))
+    assert found == {"Ants": 18, "Cats": 6, "Dogs": 6, "Newts": 6}
+    assert labels["documents"] == 18
+    coefficients = gile_lightning.load(again).system.network("english").ridge.coefficients
+    oracle.fit(F.normalize(features).double().numpy()[:18], np.ones((18, 1)))
+    np.testing.assert_allclose(coefficients[:1].numpy(), np.atleast_2d(oracle.coef_), atol=1e-5)
+
+
+def test_labels_change_in_the_model_and_in_the_corpus(folder, first):
+    changes = folder / "changes.csv"
+    changes.write_text("old,new\nCats,Felines\nDogs,Pets\nEels,Pets\nNewts,\n")
+    done = further(folder, first, folder / "changed", "--data.label_changes", changes)
+    # Eels are no label of the first run, whose Dogs become Pets
+    assert "labels (english): 0 as before, 2 renamed, 1 new, 1 gone" in done.printed
+    labels = stored_labels(folder / "changed")
+    found = dict(zip(labels["names"], labels["frequencies"], strict=True))
+    assert found == {"Pets": 18, "Ants": 6, "Felines": 6}
+
+    changes.write_text("old,new\nCats,Felines\nNewts,\n")
+    text, answers = folder / "text.txt", []
+    text.write_text("animal with whiskers\n")
+    for more in ((), ("--label_changes", changes)):
+        answer = folder / f"answer{len(more)}.jsonl"
+        options = ("--input", text, "--output", answer, *more)
+        done = runs.call(predict.main, "--checkpoint", first, *options)
+        assert done.status is None, done.errors
+        answers.append({x["name"]: x for x in json.loads(answer.read_text())["labels"]})
+    before, after = answers
+    assert after.keys() == {"Felines", "Dogs"}
+    assert before["Cats"]["uri"] == after["Felines"]["uri"] == "urn:0"
+    assert after["Dogs"]["score"] == pytest.approx(before["Dogs"]["score"])
+    changes.write_text("old,new\nCat,Felines\n")
+    done = runs.call(predict.main, "--checkpoint", first, "--label_changes", changes)
+    assert "changes.csv:2: there is no label 'Cat'; did you mean 'Cats'?" in done.errors
+
+
+def test_what_is_refused_or_left_behind(folder, first):
+    keys = {"data.path": folder / "old.jsonl", "data.replay": 0.5}
+    done = runs.call(fit.main, *runs.small(folder / "mine.yaml", folder / "none", keys, ()))
+    assert "data.replay needs the run whose documents it draws: give --start_from" in done.errors
+    done = further(folder, first, folder / "others", "--keep", "false")
+    labels = stored_labels(folder / "others")
+    assert dict(zip(labels["names"], labels["frequencies"], strict=True)) == dict.fromkeys(
+        sorted(NEW), 6
+    )
