@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,7 @@ class ShardDataModule(TextDataModule):
         self.tasks: dict[str, Task] = {}
         self.meta: dict[str, Any] = {}
         self._corpus: EncodedCorpus | None = None
-        self._text_vectors: VectorStore | None = None
+        self._text_vectors: dict[str, Callable[[NDArray[np.int64]], Tensor]] = {}
 
     @abstractmethod
     def directory_of_shards(self) -> Path:
@@ -80,7 +81,7 @@ class ShardDataModule(TextDataModule):
         of several processes encodes, while the others wait.
         """
         tokenizer = self.subword_tokenizer()
-        if tokenizer.pretrained is None or self._text_vectors is not None:
+        if tokenizer.pretrained is None or self._text_vectors:
             return
         backend = tokenizer.pretrained_backend
         store = VectorStore(tokenizer.pretrained, self.cache_dir, backend)
@@ -88,8 +89,8 @@ class ShardDataModule(TextDataModule):
             batches = RaggedLoader(documents, self.language, self.eval_batch_size)
             texts = (_subwords(batch[self.language]) for batch in batches)
             mark = f"{self.fingerprint()}-{split}-{len(documents)}"
-            store.fill(texts, len(documents), device, mark)
-        self._text_vectors = store
+            rows = store.fill(texts, len(documents), device, mark)
+            self._text_vectors[split] = partial(_take, store, rows)
 
     @property
     def has_test(self) -> bool:
@@ -109,15 +110,9 @@ class ShardDataModule(TextDataModule):
         """Yield every training document once, in order, in batches."""
         documents = self.split("train")
         for batch in RaggedLoader(
-            documents, name, self.eval_batch_size, text_vectors=self._find_vectors
+            documents, name, self.eval_batch_size, text_vectors=self._text_vectors.get("train")
         ):
             yield batch[name]
-
-    @property
-    def _find_vectors(self) -> Callable[[RaggedBatch], Tensor] | None:
-        """Finds the vectors of a batch's texts, once `keep_text_vectors` has made them."""
-        store = self._text_vectors
-        return None if store is None else lambda batch: store.find(*_subwords(batch))
 
     def training_size(self) -> int:
         """Count the training documents."""
@@ -163,8 +158,13 @@ class ShardDataModule(TextDataModule):
             seed=self.seed,
             rank=trainer.global_rank if trainer else 0,
             world_size=trainer.world_size if trainer else 1,
-            text_vectors=self._find_vectors,
+            text_vectors=self._text_vectors.get(split),
         )
+
+
+def _take(store: VectorStore, rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Tensor:
+    """Return the vectors of the documents of a split by their numbers."""
+    return store.take(rows[numbers])
 
 
 def _subwords(batch: RaggedBatch) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
