@@ -1,6 +1,6 @@
 """Documents split into words, chunk by chunk, while the next ones are read."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pyarrow as pa
@@ -31,7 +31,7 @@ def side_by_side(num_proc: int) -> bool:
 
 def split_texts(
     documents: Iterable[Document], tokenizer: Tokenizer, num_proc: int
-) -> Iterator[tuple[list[Document], Columns, BatchSplitter]]:
+) -> Generator[tuple[list[Document], Columns, BatchSplitter], None, None]:
     """Yield the documents in chunks, in order, with the columns of `BatchSplitter.split`.
 
     There is a new splitter, which numbers words from 0, after every `SHARD` documents. Arrow

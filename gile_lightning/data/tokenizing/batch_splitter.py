@@ -9,6 +9,7 @@ tokenizes each different part once.
 from array import array
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -40,8 +41,8 @@ class BatchSplitter(dict[Part, int]):
         self._starts = array("i", [0])  # of the parts among them
 
     def __missing__(self, part: Part) -> int:
-        words = self._tokenizer.words(part if isinstance(part, str) else [*part])
-        self._ids.extend(map(self.words.__getitem__, words))
+        for word in self._tokenizer.words(part if isinstance(part, str) else [*part]):
+            self._ids.append(self.words[word])
         self._starts.append(len(self._ids))
         number = self[part] = len(self)
         return number
@@ -103,7 +104,7 @@ class BatchSplitter(dict[Part, int]):
 
 
 def _gathered(
-    values: NDArray[np.int32], starts: NDArray[np.intp], lengths: NDArray[np.intp]
+    values: NDArray[np.int32], starts: NDArray[Any], lengths: NDArray[Any]
 ) -> NDArray[np.int32]:
     """Return the values of some ranges, one after the other."""
     before = lengths.cumsum(dtype=np.int32) - lengths
@@ -113,7 +114,7 @@ def _gathered(
 
 
 def _lists(
-    owners: NDArray[np.intp], lengths: NDArray[np.intp], values: NDArray[np.intp], number: int
+    owners: NDArray[np.intp], lengths: NDArray[np.intp], values: NDArray[Any], number: int
 ) -> pa.ListArray:
     """Return the values of each of a number of documents, which own runs of these lengths."""
     counts = np.bincount(owners, lengths, number).astype(np.int32)
