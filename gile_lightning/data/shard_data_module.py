@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ class ShardDataModule(TextDataModule):
         self.tasks: dict[str, Task] = {}
         self.meta: dict[str, Any] = {}
         self._corpus: EncodedCorpus | None = None
-        self._text_vectors: VectorStore | None = None
+        self._text_vectors: dict[str, Callable[[NDArray[np.int64]], Tensor]] = {}
 
     @abstractmethod
     def directory_of_shards(self) -> Path:
@@ -83,7 +84,7 @@ class ShardDataModule(TextDataModule):
         of several processes encodes, while the others wait.
         """
         tokenizer = self.subword_tokenizer()
-        if tokenizer.pretrained is None or self._text_vectors is not None:
+        if tokenizer.pretrained is None or self._text_vectors:
             return
         backend = tokenizer.pretrained_backend
         store = VectorStore(tokenizer.pretrained, self.cache_dir, backend)
@@ -91,8 +92,8 @@ class ShardDataModule(TextDataModule):
             batches = RaggedLoader(documents, self.language, self.eval_batch_size)
             texts = (_subwords(batch[self.language]) for batch in batches)
             mark = f"{self.fingerprint()}-{split}-{len(documents)}"
-            store.fill(texts, len(documents), device, mark)
-        self._text_vectors = store
+            rows = store.fill(texts, len(documents), device, mark)
+            self._text_vectors[split] = partial(_take, store, rows)
 
     @property
     def has_test(self) -> bool:
@@ -110,15 +111,20 @@ class ShardDataModule(TextDataModule):
 
     def training_documents(self, name: str) -> Iterator[RaggedBatch]:
         """Yield every training document once, in order, in batches."""
-        yield from self._batches(self.split("train"))
+        yield from self._batches("train")
 
     def some_documents(self, split: str, rows: Sequence[int]) -> Iterator[RaggedBatch]:
         """Yield the documents at these places of a split, in order, in batches."""
-        yield from self._batches(self.split(split).select(rows))
+        yield from self._batches(split, np.array(rows, dtype=np.int64))
 
-    def _batches(self, documents: "Dataset") -> Iterator[RaggedBatch]:
-        name, size = self.language, self.eval_batch_size
-        for batch in RaggedLoader(documents, name, size, text_vectors=self._find_vectors):
+    def _batches(self, split: str, rows: NDArray[np.int64] | None = None) -> Iterator[RaggedBatch]:
+        """Yield the documents of a split, or those at some places of it, in order, in batches."""
+        documents, vectors = self.split(split), self._text_vectors.get(split)
+        if rows is not None:
+            documents = documents.select(rows)
+            vectors = None if vectors is None else partial(_at_places, vectors, rows)
+        name = self.language
+        for batch in RaggedLoader(documents, name, self.eval_batch_size, text_vectors=vectors):
             yield batch[name]
 
     def document_hashes(self, name: str) -> NDArray[np.int64] | None:
@@ -127,12 +133,6 @@ class ShardDataModule(TextDataModule):
         unknown = len(self.corpus.task.tokenizer.vocabulary) - 1
         starts = range(0, len(documents), _HASHED)
         return np.concatenate([table_hashes(documents[i : i + _HASHED], unknown) for i in starts])
-
-    @property
-    def _find_vectors(self) -> Callable[[RaggedBatch], Tensor] | None:
-        """Finds the vectors of a batch's texts, once `keep_text_vectors` has made them."""
-        store = self._text_vectors
-        return None if store is None else lambda batch: store.find(*_subwords(batch))
 
     def training_size(self) -> int:
         """Count the training documents."""
@@ -178,8 +178,22 @@ class ShardDataModule(TextDataModule):
             seed=self.seed,
             rank=trainer.global_rank if trainer else 0,
             world_size=trainer.world_size if trainer else 1,
-            text_vectors=self._find_vectors,
+            text_vectors=self._text_vectors.get(split),
         )
+
+
+def _at_places(
+    vectors: Callable[[NDArray[np.int64]], Tensor],
+    rows: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+) -> Tensor:
+    """Return the vectors of some chosen documents by their numbers among these."""
+    return vectors(rows[numbers])
+
+
+def _take(store: VectorStore, rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Tensor:
+    """Return the vectors of the documents of a split by their numbers."""
+    return store.take(rows[numbers])
 
 
 def _subwords(batch: RaggedBatch) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

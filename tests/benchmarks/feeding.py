@@ -1,4 +1,4 @@
-"""What feeds a model: batches, encoding, the wait for data in a fit.
+"""What feeds a model: batches, and the wait for data in a fit.
 
 python tests/benchmarks/report.py --only feeding
 """
@@ -6,7 +6,6 @@ python tests/benchmarks/report.py --only feeding
 import contextlib
 import csv
 import io
-import shutil
 import statistics
 import tempfile
 import time
@@ -48,15 +47,6 @@ def torch_rows(data: BioASQ, limit: int = 1_000) -> float:
     return len(order) / (time.perf_counter() - start)
 
 
-def encoding(cache: Path, documents: int, num_proc: int) -> float:
-    """Documents per second, from reading them to the shards."""
-    data = BioASQ(builtin_documents=documents, cache_dir=cache, num_proc=num_proc)
-    shutil.rmtree(data.directory_of_shards(), ignore_errors=True)
-    start = time.perf_counter()
-    data.prepare_data()
-    return documents / (time.perf_counter() - start)
-
-
 def data_wait(cache: Path, documents: int) -> float:
     """Share of a training step that waits for the batch, in a fit of GILE-WAN."""
     output = cache / "run"
@@ -82,8 +72,7 @@ def measure(rounds: int, documents: int = 12_000) -> list[dict[str, object]]:
     Returns:
         A row for each figure:
         ``batches`` and ``documents`` per second from local shards, ``torch_rows`` in documents per
-        second and the ``ratio`` of the two; ``encoding_1`` and ``encoding_2`` (processes that
-        split texts) in documents per second; ``data_wait``, a share; ``batches_peak_mib``.
+        second and the ``ratio`` of the two; ``data_wait``, a share; ``batches_peak_mib``.
     """
     torch.set_num_threads(1)
     pyarrow.set_cpu_count(1)
@@ -105,8 +94,6 @@ def measure(rounds: int, documents: int = 12_000) -> list[dict[str, object]]:
             add("documents", of_shards)
             add("torch_rows", rows)
             add("ratio", of_shards / rows)
-            add("encoding_1", encoding(cache, documents, 1))
-            add("encoding_2", encoding(cache, documents, 2))
         add("data_wait", data_wait(cache, min(documents, 4_000)))
         add("batches_peak_mib", peak_memory(lambda: ragged(data)) or float("nan"))
     return [

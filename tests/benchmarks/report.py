@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import aitextml
+import encoding
 import encoding_memory
 import evaluation
 import feeding
@@ -19,6 +20,7 @@ import scaling
 import thresholded
 import torch
 import training
+import vectors
 from measuring import machine, table, write
 
 BENCHMARKS: dict[str, Callable[..., list[dict[str, object]]]] = {
@@ -28,6 +30,8 @@ BENCHMARKS: dict[str, Callable[..., list[dict[str, object]]]] = {
     "thresholded": thresholded.measure,
     "encoders": han.measure,
     "feeding": feeding.measure,
+    "encoding": encoding.measure,
+    "vectors": vectors.measure,
     "scaling": scaling.measure,
     "aitextml": aitextml.measure,
     "encoding_memory": lambda rounds, **sizes: encoding_memory.measure(**sizes),

@@ -17,6 +17,8 @@ SIZES = {
     "thresholded": {"documents": 8, "labels": 100},
     "encoders": {"documents": 16, "batch_sizes": [4]},
     "feeding": {"documents": 300},
+    "encoding": {"documents": 300},
+    "vectors": {"stored": 1_100, "number": 0},
     "scaling": {
         **{**SMALL, "labels": 300},
         **{"curves": {"labels": [200], "joint_dim": [10]}, "counts": [2]},

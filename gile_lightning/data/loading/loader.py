@@ -63,7 +63,7 @@ class RaggedLoader:
         seed: of the permutations.
         rank: this process.
         world_size: number of processes.
-        text_vectors: finds a pretrained model's vectors [B, d] of the documents of a batch.
+        text_vectors: finds a pretrained model's vectors [B, d] of documents by their numbers [B].
     """
 
     batch_sampler = None  # Lightning asks for it beside `sampler`
@@ -80,7 +80,7 @@ class RaggedLoader:
         seed: int = 0,
         rank: int = 0,
         world_size: int = 1,
-        text_vectors: Callable[[RaggedBatch], Tensor] | None = None,
+        text_vectors: Callable[[NDArray[np.int64]], Tensor] | None = None,
     ) -> None:
         positive(batch_size=batch_size)
         self.rows = MappedRows(documents)
@@ -162,7 +162,7 @@ class RaggedLoader:
                 rows = own(step)
                 weight = len(rows) * self.world_size / max(1, stop - start)
                 if self.text_vectors is not None:
-                    batch = batch._replace(vectors=self.text_vectors(batch))
+                    batch = batch._replace(vectors=self.text_vectors(rows))
                 yield {
                     self.language: batch._replace(rows=torch.from_numpy(rows), loss_weight=weight)
                 }

@@ -116,8 +116,7 @@ def _hidden(reading: Reading, kind: Kind) -> int:
 
 @functools.cache
 def _tokenizer(name: str, max_subwords: int | None) -> "Tokenizer":
-    # said out loud, or every fork after the first call is answered with a warning; workers that
-    # split texts into words never call it
+    # said out loud, or every fork after the first call is answered with a warning
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     from tokenizers import normalizers
     from transformers import AutoTokenizer

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,15 +11,17 @@ from filelock import FileLock
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gile_lightning.common.console import note
 from gile_lightning.common.errors import InputError
-from gile_lightning.common.files import save_array
+from gile_lightning.common.files import append, write
 from gile_lightning.common.progress import Progress
 from gile_lightning.data.pretrained import backends
 from gile_lightning.data.pretrained.backends import Backend
 from gile_lightning.data.pretrained.model import dimension
 
 GROUP = 65_536  # texts that are sorted by length at a time; 64 MB of subword ids
-CHUNK = 1_024  # texts per file; at most these are encoded twice after a run is killed
+CHUNK = 1_024  # texts that are written at once; at most these are encoded twice after a kill
+VECTORS, KEYS = "vectors.f32", "texts.keys"
 
 Ids = NDArray[np.int32]
 
@@ -26,45 +29,48 @@ Ids = NDArray[np.int32]
 class VectorStore:
     """Vectors by the subword ids of their texts, common to all corpora, splits and settings.
 
-    Files are added, never changed, and each is written whole or not at all. So encoding that was
-    killed goes on where it was. Per text a file has a 128-bit hash and a vector.
+    One file has the vectors, row after row, and is mapped into memory; another one has a 128-bit
+    hash of each text. Rows are added, never changed, and a row counts once its hash is there. So
+    encoding that was killed goes on where it was.
+
+    A split of a corpus has a file with the hashes of its texts in order. They give its rows, and
+    finding the vectors of a batch is a gather.
 
     Args:
         name: of the model, as `find_model` takes it.
         cache: the folder of the cache; the vectors lie below it, by the identity of model and
             backend.
         backend: what runs the model.
+
+    Raises:
+        InputError: the files do not belong together.
     """
 
     def __init__(self, name: str, cache: Path, backend: Backend = "torch") -> None:
         self.name = name
         self.backend: Backend = backend
         self.folder = cache / "vectors" / backends.identity(name, backend)
-        self._dtype = np.dtype([("key", "S16"), ("vector", np.float32, dimension(name))])
+        self.dimension = dimension(name)
         self._open()
 
     def _open(self) -> None:
-        """Sort the keys of all files.
-
-        No file stays open: a large corpus has more files than a process may have open.
-        """
-        self._files = sorted(self.folder.glob("[0-9]*.npy"))
-        of_files = [self._read(file)["key"].copy() for file in self._files]
-        keys = np.concatenate([np.empty(0, "S16"), *of_files])
-        places = [_places(number, len(own)) for number, own in enumerate(of_files)]
-        order = keys.argsort()
-        self._keys = keys[order]
-        self._places = np.concatenate([np.empty((0, 2), np.int32), *places])[order]
-
-    def _read(self, file: Path) -> NDArray[np.void]:
-        try:
-            content: NDArray[np.void] = np.load(file, mmap_mode="r")
-        except (EOFError, OSError, ValueError) as error:
+        """Map the vectors into memory and sort the hashes."""
+        keys, vectors = self.folder / KEYS, self.folder / VECTORS
+        own = np.fromfile(keys, "S16", _size(keys) // 16) if keys.exists() else np.empty(0, "S16")
+        if _size(vectors) < len(own) * self.dimension * 4:
             raise InputError(
-                f"{file}: not readable ({error}); if it is broken, delete it and all *.done files "
-                "beside it, and its texts will be encoded anew"
-            ) from error
-        return content
+                f"{vectors}: shorter than {keys.name} says; delete both, and the texts will be "
+                "encoded anew"
+            )
+        self._order = own.argsort()
+        self._keys = own[self._order]
+        self._map()
+
+    def _map(self) -> None:
+        shape = (len(self._keys), self.dimension)
+        self._vectors: NDArray[np.float32] = np.zeros(shape, np.float32)
+        if len(self._keys):
+            self._vectors = np.memmap(self.folder / VECTORS, np.float32, "r", 0, shape)
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -75,14 +81,17 @@ class VectorStore:
         total: int | None = None,
         device: torch.device | str = "cpu",
         mark: str | None = None,
-    ) -> None:
+    ) -> NDArray[np.int64]:
         """Encode the texts that have no vectors yet; one process at a time.
 
         Args:
             texts: flat subword ids [N] and their counts [B], batch after batch.
             total: number of texts, if known, for the progress bar.
             device: where to compute.
-            mark: a name for these texts, which are skipped when it comes again.
+            mark: a name for these texts, which are not read when it comes again.
+
+        Returns:
+            [B] the row of each text, for `take`; -1 for a text without a subword.
 
         Raises:
             InputError: the cache cannot be written, or there is no such model.
@@ -94,47 +103,84 @@ class VectorStore:
                 f"{self.folder}: cannot be written ({error.strerror}); set data.cache_dir, or the "
                 "environment variable XDG_CACHE_HOME, to a folder that can"
             ) from error
-        done = self.folder / f"{mark}.done"
+        file = self.folder / f"{mark}.texts"
         with FileLock(self.folder / "lock"):
-            for file in self.folder.glob(".*.npy.*"):  # of a process that was killed
-                file.unlink()
             self._open()  # another process may have added some
-            if mark is not None and done.exists():
-                return
+            self._take_over()
+            if mark is not None and file.exists():
+                keys = np.fromfile(file, "S16")
+                if self._has(keys[keys != b""]).all():
+                    return self._rows(keys)
+            of_groups = [np.empty(0, "S16")]
             with Progress("encoding texts", total, "texts") as shown:
-                for rows in _groups(texts):
-                    self._fill(rows, device, shown)
+                of_groups += (self._fill(rows, device, shown) for rows in _groups(texts))
+            keys = np.concatenate(of_groups)
+            self._map()
             if mark is not None:
-                done.touch()
+                write(file, keys.tobytes())
+        return self._rows(keys)
 
-    def _fill(self, rows: list[Ids], device: torch.device | str, shown: Progress) -> None:
-        keys, first = np.unique(np.array(list(map(_key, rows)), dtype="S16"), return_index=True)
-        missing = first[~self._has(keys)]
-        missing = missing[[len(rows[i]) > 0 for i in missing]]
+    def _fill(
+        self, rows: list[Ids], device: torch.device | str, shown: Progress
+    ) -> NDArray[np.bytes_]:
+        """Encode what is new among some texts, short ones first; return the hashes of all."""
+        all_keys = np.array([_key(row) if len(row) else b"" for row in rows], dtype="S16")
+        keys, first = np.unique(all_keys, return_index=True)
+        missing = first[~self._has(keys) & (keys != b"")]
         missing = missing[np.argsort([len(rows[i]) for i in missing], kind="stable")]
         shown.advance(len(rows) - len(missing))
-        added, places = [], []
         for start in range(0, len(missing), CHUNK):
-            chunk = [rows[i] for i in missing[start : start + CHUNK]]
+            own = missing[start : start + CHUNK]
+            chunk = [rows[i] for i in own]
             counts = torch.tensor([len(row) for row in chunk], device=device)
             flat = torch.from_numpy(np.concatenate(chunk)).to(device)
             vectors = backends.encode(self.name, flat, counts, self.backend)
-            content = np.empty(len(chunk), self._dtype)
-            content["key"] = [_key(row) for row in chunk]
-            content["vector"] = vectors.cpu().numpy()
-            last = int(self._files[-1].stem) if self._files else -1
-            file = self.folder / f"{last + 1:07}.npy"
-            save_array(file, content)
-            added.append(content["key"])
-            places.append(_places(len(self._files), len(chunk)))
-            self._files.append(file)
+            self._append(all_keys[own], vectors.cpu().numpy(), start)
             shown.advance(len(chunk))
-        if added:
-            new = np.concatenate(added)
-            order = new.argsort()
-            at = self._keys.searchsorted(new[order])
-            self._keys = np.insert(self._keys, at, new[order])
-            self._places = np.insert(self._places, at, np.concatenate(places)[order], axis=0)
+        self._sort(all_keys[missing])
+        return all_keys
+
+    def _append(self, keys: NDArray[np.bytes_], vectors: NDArray[Any], unsorted: int = 0) -> None:
+        """Write vectors, and then their hashes, behind the rows that are there.
+
+        Args:
+            keys: the hashes.
+            vectors: [n, d].
+            unsorted: rows that were appended since the last `_sort`.
+        """
+        row = len(self._keys) + unsorted
+        vectors = np.ascontiguousarray(vectors, np.float32)
+        append(self.folder / VECTORS, row * self.dimension * 4, vectors.tobytes())
+        append(self.folder / KEYS, row * 16, keys.tobytes())
+
+    def _sort(self, keys: NDArray[np.bytes_]) -> None:
+        """Sort the hashes of new rows in."""
+        order = keys.argsort()
+        at = self._keys.searchsorted(keys[order])
+        self._order = np.insert(self._order, at, len(self._keys) + order)
+        self._keys = np.insert(self._keys, at, keys[order])
+
+    def _take_over(self) -> None:
+        """Append the files that older versions wrote, one for every thousand texts."""
+        files = sorted(self.folder.glob("[0-9]*.npy"))
+        if files:
+            note(f"{self.folder}: {len(files):,} files become one; this is done once")
+        for file in files:
+            try:
+                content = np.load(file)
+                keys, vectors = content["key"], content["vector"]
+            except (EOFError, IndexError, OSError, ValueError) as error:
+                raise InputError(
+                    f"{file}: not readable ({error}); if it is broken, delete it, and its texts "
+                    "will be encoded anew"
+                ) from error
+            new = ~self._has(keys)
+            self._append(keys[new], vectors[new])
+            self._sort(keys[new])
+            file.unlink()
+        for left in (*self.folder.glob("*.done"), *self.folder.glob(".*.npy.*")):
+            left.unlink()
+        self._map()
 
     def _has(self, keys: NDArray[np.bytes_]) -> NDArray[np.bool_]:
         if not len(self._keys):
@@ -144,6 +190,19 @@ class VectorStore:
 
     def _at(self, keys: NDArray[np.bytes_]) -> NDArray[np.int64]:
         return np.minimum(self._keys.searchsorted(keys), len(self._keys) - 1)
+
+    def _rows(self, keys: NDArray[np.bytes_]) -> NDArray[np.int64]:
+        if not len(self._keys):
+            return np.full(len(keys), -1)
+        return np.where(keys == b"", -1, self._order[self._at(keys)])
+
+    def take(self, rows: NDArray[np.int64]) -> Tensor:
+        """Return vectors [B, d] by their rows [B]; zeros for -1."""
+        if not len(self._keys):
+            return torch.zeros(len(rows), self.dimension)
+        vectors = np.asarray(self._vectors[rows])
+        vectors[rows < 0] = 0
+        return torch.from_numpy(vectors)
 
     def find(self, subwords: Ids, counts: NDArray[np.int64]) -> Tensor:
         """Return the vectors [B, d] of texts; zeros for a text without a subword.
@@ -155,27 +214,15 @@ class VectorStore:
         Raises:
             InputError: a vector is missing, since `fill` has not seen the text.
         """
-        vectors = np.zeros((len(counts), *self._dtype["vector"].shape), dtype=np.float32)
-        filled = np.flatnonzero(counts)
-        if not len(filled):
-            return torch.from_numpy(vectors)
-        rows = np.split(subwords, counts.cumsum()[:-1])
-        keys = np.array([_key(rows[i]) for i in filled], dtype="S16")
-        if not self._has(keys).all():
-            raise InputError(
-                f"{self.folder}: vectors are missing; delete the *.done files there, and the texts "
-                "will be looked at again"
-            )
-        places = self._places[self._at(keys)]
-        for number in np.unique(places[:, 0]):
-            own = places[:, 0] == number
-            vectors[filled[own]] = self._read(self._files[number])["vector"][places[own, 1]]
-        return torch.from_numpy(vectors)
+        texts = np.split(subwords, counts.cumsum()[:-1]) if len(counts) else []
+        keys = np.array([_key(text) if len(text) else b"" for text in texts], dtype="S16")
+        if not self._has(keys[keys != b""]).all():
+            raise InputError(f"{self.folder}: vectors are missing; start again")
+        return self.take(self._rows(keys))
 
 
-def _places(number: int, size: int) -> NDArray[np.int32]:
-    """Return the file and the row in it [n, 2] of every vector of a file."""
-    return np.stack([np.full(size, number), np.arange(size)], axis=1).astype(np.int32)
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
 
 
 def _key(row: Ids) -> bytes:

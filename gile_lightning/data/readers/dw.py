@@ -74,8 +74,8 @@ class DW(Multilingual):
         cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning. A URL
             that fsspec knows (s3://bucket/folder) keeps them there; see `Cache`.
         seed: of the order of the training documents.
-        num_proc: processes that split texts into words when a corpus is encoded, beside the one
-            that reads; 1 for none, 0 for one per core. The result is the same.
+        num_proc: 1 splits texts and reads by turns when a corpus is encoded, 2 at once; 0 does what
+            the cores allow. The result is the same.
         pretrained: a model of `sentence-transformers` that knows these languages, for
             `encoders.Pretrained` and `matchers.Cosine`; see `DocumentDataModule`.
         pretrained_backend: what runs that model: ``torch`` or ``openvino-int8``.
@@ -110,7 +110,7 @@ class DW(Multilingual):
         builtin_paper_labels: bool = False,
         cache_dir: str | Path | None = None,
         seed: int = 1234,
-        num_proc: int = 1,
+        num_proc: int = 0,
         pretrained: str | None = None,
         pretrained_backend: Backend = "torch",
         max_subwords: int | None = None,

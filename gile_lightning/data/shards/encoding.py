@@ -50,7 +50,7 @@ def encode(
     uris: Mapping[str, str] | None = None,
     recipe: TextRecipe = TextRecipe(),  # noqa: B008 (frozen)
     total: int | None = None,
-    num_proc: int = 1,
+    num_proc: int = 0,
 ) -> dict[str, Any]:
     """Encode a corpus into ``directory``: ``<split>-<n>.arrow`` files and ``task.json``.
 
@@ -72,8 +72,8 @@ def encode(
         uris: identifiers of labels, by their names.
         recipe: how the texts were put together; a trained model keeps its own.
         total: number of documents, if known, for the progress bar.
-        num_proc: processes that split texts into words beside this one, which reads; 1 for none,
-            0 for one per core. The result is the same.
+        num_proc: 1 splits texts and reads by turns, 2 at once; 0 does what the cores allow. The
+            result is the same.
 
     Returns:
         The counts: documents per split, seen and unseen labels, words.

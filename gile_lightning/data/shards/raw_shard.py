@@ -44,7 +44,7 @@ def write_raw(shard: Shard, directory: Path, number: int) -> RawShard:
     path = directory / f"raw-{number:05}.arrow"
     write_table(path, shard.table())
     words = path.with_suffix(".words")
-    words.write_text("\n".join(shard.local), encoding="utf-8")
+    words.write_text("\n".join(shard.splitter.words), encoding="utf-8")
     code = {split: i for i, split in enumerate(SPLITS)} | {"": -1}
     return RawShard(path, words, np.array([code[split] for split in shard.splits], dtype=np.int8))
 

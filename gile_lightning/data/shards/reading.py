@@ -1,17 +1,18 @@
 """The first pass over a corpus: documents become raw shards."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from gile_lightning.common.progress import track
 from gile_lightning.data.document import Document
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.shards.id_set import IdSet
 from gile_lightning.data.shards.raw_shard import RawShard, write_raw
-from gile_lightning.data.shards.shard import SHARD, Shard
-from gile_lightning.data.shards.text_splitting import SplitTexts, processes, split_texts
+from gile_lightning.data.shards.shard import Shard
+from gile_lightning.data.shards.text_splitting import split_texts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 
@@ -22,7 +23,7 @@ def read_documents(
     tokenizer: Tokenizer,
     skipped: Skipped,
     total: int | None = None,
-    num_proc: int = 1,
+    num_proc: int = 0,
 ) -> Iterator[RawShard]:
     """Write documents into raw shards.
 
@@ -33,52 +34,39 @@ def read_documents(
         tokenizer: splits texts into words.
         skipped: counts what is left out.
         total: number of documents, if known, for the progress bar.
-        num_proc: processes that split texts; see `processes`.
+        num_proc: whether texts are split while others are read; see `side_by_side`.
     """
     label_ids = {name: i for i, name in enumerate(labels)}
     read_before = IdSet()
-    shard = Shard(tokenizer)
+    shard: Shard | None = None
     number = 0
     shown = track(documents, "encoding", total, "documents")
-    with closing(_split(shown, tokenizer, processes(num_proc))) as stream:
-        for document, add in stream:
-            if document.id in read_before:
-                skipped.add("documents with an id that came before", document.where)
-                continue
-            undescribed = [name for name in document.labels if name not in label_ids]
-            skipped.add("label assignments without a description", document.where, len(undescribed))
-            ids = list(dict.fromkeys(label_ids[x] for x in document.labels if x in label_ids))
-            if not ids:
-                skipped.add("documents without a described label", document.where)
-            elif not add(shard, ids):
-                skipped.add("documents without a word", document.where)
-            else:
-                read_before.add(document.id)
-            if len(shard.ids) == SHARD:
-                yield write_raw(shard, directory, number)
-                shard = Shard(tokenizer)
-                number += 1
-    if shard.ids:
+    with closing(split_texts(shown, tokenizer, num_proc)) as stream:
+        for chunk, columns, splitter in stream:
+            if shard is not None and shard.splitter is not splitter:
+                if shard.splits:
+                    yield write_raw(shard, directory, number)
+                    number += 1
+                shard = None
+            shard = shard or Shard(splitter, tokenizer)
+            kept, kept_labels = [], []
+            filled = np.diff(columns[0].offsets.to_numpy()).tolist()
+            for place, document in enumerate(chunk):
+                if document.id in read_before:
+                    skipped.add("documents with an id that came before", document.where)
+                    continue
+                found = [label_ids.get(name, -1) for name in document.labels]
+                undescribed = found.count(-1)
+                skipped.add("label assignments without a description", document.where, undescribed)
+                ids = [label for label in dict.fromkeys(found) if label >= 0]
+                if not ids:
+                    skipped.add("documents without a described label", document.where)
+                elif not filled[place]:
+                    skipped.add("documents without a word", document.where)
+                else:
+                    read_before.add(document.id)
+                    kept.append(place)
+                    kept_labels.append(ids)
+            shard.add(chunk, columns, kept, kept_labels)
+    if shard is not None and shard.splits:
         yield write_raw(shard, directory, number)
-
-
-def _split(
-    documents: Iterable[Document], tokenizer: Tokenizer, num_proc: int
-) -> Generator[tuple[Document, Callable[[Shard, list[int]], bool]], None, None]:
-    """Yield every document with the function that adds it and its labels to a shard."""
-    if num_proc == 1:
-        for document in documents:
-            yield document, partial(_add, tokenizer, document)
-        return
-    for document, split, number in split_texts(documents, tokenizer, num_proc):
-        yield document, partial(_add_split, split, number, document)
-
-
-def _add(tokenizer: Tokenizer, document: Document, shard: Shard, labels: list[int]) -> bool:
-    return shard.add(document, labels, tokenizer)
-
-
-def _add_split(
-    split: SplitTexts, number: int, document: Document, shard: Shard, labels: list[int]
-) -> bool:
-    return shard.add_ids(document, labels, *split.document(number, shard))

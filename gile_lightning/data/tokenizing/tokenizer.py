@@ -45,6 +45,8 @@ def tokenize(text: str) -> list[str]:
     ['il-NUM', 'rose', 'by', 'NUM', '%', '(', 'p', '<', 'NUM', ')', '.']
     """
     if text.isascii():
+        if text.isalpha():  # a third of the different parts of abstracts
+            return [text.lower()]
         return _ASCII_TOKEN.findall(_ASCII_NUMBER.sub(NUMBER, text.lower()))
     return _TOKEN.findall(_NUMBER.sub(NUMBER, text.translate(_PUNCTUATION).lower()))
 

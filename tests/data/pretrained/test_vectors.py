@@ -1,7 +1,5 @@
 """Vectors kept on disk: made once, found again, whole or not there."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -86,8 +84,79 @@ def test_a_killed_run_goes_on(encode, tmp_path):
 def test_a_marked_corpus_is_not_looked_at_again(encode, tmp_path):
     encode()
     store = VectorStore(NAME, tmp_path)
-    store.fill([texts([1])], mark="corpus")
-    store.fill(iter(lambda: pytest.fail("read again"), None), mark="corpus")
+    rows = store.fill([texts(*ROWS[:4]), texts(*ROWS[4:])], mark="corpus")
+    assert rows[1] == rows[4]
+    assert rows[3] == -1
+    assert sorted(rows.tolist()) == [-1, 0, 0, 1, 2, 3, 4]
+    again = VectorStore(NAME, tmp_path)
+    found = again.fill(iter(lambda: pytest.fail("read again"), None), mark="corpus")
+    assert found.tolist() == rows.tolist()
+    assert sums(again.take(found)) == [6, 4, 11, 0, 4, 34, 23]
+    assert sums(again.take(found[[5, 3, 5]])) == [34, 0, 34]
+
+
+def test_a_corpus_whose_vectors_were_deleted_is_encoded_anew(encode, tmp_path):
+    encode()
+    VectorStore(NAME, tmp_path).fill([texts(*ROWS)], mark="corpus")
+    store = VectorStore(NAME, tmp_path)
+    for file in (vectors.KEYS, vectors.VECTORS):
+        (store.folder / file).unlink()
+    store = VectorStore(NAME, tmp_path)
+    store.fill([texts([50], [4])])
+    rows = store.fill([texts(*ROWS)], mark="corpus")
+    assert sums(store.take(rows)) == [6, 4, 11, 0, 4, 34, 23]
+
+
+@pytest.mark.parametrize(("rows", "more"), [(0, 7), (1, 0), (1, 10)])
+def test_what_a_kill_left_half_written(encode, tmp_path, rows, more):
+    """Vectors are written before their hashes: either may be cut anywhere."""
+    encode()
+    store = VectorStore(NAME, tmp_path)
+    store.fill([texts([1], [2])])
+    before = [(store.folder / file).read_bytes() for file in (vectors.VECTORS, vectors.KEYS)]
+    with open(store.folder / vectors.VECTORS, "ab") as file:
+        file.write(b"\1" * (DIM * 4 * rows + more))
+    with open(store.folder / vectors.KEYS, "ab") as file:
+        file.write(b"\1" * (more if rows else 0))
+    store = VectorStore(NAME, tmp_path)
+    assert len(store) == 2
+    store.fill([texts([1], [2], [3])])
+    after = [(store.folder / file).read_bytes() for file in (vectors.VECTORS, vectors.KEYS)]
+    assert [len(content) for content in after] == [3 * DIM * 4, 3 * 16]
+    assert all(new.startswith(old) for new, old in zip(after, before, strict=True))
+    assert sums(VectorStore(NAME, tmp_path).find(*texts([3], [1], [2]))) == [3, 1, 2]
+
+
+def test_files_of_older_versions_become_one(encode, tmp_path, capsys):
+    made = encode()
+    folder = VectorStore(NAME, tmp_path).folder
+    folder.mkdir(parents=True)
+    kind = np.dtype([("key", "S16"), ("vector", np.float32, DIM)])
+    draw = np.random.default_rng(0)
+    old = draw.standard_normal((4, DIM), dtype=np.float32)
+    for number, part in enumerate(([0, 1], [2, 3])):
+        content = np.empty(2, kind)
+        content["key"] = [vectors._key(np.array([i + 1], np.int32)) for i in part]
+        content["vector"] = old[part]
+        np.save(folder / f"{number:07}.npy", content)
+    (folder / "corpus.done").touch()
+    store = VectorStore(NAME, tmp_path)
+    rows = store.fill([texts([3], [1], [2], [4], [5])], mark="corpus")
+    assert made.seen == [[5]]
+    assert np.array_equal(store.take(rows)[:4].numpy(), old[[2, 0, 1, 3]])  # to the last bit
+    assert capsys.readouterr().err.count("2 files become one; this is done once") == 1
+    names = {file.name for file in folder.iterdir()} - {"lock"}
+    assert names == {vectors.VECTORS, vectors.KEYS, "corpus.texts"}
+
+
+def test_a_broken_file_of_an_older_version(encode, tmp_path):
+    encode()
+    store = VectorStore(NAME, tmp_path)
+    store.folder.mkdir(parents=True)
+    file = store.folder / "0000000.npy"
+    file.write_bytes(b"\x93NUMPY")
+    with pytest.raises(InputError, match=rf"{file}: not readable .* delete it"):
+        store.fill([texts([1])])
 
 
 def test_what_two_processes_have_made(encode, tmp_path):
@@ -108,9 +177,9 @@ def test_missing_vectors(encode, tmp_path):
     store.fill([texts([1], [2])])
     with pytest.raises(InputError, match="vectors are missing"):
         store.find(*texts([1], [3]))
-    (file,) = store.folder.glob("*.npy")
+    file = store.folder / vectors.VECTORS
     file.write_bytes(file.read_bytes()[:50])
-    with pytest.raises(InputError, match=rf"{file}: not readable .* delete it and all"):
+    with pytest.raises(InputError, match=rf"{file}: shorter than texts.keys says; delete both"):
         VectorStore(NAME, tmp_path)
 
 
@@ -119,18 +188,3 @@ def test_a_cache_that_cannot_be_written(encode, tmp_path):
     (tmp_path / "vectors").write_text("a file where the folder would be")
     with pytest.raises(InputError, match=r"cannot be written .*XDG_CACHE_HOME"):
         VectorStore(NAME, tmp_path).fill([texts([1])])
-
-
-def test_more_files_than_may_be_open(encode, tmp_path):
-    resource = pytest.importorskip("resource")
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    encode()
-    rows = [[i] for i in range(1, 201)]
-    open_now = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").is_dir() else 64
-    resource.setrlimit(resource.RLIMIT_NOFILE, (open_now + 30, limits[1]))
-    try:
-        VectorStore(NAME, tmp_path).fill([texts(*rows)])
-        found = VectorStore(NAME, tmp_path).find(*texts(*rows))
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    assert sums(found) == list(range(1, 201))

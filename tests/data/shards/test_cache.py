@@ -44,7 +44,7 @@ def test_interrupted_encoding_leaves_no_usable_entry(corpus, prepared, monkeypat
     data = corpus()
     with monkeypatch.context() as patch:
         patch.setattr(Corpus, "documents", interrupted)
-        patch.setattr("gile_lightning.data.shards.reading.SHARD", 5)
+        patch.setattr("gile_lightning.data.shards.text_splitting.SHARD", 5)
         with pytest.raises(error):
             data.prepare_data()
     directory = data.directory_of_shards()

@@ -1,6 +1,7 @@
 from gile_lightning.data.document import Document
 from gile_lightning.data.shards.raw_shard import write_raw
 from gile_lightning.data.shards.shard import Shard
+from gile_lightning.data.tokenizing.batch_splitter import BatchSplitter
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 
@@ -8,18 +9,25 @@ def document(*sentences, id="1", split=""):
     return Document("file:1", id, list(sentences), [], split)
 
 
-def first(words):
-    """A tokenizer that keeps so many words."""
-    return Tokenizer(["UNK"], max_document_words=words)
+def added(chunks, words=9):
+    """A shard with the documents of chunks that have labels."""
+    text = Tokenizer(["UNK"], max_document_words=words)
+    shard = Shard(BatchSplitter(text), text)
+    for chunk in chunks:
+        documents = [document for document, _ in chunk]
+        columns = shard.splitter.split([document.pieces for document in documents])
+        kept = [place for place, (_, labels) in enumerate(chunk) if labels is not None]
+        shard.add(documents, columns, kept, [chunk[place][1] for place in kept])
+    return shard
 
 
 def filled():
-    shard = Shard()
-    assert shard.add(document("b a", "", "a c b", id="x", split="test"), [4, 2], first(9))
-    assert not shard.add(document(" ", "", id="empty"), [1], first(9))
-    assert shard.add(document("a b c d e", id="y"), [], first(3))
-    assert shard.add(document("a b", "c d e", "f", id="z", split="train"), [7], first(3))
-    return shard
+    first = [
+        (document("b a", "", "a c b", id="x", split="test"), [4, 2]),
+        (document("d", id="left out"), None),
+        (document("a b c d e f g h i k", id="y"), []),
+    ]
+    return added([first, [(document("a b", "c", id="z", split="train"), [7])]])
 
 
 def test_words_have_local_ids_by_first_use():
@@ -31,7 +39,7 @@ def test_words_have_local_ids_by_first_use():
             "sentence_lengths": [2, 3],
             "labels": [4, 2],
         },
-        {"id": "y", "words": [1, 0, 2], "sentence_lengths": [3], "labels": []},
+        {"id": "y", "words": [1, 0, 2, 3, 4, 5, 6, 7, 8], "sentence_lengths": [9], "labels": []},
         {
             "id": "z",
             "words": [1, 0, 2],
@@ -39,7 +47,7 @@ def test_words_have_local_ids_by_first_use():
             "labels": [7],
         },
     ]
-    assert list(filled().local) == ["b", "a", "c"]
+    assert list(filled().splitter.words) == [*"bacdefghik"]
 
 
 def test_written_shard_is_read_back(tmp_path):
@@ -47,12 +55,11 @@ def test_written_shard_is_read_back(tmp_path):
     raw = write_raw(shard, tmp_path, 3)
     assert raw.path.name == "raw-00003.arrow"
     assert raw.table().equals(shard.table())
-    assert raw.word_list() == ["b", "a", "c"]
+    assert raw.word_list() == [*"bacdefghik"]
     assert raw.splits.tolist() == [2, -1, 0]
 
 
 def test_word_list_keeps_odd_words(tmp_path):
-    shard = Shard()
     words = ["\x00", "\u200b", "ä", "\ufeff", "'s", "\\", "細胞"]
-    assert shard.add(document(" ".join(words)), [0], first(99))
+    shard = added([[(document(" ".join(words)), [0])]])
     assert write_raw(shard, tmp_path, 0).word_list() == words

@@ -1,0 +1,110 @@
+"""Encoding a corpus, from its file to the shards, as it was and as it is.
+
+python tests/benchmarks/report.py --only encoding
+"""
+
+import gc
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow
+import torch
+import word_by_word
+
+from gile_lightning.data import BioASQ
+from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.shards import encoding
+from gile_lightning.data.tokenizing.batch_splitter import BatchSplitter
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+
+CHUNK = 2_048
+
+
+def encoded(cache: Path, path: str | None, documents: int, num_proc: int, before: bool) -> bytes:
+    """Encode a corpus anew; return its task, which has the vocabulary and the label set."""
+    data = BioASQ(path, builtin_documents=documents, cache_dir=cache, num_proc=num_proc)
+    shutil.rmtree(data.directory_of_shards(), ignore_errors=True)
+    now = encoding.read_documents
+    if before:
+        encoding.read_documents = word_by_word.read_documents
+    try:
+        data.prepare_data()
+    finally:
+        encoding.read_documents = now
+    return (data.directory_of_shards() / encoding.TASK).read_bytes()
+
+
+def measure(
+    rounds: int, documents: int = 12_000, path: str | None = None
+) -> list[dict[str, object]]:
+    """Measure encoding and its parts by turns; PyTorch and Arrow have one thread.
+
+    Args:
+        rounds: of each measurement.
+        documents: of the built-in corpus.
+        path: a folder in the format of BioASQ, in its place.
+
+    Returns:
+        Documents per second, and the processor's microseconds per document: medians. The tasks of
+        all ways are compared.
+    """
+    torch.set_num_threads(1)
+    pyarrow.set_cpu_count(1)
+    datasets.disable_progress_bars()
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Path(folder)
+        data = BioASQ(path, builtin_documents=documents, cache_dir=cache)
+        data.prepare_data()
+        data.label_texts(Skipped())
+        read = list(data.documents(Skipped()))
+        texts = [document.pieces for document in read]
+        tokenizer = Tokenizer(["UNK"])
+        gc.freeze()  # the documents that are kept here must not be looked through in between
+
+        def split() -> None:
+            splitter = BatchSplitter(tokenizer)
+            for start in range(0, len(texts), CHUNK):
+                splitter.split(texts[start : start + CHUNK])
+
+        def split_before() -> None:
+            shard = word_by_word.Shard()
+            for document in read:
+                shard.add(document, [0], tokenizer)
+
+        programs: dict[str, Callable[[], Any]] = {
+            "as it was": lambda: encoded(cache, path, documents, 1, before=True),
+            "one thread": lambda: encoded(cache, path, documents, 1, before=False),
+            "reading and splitting at once": lambda: encoded(cache, path, documents, 2, False),
+            "labels alone": lambda: data.label_texts(Skipped()),
+            "reading alone": lambda: sum(1 for _ in data.documents(Skipped())),
+            "splitting alone, as it was": split_before,
+            "splitting alone": split,
+        }
+        wall: dict[str, list[float]] = {name: [] for name in programs}
+        processor: dict[str, list[float]] = {name: [] for name in programs}
+        results = set()
+        for _ in range(rounds):
+            for name, program in programs.items():
+                start, used = time.perf_counter(), time.process_time()
+                result = program()
+                wall[name].append(time.perf_counter() - start)
+                processor[name].append(time.process_time() - used)
+                results |= {result} if isinstance(result, bytes) else set()
+    gc.unfreeze()
+    if len(results) != 1:
+        raise RuntimeError("the ways of encoding do not agree")
+    return [
+        {
+            "encoding": name,
+            "documents/s": len(read) / statistics.median(wall[name]),
+            "us of the processor each": statistics.median(processor[name]) / len(read) * 1e6,
+            "least": min(processor[name]) / len(read) * 1e6,
+        }
+        for name in programs
+    ]
