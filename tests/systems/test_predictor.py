@@ -78,7 +78,7 @@ def test_document_vectors_times_label_vectors_are_the_joint_space(predictor):
 
 def test_no_document_vectors_without_a_joint_space(predictor, monkeypatch):
     network = predictor.system.network(predictor.name)
-    monkeypatch.setattr(network, "output", Linear(8, 8, 3, 0))
+    monkeypatch.setitem(network._modules, "output", Linear(8, 8, 3, 0))
     with pytest.raises(InputError, match="no joint space"):
         predictor.document_vectors(TEXTS)
 
