@@ -29,6 +29,7 @@ assert {label["name"] for label in found} == set(new_labels)
 assert found[0]["name"] == "Liver Scarring"
 """,
     "joint_space": """
+model.set_labels(None)
 contribution = model.explain(texts[0], labels=[labels.names[0]], top_k=0).labels[0].contributions
 bias = float(model.system.network(model.name).output.unit.bias)
 product = float(text_vectors[0] @ label_vectors[0])

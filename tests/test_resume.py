@@ -117,7 +117,7 @@ def test_stopped_by_signals_with_a_checkpoint_and_a_status(tmp_path, cache, unbr
         assert done.status == 128 + getattr(signal, number)
         last = torch.load(output / "checkpoints/last.ckpt", weights_only=True)
         assert last["global_step"] == kept
-        assert f"interrupted; go on with --output {output} --ckpt_path last" in done.printed
+        assert f"interrupted; go on with --output {output} --ckpt_path last" in done.errors
         given = [*arguments(output, cache), "--ckpt_path", "last"]
     assert [signal.getsignal(x) for x in STOPS] == handlers
     fit.main(given)

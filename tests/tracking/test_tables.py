@@ -4,7 +4,8 @@ import pytest
 
 from gile_lightning.metrics.evaluation import BUCKETS
 from gile_lightning.metrics.table import ECE, F1_COLUMNS, LABEL_COLUMNS, ranking_columns
-from gile_lightning.tracking.tables import f1_rows, flatten, rows, table
+from gile_lightning.tracking import tables
+from gile_lightning.tracking.tables import f1_rows, flatten, rows
 from gile_testing.own_metric import HitAt
 
 NAN = float("nan")
@@ -51,6 +52,11 @@ GERMAN = {
 }
 BOTH = {"english": ENGLISH, "german": GERMAN}
 OWN = BOTH | {"german": {**GERMAN, "micro": micro(1, 1, 1, 34.0, 40, 0.4, 0.62, 1)}}
+
+
+def table(*args, **kwargs):
+    """Return the tables as they are printed into a file."""
+    return "\n".join(map(str, tables.table(*args, **kwargs)))
 
 
 def parts(text):

@@ -152,7 +152,7 @@ def _run() -> str:
 
 
 _OF_A_RUN = (
-    *("seed_everything", "output", "start_from", "ckpt_path", "checkpoint_every", "test"),
+    *("seed_everything", "output", "start_from", "keep", "ckpt_path", "checkpoint_every", "test"),
     *("jobs", "devices"),  # of sweep
 )
 _SECTIONS = {
