@@ -149,7 +149,7 @@ class System(TaskModule):
         language = list(self.tasks).index(name)
         place = (self.seed, self.current_epoch, batch_idx, self.global_rank, language)
         seed = np.random.SeedSequence(place).generate_state(1, np.uint64)[0]
-        return torch.Generator(self.device).manual_seed(int(seed) >> 1)
+        return torch.Generator(self.batch_device).manual_seed(int(seed) >> 1)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
         """Load weights; those of tasks that are not scored at present may be missing.
