@@ -44,7 +44,8 @@ class EncodedLabels(nn.Module):
     """The encoded texts of a label set.
 
     Ids and lengths stay on the host, where labels are chosen; vectors, and what matchers need of
-    the labels, move with the model that holds them. They are not saved: the label set travels with a checkpoint, and is encoded again.
+    the labels, move with the model that holds them. They are not saved: the label set
+    travels with a checkpoint, and is encoded again.
 
     Args:
         texts: of all labels.

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from lightning.fabric.utilities import move_data_to_device
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -314,6 +315,7 @@ class NeuralSystem(GradientSystem):
     def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> Tensor:
         """Return the mean or sum of the losses of one batch per task."""
         losses = []
+        batch = move_data_to_device(batch, self.batch_device)  # if another's data module moved it
         for name, documents in batch.items():
             network, encoded = self.network(name), self.encoded(name)
             generator = self.generator(name, batch_idx)
@@ -392,7 +394,7 @@ class NeuralSystem(GradientSystem):
 
     def score(self, name: str, documents: Texts, prepared: PreparedLabels) -> Tensor:
         """Score documents against prepared labels: logits [B, K]."""
-        return prepared.score(documents)
+        return prepared.score(documents.to(self.batch_device))
 
     def score_held_out(self, name: str, documents: RaggedBatch, prepared: PreparedLabels) -> Tensor:
         """Score training documents without what knows them by heart: [B, K].

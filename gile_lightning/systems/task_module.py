@@ -101,14 +101,6 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
         """Where batches of texts are when the system gets them."""
         return torch.device("cpu") if self.reads_on_host else self.device
 
-    def transfer_batch_to_device(
-        self, batch: Any, device: torch.device, dataloader_idx: int
-    ) -> Any:
-        """Move a batch, or leave it on the host."""
-        if self.reads_on_host:
-            return batch
-        return super().transfer_batch_to_device(batch, device, dataloader_idx)
-
     @property
     def reads_new_words(self) -> bool:
         """Whether scores depend on words that the vocabulary lacks."""

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 from torch.utils._pytree import tree_flatten, tree_map_only
+from torchmetrics.metric import Metric
 
 DEVICE = torch.device("meta")
 aten = torch.ops.aten
@@ -109,9 +110,8 @@ def _count(
 ) -> None:
     packet = func.overloadpacket
     name = packet.__name__
-    if packet in WAITING:
-        waits[name] += 1
-    elif packet is aten.repeat_interleave and kwargs.get("output_size") is None:
+    unknown = packet is aten.repeat_interleave and kwargs.get("output_size") is None
+    if packet in WAITING or unknown:
         waits[name] += 1
     elif packet in (aten.index, aten.index_put, aten.index_put_):
         ids = [x for x in args[1] if x is not None]
@@ -119,8 +119,11 @@ def _count(
             waits[f"{name} by a mask"] += 1
         elif any(not isinstance(x, DeviceTensor) for x in ids):
             waits[f"{name} by numbers of the host"] += 1
-    elif packet is aten._to_copy and inside and not on_device:
-        waits["copy to the host"] += 1
+    elif packet is aten._to_copy:
+        if inside and not on_device:
+            waits["copy to the host"] += 1
+        elif not inside and not kwargs.get("non_blocking"):
+            waits["copy to the device that is waited for"] += 1
     elif packet is aten.copy_ and inside and not isinstance(args[0], DeviceTensor):
         waits["copy to the host"] += 1
 
@@ -135,5 +138,8 @@ def move(module: nn.Module) -> None:
         for key, buffer in part._buffers.items():
             if buffer is not None and not isinstance(buffer, DeviceTensor):
                 part._buffers[key] = DeviceTensor(buffer)
+        if isinstance(part, Metric):  # its state is neither
+            for key in part._defaults:
+                setattr(part, key, DeviceTensor(getattr(part, key)))
         if hasattr(part, "_device"):
             part._device = DEVICE

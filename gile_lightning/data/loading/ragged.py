@@ -182,6 +182,17 @@ def segment_ids(lengths: Tensor, values: Tensor | None = None) -> Tensor:
     return torch.repeat_interleave(numbers, lengths, output_size=size)
 
 
+def count_ids(ids: Tensor, size: int, chosen: Tensor | None = None) -> Tensor:
+    """Count each id below ``size`` among ids [N], or among the ``chosen`` ones [N]: [size].
+
+    It is `torch.bincount`, which on a device would wait for the largest id.
+    """
+    if ids.device.type == "cpu":
+        return (ids if chosen is None else ids[chosen]).bincount(minlength=size)
+    ones = torch.ones_like(ids, dtype=torch.long) if chosen is None else chosen.long()
+    return ones.new_zeros(size).index_add_(0, ids, ones)
+
+
 def distinct(ids: Tensor, size: int) -> tuple[Tensor, Tensor]:
     """Return the distinct values [U] of ids [N] below ``size``, sorted, and every id's place there.
 

@@ -50,5 +50,7 @@ class WAN(Encoder):
         if not isinstance(self.pooling, AttentionPooling):
             return None
         lengths = document_words(texts.sentence_lengths, texts.document_lengths)
-        states = self.layer(F.embedding(send(texts.words, word_vectors.device), word_vectors), lengths)
+        states = self.layer(
+            F.embedding(send(texts.words, word_vectors.device), word_vectors), lengths
+        )
         return Attention(self.pooling.weights(states, lengths))

@@ -98,7 +98,9 @@ class SharedLabels(LabelSampler):
             return LabelSample(labels, targets, targets + negatives, likely.log())
         weights = negatives / likely
         # no weight is below 1
-        weights *= ((total - send(label_counts, weights.device)) / weights.sum(1).clamp(min=1)).unsqueeze(1)
+        weights *= (
+            (total - send(label_counts, weights.device)) / weights.sum(1).clamp(min=1)
+        ).unsqueeze(1)
         return LabelSample(labels, targets, targets + weights)
 
     def negative_rates(self, frequencies: Tensor, labels_per_document: float) -> Tensor:
