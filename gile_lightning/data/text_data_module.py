@@ -143,3 +143,12 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
     @abstractmethod
     def shards(self) -> Iterator[Path]:
         """Yield the folders in the cache that hold the encoded corpus."""
+
+    def transfer_batch_to_device(
+        self, batch: Any, device: torch.device, dataloader_idx: int
+    ) -> Any:
+        """Move a batch, or leave it on the host for a system that sends what it needs itself."""
+        system = getattr(self.trainer, "lightning_module", None)
+        if getattr(system, "reads_on_host", False):
+            return batch
+        return super().transfer_batch_to_device(batch, device, dataloader_idx)

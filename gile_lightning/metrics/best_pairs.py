@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, distributed
 
-from gile_lightning.data.loading.ragged import segment_ids
+from gile_lightning.data.loading.ragged import segment_ids, send
 from gile_lightning.metrics.ranking import select
 
 DEPTH = 50  # labels kept of a document
@@ -54,9 +54,7 @@ class BestPairs:
 
     def reset(self) -> None:
         """Forget all documents."""
-        empty = np.zeros((0, self.depth))
-        integers, none = empty.astype(np.int32), empty.astype(bool)
-        self._parts = [Pairs(empty, integers, none, np.zeros(0, np.int64))]
+        self._parts: list[tuple[Tensor, ...]] = []
 
     def update(
         self, scores: Tensor, log_odds: Tensor, label_ids: Tensor, label_counts: Tensor
@@ -73,16 +71,20 @@ class BestPairs:
         own, counts = select(label_ids, label_counts, start, stop)
         best = scores[:, start:stop].topk(self.depth).indices
         rows = torch.arange(len(best), device=best.device).unsqueeze(1)
-        positives = segment_ids(counts) * (stop - start) + own
+        positives = send(segment_ids(counts) * (stop - start) + own, best.device)
         correct = torch.isin(rows * (stop - start) + best, positives)
         labels = best + start
-        # MPS has no float64
-        found = log_odds.gather(1, labels).cpu().double(), labels.int(), correct, counts
-        self._parts.append(Pairs(*(part.cpu().numpy() for part in found)))
+        # kept where they are: a copy would wait for the device at every step
+        self._parts.append((log_odds.gather(1, labels), labels.int(), correct, counts))
 
     def compute(self) -> Pairs:
         """Return the documents so far, of all processes: the same whatever their number."""
-        own = Pairs(*map(np.concatenate, zip(*self._parts, strict=True)))
+        # MPS has no float64
+        empty = torch.zeros(0, self.depth)
+        none = [(empty, empty.int(), empty.bool(), torch.zeros(0, dtype=torch.long))]
+        parts = zip(*(self._parts or none), strict=True)
+        log_odds, *rest = (torch.cat(column).cpu() for column in parts)
+        own = Pairs(log_odds.double().numpy(), *(part.numpy() for part in rest))
         if not distributed.is_available() or not distributed.is_initialized():
             return own
         found: list[Pairs] = [own] * distributed.get_world_size()

@@ -5,6 +5,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from gile_lightning.data.loading.ragged import count_ids, send
 from gile_lightning.metrics.propensity import propensity_scored_at
 from gile_lightning.metrics.ranking import rank_positives
 from gile_lightning.metrics.ranks import Ranks
@@ -69,18 +70,21 @@ class RankingMetrics(SummedMetric):
         # rows: documents that have the label, those of them where it is among the best
         self.add_state("covered", torch.zeros(2, labels, dtype=torch.long), dist_reduce_fx="sum")
 
-    def update(self, scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> None:
+    def update(
+        self, scores: Tensor, label_ids: Tensor, label_counts: Tensor, finite: bool = False
+    ) -> None:
         """Add a batch of documents.
 
         Args:
             scores: [B, K] scores of the candidate labels, higher is better.
             label_ids: [P] columns of the positives, document after document.
             label_counts: [B] number of positives per document.
+            finite: whether it is known that no score is NaN; a device is then not waited for.
 
         Raises:
             ValueError: as in `ranking_metrics`.
         """
-        ranks = rank_positives(scores, label_ids, label_counts)
+        ranks = rank_positives(scores, label_ids, label_counts, finite)
         lacking = ranks.label_counts == 0
         counts = torch.stack([(~lacking).sum(), lacking.sum()])
         sums = [self._sums(group, ranks, lacking) for group in self.groups]
@@ -90,17 +94,16 @@ class RankingMetrics(SummedMetric):
             sums += [torch.stack(values).sum(1) for values in zip(*pairs, strict=True)]
         self.totals = self.totals + torch.cat([counts, *sums])
         if self.labels:
-            ids = ranks.label_ids, ranks.label_ids[ranks.within(COVERED)]
-            self.covered = self.covered + torch.stack(
-                [some.bincount(minlength=self.labels) for some in ids]
-            )
+            ids, best = ranks.label_ids, ranks.within(COVERED)
+            found = [count_ids(ids, self.labels, chosen) for chosen in (None, best)]
+            self.covered = self.covered + torch.stack(found)
 
     def _sums(self, group: Metrics, ranks: Ranks, lacking: Tensor) -> Tensor:
         values = torch.stack([metric(ranks).double() for metric in group], 1)
         counted = [metric.without_positive or 0 for metric in group]
         if self.without_positive == "skip":
             counted = [0] * len(group)
-        stand_in = values.new_tensor(counted)
+        stand_in = send(torch.tensor(counted, dtype=values.dtype), values.device)
         return values.where(~lacking[:, None], stand_in).sum(0)
 
     def compute(self) -> dict[str, Tensor]:

@@ -7,7 +7,7 @@ from lightning.fabric.utilities import move_data_to_device
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.loading.ragged import RaggedBatch, send
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.metrics.best_pairs import BestPairs
 from gile_lightning.metrics.collection import RankingMetrics
@@ -105,7 +105,11 @@ class Evaluation(nn.Module):
         self.macro = any(key not in CANDIDATES[:3] for key in candidates)  # not in validation
 
     def update(
-        self, logits: Tensor, documents: RaggedBatch, log_odds: Tensor | None = None
+        self,
+        logits: Tensor,
+        documents: RaggedBatch,
+        log_odds: Tensor | None = None,
+        finite: bool = False,
     ) -> None:
         """Add a batch of documents.
 
@@ -113,12 +117,13 @@ class Evaluation(nn.Module):
             logits: [B, K] of all labels, or of the seen ones; labels are ranked by them.
             documents: B documents with all their labels.
             log_odds: [B, K]; their sigmoids are the probabilities. By default the logits.
+            finite: whether it is known that none of them is NaN.
         """
         log_odds = logits if log_odds is None else log_odds
-        batch = logits, documents, log_odds  # on MPS, where the metrics are on the CPU
-        logits, documents, log_odds = move_data_to_device(batch, self.micro.device)
+        batch = logits, log_odds  # on MPS, where the metrics are on the CPU
+        logits, log_odds = move_data_to_device(batch, self.micro.device)
         label_ids, label_counts = documents.label_ids, documents.label_counts
-        self.micro.update(log_odds, label_ids, label_counts)
+        self.micro.update(log_odds, label_ids, label_counts, finite)
         if self.macro:
             self.per_label.update(log_odds[:, : self.per_label.labels], label_ids, label_counts)
         for best in self.best.values():
@@ -126,9 +131,9 @@ class Evaluation(nn.Module):
         for key in self.candidates:
             if key in self.columns:
                 start, stop = self.columns[key]
-                scores = _scores(key, logits[:, start:stop], documents)
+                scores = send(_scores(key, logits[:, start:stop], documents), logits.device)
                 positives = select(label_ids, label_counts, start, stop)
-                self.rankings[key].update(scores, *positives)  # type: ignore[operator]
+                self.rankings[key].update(scores, *positives, finite)  # type: ignore[operator]
 
     def compute(self) -> dict[str, dict[str, float]]:
         """Return the metrics by candidate set: those of `RankingMetrics`, and ``macro_f1``.

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from gile_lightning.data.loading.ragged import count_ids, send
 from gile_lightning.metrics.predictions import predictions
 from gile_lightning.metrics.summed import SummedMetric
 from gile_lightning.metrics.thresholded import scores_of_positives
@@ -46,9 +47,9 @@ class LabelF1(SummedMetric):
         """
         predicted = predictions(logits.detach(), self.threshold)
         of_positives = scores_of_positives(predicted, label_ids, label_counts)
-        positives = label_ids[label_ids < self.labels].to(logits.device, torch.long)
-        true_positives = positives[of_positives > 0].bincount(minlength=self.labels)
-        occurring = positives.bincount(minlength=self.labels)
+        positives = send(label_ids[label_ids < self.labels].long(), logits.device)
+        true_positives = count_ids(positives, self.labels, of_positives > 0)
+        occurring = count_ids(positives, self.labels)
         counts = torch.stack([true_positives, predicted.sum(0).long(), occurring])
         self.counts = self.counts + counts
 

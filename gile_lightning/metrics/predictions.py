@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from gile_lightning.data.loading.ragged import count_ids, send
+
 CELLS = 1024  # a power of two: probability * CELLS is exact
 BLOCK = 64  # columns per block; a multiple of every vector unit
 
@@ -16,7 +18,7 @@ def predictions(logits: Tensor, threshold: float) -> Tensor:
 
     They are float32, because floats are added up faster than booleans.
     """
-    limit = torch.tensor(threshold, dtype=torch.float32, device=logits.device)
+    limit = send(torch.tensor(threshold, dtype=torch.float32), logits.device)
     padded = _probabilities(logits.reshape(-1)).gt_(limit)
     return padded[: logits.numel()].view_as(logits)
 
@@ -30,12 +32,18 @@ def _probabilities(logits: Tensor) -> Tensor:
     return F.pad(logits.float(), (0, -len(logits) % BLOCK), value=-torch.inf).sigmoid()
 
 
-def candidates(logits: Tensor, threshold: float) -> Iterator[Tensor]:
+def candidates(logits: Tensor, threshold: float, finite: bool = False) -> Iterator[Tensor]:
     """Yield chunks of the logits [B, K], flat, that contain all logits above the threshold.
 
     A trained model predicts few labels. So the maxima of short blocks exclude most logits, and
-    every logit is read once.
+    every logit is read once. A device yields all logits, as it would wait for the choice; there
+    ``finite`` says that none is NaN.
     """
+    if logits.device.type != "cpu":
+        if not finite and logits.isnan().any():
+            raise ValueError("logits contain NaN: the model diverged, look at the learning rate")
+        yield from torch.split(logits.flatten(), 2**24)
+        return
     # a little low: the rounding of the sigmoid must not matter
     floor = math.log(threshold * (1 - 1e-4)) - math.log1p(-threshold * (1 - 1e-4))
     even = logits.shape[1] // BLOCK * BLOCK
@@ -49,8 +57,7 @@ def candidates(logits: Tensor, threshold: float) -> Iterator[Tensor]:
         values = torch.cat([blocks[chosen].flatten(), rest.flatten()])
     else:
         values = logits.flatten()
-    # chunks that fit a processor's cache; a GPU prefers few launches
-    yield from torch.split(values, 2**17 if logits.device.type == "cpu" else 2**24)
+    yield from torch.split(values, 2**17)  # chunks that fit a processor's cache
 
 
 def count_above(chunks: Iterable[Tensor], limits: Tensor) -> Tensor:
@@ -69,5 +76,5 @@ def count_above(chunks: Iterable[Tensor], limits: Tensor) -> Tensor:
         cells = (probabilities * CELLS).int()
         # a comparison in place gives 0 and 1 as floats, which are added up faster than booleans
         cells += probabilities.gt_(limit_of_cell.index_select(0, cells)).int()
-        counts += cells.bincount(minlength=len(counts))
+        counts += count_ids(cells, len(counts))
     return counts.flip(0).cumsum(0).flip(0)[cells_of_limits + 1]

@@ -3,36 +3,43 @@
 import torch
 from torch import Tensor
 
+from gile_lightning.data.loading.ragged import segment_ids, segment_starts, send
 from gile_lightning.metrics.ranks import Ranks
 from gile_lightning.metrics.sorting import sort_rows, ties_before
 
 
-def rank_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> Ranks:
+def rank_positives(
+    scores: Tensor, label_ids: Tensor, label_counts: Tensor, finite: bool = False
+) -> Ranks:
     """Rank the positives of every document; all ranking metrics follow from this.
 
-    Arguments and errors are those of `ranking_metrics`.
+    Arguments and errors are those of `ranking_metrics`; ``finite`` says that no score is NaN.
 
     Each row of scores is sorted, without its columns. A binary search finds the positives there.
     Columns matter only if a positive is tied with another label.
+
+    On a device only two numbers are waited for: whether there is a NaN, and how many ties. With the
+    labels on the host all else is known there.
     """
     # NumPy lacks bfloat16 and sorts float16 slowly; neither order nor ties change
     scores = scores.detach()
     scores = scores.float() if scores.dtype in (torch.half, torch.bfloat16) else scores
-    label_ids, label_counts = _checked(scores, label_ids, label_counts)
+    label_ids, label_counts = _checked(scores, label_ids, label_counts, finite)
     (rows, columns), device = scores.shape, scores.device
     if not len(label_ids):
-        none = label_ids
+        none, label_counts = send(label_ids, device), send(label_counts, device)
         return Ranks(none, none, scores.new_empty(0), none, none, none, label_counts, columns)
-    document = torch.arange(rows, device=device).repeat_interleave(
-        label_counts, output_size=len(label_ids)
-    )
+    document = segment_ids(label_counts, label_ids)
     if ((document * columns + label_ids).sort().values.diff() == 0).any():
         raise ValueError("a label id is twice among the positives of one document")
-    slot = torch.arange(len(label_ids), device=device)
-    slot -= (label_counts.cumsum(0) - label_counts)[document]
+    slot = torch.arange(len(label_ids), device=document.device)
+    slot -= segment_starts(label_counts)[document]
+    most = int(label_counts.max())
+    sent = label_ids, label_counts, document, slot
+    label_ids, label_counts, document, slot = (send(x, device) for x in sent)
     of_positives = scores[document, label_ids]
     # the positives in rows; the padding is above every score, so it changes no count
-    positives = scores.new_full((rows, int(label_counts.max())), torch.inf)
+    positives = scores.new_full((rows, most), torch.inf)
     positives[document, slot] = of_positives
 
     ascending = sort_rows(scores)
@@ -86,8 +93,10 @@ def select(label_ids: Tensor, label_counts: Tensor, start: int, stop: int) -> tu
     return label_ids[kept] - start, counts.to(label_counts.dtype)
 
 
-def _checked(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Return ids and counts as int64 on the device of the scores, or raise `ValueError`."""
+def _checked(
+    scores: Tensor, label_ids: Tensor, label_counts: Tensor, finite: bool
+) -> tuple[Tensor, Tensor]:
+    """Return ids and counts as int64, or raise `ValueError`."""
     if scores.ndim != 2 or not scores.is_floating_point():
         raise ValueError(
             f"scores must be floating point [documents, labels], not {scores.dtype} "
@@ -99,15 +108,14 @@ def _checked(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> tuple[T
             f"not the shape {list(label_counts.shape)}"
         )
     check_positives(label_ids, label_counts)
-    if scores.numel() and scores.amax().isnan():  # the maximum propagates NaN
+    if not finite and scores.numel() and scores.amax().isnan():  # the maximum propagates NaN
         raise ValueError("scores contain NaN: the model diverged, look at the learning rate")
     if len(label_ids) and (label_ids.min() < 0 or label_ids.max() >= scores.shape[1]):
         raise ValueError(
             f"label_ids must be in [0, {scores.shape[1]}), the columns of scores; they span "
             f"[{int(label_ids.min())}, {int(label_ids.max())}]"
         )
-    device = scores.device
-    return label_ids.to(device, torch.long), label_counts.to(device, torch.long)
+    return label_ids.long(), label_counts.long()
 
 
 def check_positives(label_ids: Tensor, label_counts: Tensor) -> None:

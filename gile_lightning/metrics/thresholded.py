@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from gile_lightning.data.loading.ragged import segment_ids, send
 from gile_lightning.metrics.predictions import CELLS, candidates, count_above
 from gile_lightning.metrics.ranking import check_positives
 from gile_lightning.metrics.summed import SummedMetric
@@ -169,21 +170,24 @@ class MicroF1(SummedMetric):
             dist_reduce_fx="sum",
         )
 
-    def update(self, logits: Tensor, label_ids: Tensor, label_counts: Tensor) -> None:
+    def update(
+        self, logits: Tensor, label_ids: Tensor, label_counts: Tensor, finite: bool = False
+    ) -> None:
         """Add a batch of documents.
 
         Args:
             logits: [B, K]; the probability is their sigmoid in float32.
             label_ids: [P], as in `micro_f1`.
             label_counts: [B], as in `micro_f1`.
+            finite: whether it is known that no logit is NaN; a device is then not waited for.
 
         Raises:
             ValueError: as in `micro_f1`, or a logit is NaN.
         """
         logits = logits.detach()
         of_positives = scores_of_positives(logits, label_ids, label_counts)
-        limits = self._limits(logits.device)
-        predicted = count_above(candidates(logits, self.thresholds[0]), limits)
+        limits = send(self._limits("cpu"), logits.device)
+        predicted = count_above(candidates(logits, self.thresholds[0], finite), limits)
         true_positives = count_above([of_positives], limits)
         positives = torch.full_like(predicted, len(label_ids))
         self.totals = self.totals + torch.stack([true_positives, predicted, positives])
@@ -222,14 +226,12 @@ def scores_of_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor)
     check_positives(label_ids, label_counts)
     if not len(label_ids):
         return scores.new_empty(0)
-    label_ids = label_ids.to(scores.device, torch.long)
-    label_counts = label_counts.to(scores.device, torch.long)
+    label_ids, label_counts = label_ids.long(), label_counts.long()
     if label_ids.min() < 0:
         raise ValueError(f"label_ids must not be negative, as {int(label_ids.min())} is")
-    document = torch.arange(rows, device=scores.device).repeat_interleave(
-        label_counts, output_size=len(label_ids)
-    )
+    document = segment_ids(label_counts, label_ids)
     if ((document * (label_ids.max() + 1) + label_ids).sort().values.diff() == 0).any():
         raise ValueError("a label id is twice among the positives of one document")
     scorable = label_ids < columns
-    return scores[document[scorable], label_ids[scorable]]
+    cells = document[scorable], label_ids[scorable]
+    return scores[tuple(send(x, scores.device) for x in cells)]

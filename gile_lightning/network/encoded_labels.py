@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts, gather_segments, segment_starts
+from gile_lightning.data.loading.ragged import Texts, gather_segments, segment_starts, send
 from gile_lightning.network.label_residual import NOT_SEEN
 from gile_lightning.network.matchers import MatcherLabels
 
@@ -18,7 +18,8 @@ class LabelBatch(NamedTuple):
     Shapes: distinct ``ids`` [K] in the label set; ``texts`` of K labels; ``residual_ids`` [K] in
     `LabelResidual` and `Ridge`, or `NOT_SEEN`. ``matcher_labels`` has for each matcher what
     `MatcherLabels.select` returns. ``targets`` [B, K] says by 1 and 0 which of the labels the
-    documents have, if they are training documents; `Ridge` needs it.
+    documents have, if they are training documents; `Ridge` needs it. ``own`` are the places of the
+    labels that have a residual id, if they are known.
     """
 
     ids: Tensor
@@ -26,12 +27,25 @@ class LabelBatch(NamedTuple):
     residual_ids: Tensor
     matcher_labels: tuple[Any, ...] = ()
     targets: Tensor | None = None
+    own: Tensor | None = None
+
+    def sent(self, device: torch.device) -> "LabelBatch":
+        """Return the labels with residual ids, and their places, on a device.
+
+        Ids and texts stay on the host, where their sizes are known.
+        """
+        if self.own is not None:
+            return self
+        own = (self.residual_ids != NOT_SEEN).nonzero().squeeze(1)
+        return self._replace(residual_ids=send(self.residual_ids, device), own=send(own, device))
 
 
 class EncodedLabels(nn.Module):
-    """The encoded texts of a label set, on the device of the model that holds them.
+    """The encoded texts of a label set.
 
-    They are not saved: the label set travels with a checkpoint, and is encoded again.
+    Ids and lengths stay on the host, where labels are chosen; vectors, and what matchers need of
+    the labels, move with the model that holds them. They are not saved: the label set
+    travels with a checkpoint, and is encoded again.
 
     Args:
         texts: of all labels.
@@ -40,14 +54,6 @@ class EncodedLabels(nn.Module):
         frequencies: training documents of each label seen in training.
     """
 
-    words: Tensor
-    lengths: Tensor
-    starts: Tensor
-    frequencies: Tensor
-    residual_ids: Tensor
-    subwords: Tensor | None
-    subword_counts: Tensor | None
-    subword_starts: Tensor | None
     vectors: Tensor | None
 
     def __init__(
@@ -61,20 +67,14 @@ class EncodedLabels(nn.Module):
         counts = texts.subword_counts
         if residual_ids is None:
             residual_ids = torch.full_like(texts.sentence_lengths, NOT_SEEN)
-        buffers = {
-            "subwords": texts.subwords,
-            "subword_counts": counts,
-            "subword_starts": None if counts is None else segment_starts(counts),
-            "vectors": texts.vectors,
-            "words": texts.words,
-            "lengths": texts.sentence_lengths,
-            "starts": segment_starts(texts.sentence_lengths),
-            # by NumPy, so that they are numbers also where a model is tried on the meta device
-            "frequencies": torch.from_numpy(np.array(frequencies, dtype=np.int64)),
-            "residual_ids": residual_ids,
-        }
-        for name, buffer in buffers.items():
-            self.register_buffer(name, buffer, persistent=False)
+        self.subwords, self.subword_counts = texts.subwords, counts
+        self.subword_starts = None if counts is None else segment_starts(counts)
+        self.words, self.lengths = texts.words, texts.sentence_lengths
+        self.starts = segment_starts(texts.sentence_lengths)
+        # by NumPy, so that they are numbers also where a model is tried on the meta device
+        self.frequencies = torch.from_numpy(np.array(frequencies, dtype=np.int64))
+        self.residual_ids = residual_ids
+        self.register_buffer("vectors", texts.vectors, persistent=False)
         self.matcher_labels = nn.ModuleList(matcher_labels)
 
     def __len__(self) -> int:
@@ -89,11 +89,12 @@ class EncodedLabels(nn.Module):
             subwords = gather_segments(self.subwords, starts, counts, ids)
             texts = texts._replace(subwords=subwords, subword_counts=counts[ids])
         if self.vectors is not None:
-            texts = texts._replace(vectors=self.vectors[ids])
+            texts = texts._replace(vectors=self.vectors[send(ids, self.vectors.device)])
         return texts
 
     def select(self, ids: Tensor, texts: bool = True) -> LabelBatch:
         """Return the distinct labels ``ids`` [K], with their texts or without."""
+        ids = ids.to(self.residual_ids.device)
         prepared = tuple(labels.select(ids) for labels in self.matcher_labels)  # type: ignore[operator]
         label_texts = self.texts_of(ids) if texts else None
         return LabelBatch(ids, label_texts, self.residual_ids[ids], prepared)

@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts, distinct
+from gile_lightning.data.loading.ragged import Texts, distinct, send
 from gile_lightning.network.encoded_labels import LabelBatch
 from gile_lightning.network.encoders.encoder import Encoder, Sharing
 from gile_lightning.network.encoders.pretrained import Pretrained
-from gile_lightning.network.label_residual import NOT_SEEN, LabelResidual
+from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.matchers import Matcher
 from gile_lightning.network.outputs import OutputLayer
 from gile_lightning.network.ridge import Ridge
@@ -175,6 +175,7 @@ class Network(nn.Module):
                 Outside of training these are scored as far as possible as if they were new: by the
                 regression on all other documents, and by residuals without their vectors.
         """
+        labels = labels.sent(logits.device)
         factors: Sequence[Tensor | None] = [None] * (len(self.matchers) + 1)
         if self.label_residual is not None:
             factors = self.label_residual.factors(labels.residual_ids).unbind()
@@ -183,9 +184,9 @@ class Network(nn.Module):
             logits = _plus(logits, matcher(documents, prepared), factor)
         if self.prior is not None:
             logits = _plus(logits, self.prior)
-        if not self.own_labels:
+        seen = labels.own
+        if not self.own_labels or seen is None:
             return logits
-        seen = (labels.residual_ids != NOT_SEEN).nonzero().squeeze(1)
         ids, own = labels.residual_ids[seen], logits[:, seen]
         if self.ridge is not None:
             known = None if labels.targets is None else labels.targets[:, seen]
@@ -215,7 +216,7 @@ class Network(nn.Module):
         words = torch.cat([some.words for some in texts])
         ids, rows = distinct(words, len(self.word_vectors))
         places = torch.split(rows, [len(some.words) for some in texts])
-        table: Tensor = self.embedding(ids)
+        table: Tensor = self.embedding(send(ids, self.word_vectors.device))
         pairs = zip(texts, places, strict=True)
         return table, [some._replace(words=rows, ids=some.words) for some, rows in pairs]
 

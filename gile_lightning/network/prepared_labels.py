@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.loading.ragged import Texts, send
 from gile_lightning.network.encoded_labels import EncodedLabels, LabelBatch
 from gile_lightning.network.network import Network
 
@@ -41,7 +41,7 @@ class PreparedLabels:
     ) -> None:
         self.network = network
         self.encoded = encoded
-        self.labels = labels
+        self.labels = labels.sent(network.word_vectors.device)
         self.keeps_projections = True  # or the label vectors
         output, count, start = network.output, len(labels.ids), 0
         for slab in vectors:  # of no labels, there is an empty one
@@ -64,8 +64,10 @@ class PreparedLabels:
     def subset(self, ids: Tensor) -> "PreparedLabels":
         """Return some of the labels, by their distinct places [J] among these."""
         some = copy.copy(self)
-        some.labels = self.encoded.select(self.labels.ids[ids], texts=False)
-        some._table = self._table[ids]
+        device = self._table.device
+        places = self.labels.ids[ids.to(self.labels.ids.device)]
+        some.labels = self.encoded.select(places, texts=False).sent(device)
+        some._table = self._table[send(ids, device)]
         return some
 
     def score(self, documents: Texts, targets: Tensor | None = None) -> Tensor:
@@ -113,8 +115,8 @@ class PreparedLabels:
 def prepare_labels(network: Network, labels: EncodedLabels, seen: int) -> PreparedLabels:
     """Prepare all labels of a set, or the ``seen`` ones if the output layer knows no others."""
     by_text = network.output.scores_unseen
-    device = labels.words.device
-    ids = torch.arange(len(labels) if by_text else seen, device=device)
+    device = network.word_vectors.device
+    ids = torch.arange(len(labels) if by_text else seen)
     slabs = torch.split(ids, SLAB)
     vectors = (_widened(network.encode_labels(labels.texts_of(some))) for some in slabs)
     precise = _precise(network)

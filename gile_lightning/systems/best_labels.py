@@ -44,7 +44,7 @@ def best_labels(
     found: list[BestLabels] = []
     for batch in batches:
         for part in batch.split(max(1, SCORES // len(labels))):
-            part = move_data_to_device(part, system.device)
+            part = move_data_to_device(part, system.batch_device)
             if held_out:
                 scores = system.score_held_out(name, part, prepared)
             else:

@@ -6,12 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from lightning.fabric.utilities import move_data_to_device
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts, segment_ids
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts, segment_ids, send
 from gile_lightning.data.shards.cache import default_cache
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -314,11 +315,14 @@ class NeuralSystem(GradientSystem):
     def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> Tensor:
         """Return the mean or sum of the losses of one batch per task."""
         losses = []
+        batch = move_data_to_device(batch, self.batch_device)  # if another's data module moved it
         for name, documents in batch.items():
             network, encoded = self.network(name), self.encoded(name)
             generator = self.generator(name, batch_idx)
             positives = documents.label_ids, documents.label_counts
-            sample = self.sampler(*positives, encoded.frequencies, generator)
+            sample = self.sampler.sample(
+                *positives, encoded.frequencies, generator, network.word_vectors.device
+            )
             labels = encoded.select(sample.labels, network.output.scores_unseen)
             labels = labels._replace(targets=sample.targets)
             if network.label_residual is not None:
@@ -342,6 +346,8 @@ class NeuralSystem(GradientSystem):
         """Count the parameters of the network's parts."""
         parts = self.network(name).named_children()
         return {key: sum(p.numel() for p in part.parameters()) for key, part in parts}
+
+    reads_on_host = True
 
     @property
     def reads_new_words(self) -> bool:
@@ -388,7 +394,7 @@ class NeuralSystem(GradientSystem):
 
     def score(self, name: str, documents: Texts, prepared: PreparedLabels) -> Tensor:
         """Score documents against prepared labels: logits [B, K]."""
-        return prepared.score(documents)
+        return prepared.score(documents.to(self.batch_device))
 
     def score_held_out(self, name: str, documents: RaggedBatch, prepared: PreparedLabels) -> Tensor:
         """Score training documents without what knows them by heart: [B, K].
@@ -397,7 +403,8 @@ class NeuralSystem(GradientSystem):
         and matcher weights alone. The joint space stays, though it was trained on the documents.
         """
         targets = torch.zeros(len(documents.label_counts), len(prepared), device=self.device)
-        targets[segment_ids(documents.label_counts), documents.label_ids] = 1
+        pairs = segment_ids(documents.label_counts), documents.label_ids
+        targets[tuple(send(x, self.device) for x in pairs)] = 1
         return prepared.score(documents.texts, targets)
 
     def contributions(

@@ -311,7 +311,7 @@ class Predictor:
         needed = self.system.reads_subwords(self.name)
         subwords = tokenizer.subwords(texts) if needed else (None, None)
         encoded = Texts.from_flat(*tokenizer.documents(texts), *subwords)
-        return encoded.to(self.device)
+        return encoded.to(self.system.batch_device)
 
     def _score(self, documents: Texts) -> Tensor:
         return self.system.score(self.name, documents, self._prepared)

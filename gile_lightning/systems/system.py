@@ -149,7 +149,7 @@ class System(TaskModule):
         language = list(self.tasks).index(name)
         place = (self.seed, self.current_epoch, batch_idx, self.global_rank, language)
         seed = np.random.SeedSequence(place).generate_state(1, np.uint64)[0]
-        return torch.Generator(self.device).manual_seed(int(seed) >> 1)
+        return torch.Generator(self.batch_device).manual_seed(int(seed) >> 1)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
         """Load weights; those of tasks that are not scored at present may be missing.
@@ -196,9 +196,11 @@ class System(TaskModule):
             labels = len(self.tasks[name].labels)
             for part in documents.split(max(1, SCORES // labels)):
                 logits = self.score(name, part.texts, self._prepared[name])
-                if logits.numel() and logits.amax().isnan():  # which the maximum propagates
-                    raise DivergedError("the model's scores are not numbers")
                 log_odds = self.log_odds(logits)
+                values = [logits] if log_odds is logits else [logits, log_odds]
+                # which the maximum propagates; on a device the one number that is waited for
+                if logits.numel() and torch.stack([x.amax().float() for x in values]).isnan().any():
+                    raise DivergedError("the model's scores are not numbers")
                 if self.trainer.testing:
                     ids = self._training_ids[name][: logits.shape[1]]
                     log_odds = self.calibrations.apply(name, log_odds, ids)
@@ -209,7 +211,7 @@ class System(TaskModule):
                 size = max(1, RANKED // labels)
                 rows = torch.split(logits, size), part.split(size), torch.split(log_odds, size)
                 for some in zip(*rows, strict=True):
-                    self.evaluation(name).update(*some)
+                    self.evaluation(name).update(*some, finite=logits.device.type != "cpu")
 
     def on_validation_epoch_end(self) -> None:
         """Log the scores of the labels seen in training, averaged over languages.

@@ -94,6 +94,13 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
         """
         return self.score(name, documents.texts, prepared)
 
+    reads_on_host = False  # whether batches of texts stay there, and the system sends what it needs
+
+    @property
+    def batch_device(self) -> torch.device:
+        """Where batches of texts are when the system gets them."""
+        return torch.device("cpu") if self.reads_on_host else self.device
+
     @property
     def reads_new_words(self) -> bool:
         """Whether scores depend on words that the vocabulary lacks."""

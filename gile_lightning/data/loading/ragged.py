@@ -156,14 +156,41 @@ def _list_column(table: pa.Table, name: str) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(values.copy()), torch.from_numpy(np.diff(offsets).astype(np.int64))
 
 
+def send(tensor: Tensor, device: torch.device) -> Tensor:
+    """Return a tensor on a device, without waiting for it: from pinned memory to a GPU."""
+    if tensor.device == device:
+        return tensor
+    if device.type == "cuda" and tensor.device.type == "cpu":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)
+
+
 def segment_starts(lengths: Tensor) -> Tensor:
     """Return the offset [S] at which every segment begins, from their lengths [S]."""
     return lengths.cumsum(0) - lengths
 
 
-def segment_ids(lengths: Tensor) -> Tensor:
-    """Return the segment that every element of the flat values belongs to."""
-    return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
+def segment_ids(lengths: Tensor, values: Tensor | None = None) -> Tensor:
+    """Return the segment that every element of the flat values belongs to: [N].
+
+    With the values [N, ...] it is on their device. A GPU then waits for nothing, as N is known.
+    """
+    size = None
+    if values is not None:
+        lengths, size = send(lengths, values.device), len(values)
+    numbers = torch.arange(len(lengths), device=lengths.device)
+    return torch.repeat_interleave(numbers, lengths, output_size=size)
+
+
+def count_ids(ids: Tensor, size: int, chosen: Tensor | None = None) -> Tensor:
+    """Count each id below ``size`` among ids [N], or among the ``chosen`` ones [N]: [size].
+
+    It is `torch.bincount`, which on a device would wait for the largest id.
+    """
+    if ids.device.type == "cpu":
+        return (ids if chosen is None else ids[chosen]).bincount(minlength=size)
+    ones = torch.ones_like(ids, dtype=torch.long) if chosen is None else chosen.long()
+    return ones.new_zeros(size).index_add_(0, ids, ones)
 
 
 def distinct(ids: Tensor, size: int) -> tuple[Tensor, Tensor]:
@@ -196,7 +223,10 @@ def sum_by_id(
         The sums by id [U, d].
     """
     order = ids.int().argsort()
-    starts = segment_starts(ids.bincount(minlength=size))
+    if ids.device.type == "cpu":
+        starts = segment_starts(ids.bincount(minlength=size))
+    else:  # where counting would read the largest id
+        starts = torch.searchsorted(ids[order], torch.arange(size, device=ids.device))
     weights = None if weights is None else weights[order]
     return F.embedding_bag(sources[order], values, starts, mode="sum", per_sample_weights=weights)
 

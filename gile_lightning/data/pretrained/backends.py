@@ -37,14 +37,21 @@ def identity(name: str, backend: Backend) -> str:
 
 
 @torch.no_grad()
-def encode(name: str, subwords: Tensor, counts: Tensor, backend: Backend = "torch") -> Tensor:
-    """Encode texts with a frozen model, where they are; see `Transformer.forward`.
+def encode(
+    name: str,
+    subwords: Tensor,
+    counts: Tensor,
+    backend: Backend = "torch",
+    device: torch.device | None = None,
+) -> Tensor:
+    """Encode texts with a frozen model; see `Transformer.forward`.
 
     Args:
         name: of the model, as `find_model` takes it.
         subwords: ids [N].
         counts: of the texts [B].
         backend: what runs the model.
+        device: where it runs; by default where the texts are.
 
     Returns:
         [B, d] in float32.
@@ -54,6 +61,7 @@ def encode(name: str, subwords: Tensor, counts: Tensor, backend: Backend = "torc
     """
     if backend != "torch":
         return quantized.encode(name, subwords, counts)
-    with torch.autocast(subwords.device.type, enabled=False):
-        vectors: Tensor = transformer.frozen(name).to(subwords.device)(subwords, counts)
+    device = subwords.device if device is None else device
+    with torch.autocast(device.type, enabled=False):
+        vectors: Tensor = transformer.frozen(name).to(device)(subwords, counts)
     return vectors

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import send
 from gile_lightning.data.pretrained.model import dimension, find_model
 from gile_lightning.data.pretrained.subwords import NEXT
 
@@ -69,6 +70,8 @@ class Transformer(nn.Module):
     def forward(self, subwords: Tensor, counts: Tensor) -> Tensor:
         """Encode texts as vectors of length 1; zeros for a text without a subword.
 
+        The texts may be on the host while the model is on a device.
+
         Args:
             subwords: ids [N], special tokens included, as `Reading` makes them.
             counts: of the texts [B].
@@ -76,9 +79,13 @@ class Transformer(nn.Module):
         Returns:
             [B, d] in float32.
         """
-        most = CPU_TOKENS if counts.device.type == "cpu" else TOKENS
-        encode = functools.partial(encode_batch, self.model)
-        return in_batches(encode, subwords, counts, self.padding, self.size, most)
+        device = next(self.model.parameters()).device
+        most = CPU_TOKENS if device.type == "cpu" else TOKENS
+
+        def encode(ids: Tensor, mask: Tensor, hidden: int) -> Tensor:
+            return encode_batch(self.model, send(ids, device), send(mask, device), hidden)
+
+        return in_batches(encode, subwords, counts, self.padding, self.size, most, device)
 
 
 def encode_batch(
@@ -105,6 +112,7 @@ def in_batches(
     padding: int,
     size: int,
     most: int,
+    device: torch.device | None = None,
 ) -> Tensor:
     """Encode ragged texts in padded batches; zeros for a text without a subword.
 
@@ -119,22 +127,25 @@ def in_batches(
         padding: the id that pads.
         size: of a vector.
         most: subwords of a batch, padding included.
+        device: of the vectors; by default that of the texts.
 
     Returns:
         [B, d].
     """
+    device = counts.device if device is None else device
     between = subwords == NEXT
     if between.any():
         texts = torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
         windows = (texts + between.cumsum(0))[~between]
         per_text = torch.bincount(texts[between], minlength=len(counts)) + 1
         sizes = torch.bincount(windows, minlength=int(per_text.sum()))
-        vectors = in_batches(encode, subwords[~between], sizes, padding, size, most)
+        vectors = in_batches(encode, subwords[~between], sizes, padding, size, most, device)
+        sizes, per_text = send(sizes, device), send(per_text, device)
         weighted = vectors * sizes.unsqueeze(1)
         return F.normalize(torch.segment_reduce(weighted, "sum", lengths=per_text))
     starts = counts.cumsum(0) - counts
     order = counts.argsort()
-    parts = [torch.zeros(int((counts == 0).sum()), size, device=counts.device)]
+    parts = [torch.zeros(int((counts == 0).sum()), size, device=device)]
     for rows in _batches(order, counts, most):
         places = torch.arange(int(counts[rows].amax()), device=counts.device)
         mask = places < counts[rows].unsqueeze(1)
@@ -142,7 +153,7 @@ def in_batches(
         hidden = (ids < 0) & mask
         ids = ids.where(~hidden, ~ids).where(mask, padding)
         parts.append(encode(ids, mask.long(), int(hidden.sum(1).amax())))
-    return torch.cat(parts)[order.argsort()]
+    return torch.cat(parts)[send(order.argsort(), device)]
 
 
 def _batches(order: Tensor, counts: Tensor, most: int) -> Iterator[Tensor]:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import Part
-from gile_lightning.data.loading.ragged import Texts, distinct
+from gile_lightning.data.loading.ragged import Texts, distinct, send
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 Sharing = Literal["none", "encoders", "attention", "both"]
@@ -70,7 +70,8 @@ class Encoder(Part, nn.Module, ABC):
         Args:
             word_vectors: a table of word vectors [V, d]; ``word_vectors[texts.words]`` are the
                 vectors of the texts' words [N, d].
-            texts: B texts.
+            texts: B texts. They may be on the host while the vectors are on a device: sizes are
+                known there, so that nothing waits for the device. `send` what is looked up.
 
         Returns:
             A vector of each text [B, output_dim].
@@ -143,9 +144,10 @@ def pool_words(
     """
     pooled: Tensor
     if not getattr(layer, "pointwise", False):
-        pooled = pooling(layer(F.embedding(words, table), lengths), lengths)
+        pooled = pooling(layer(F.embedding(send(words, table.device), table), lengths), lengths)
         return pooled
     rows, ids = distinct(words, len(table))
+    rows, ids = send(rows, table.device), send(ids, table.device)
     states = layer(table.index_select(0, rows), torch.ones_like(rows))
     if getattr(pooling, "accepts_ids", False):
         pooled = pooling(states, lengths, ids)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.loading.ragged import Texts, send
 from gile_lightning.network.encoders.encoder import Attention, Encoder, pool_words
 from gile_lightning.network.encoders.layers import Dense
 from gile_lightning.network.encoders.pooling import AttentionPooling, AveragePooling
@@ -55,10 +55,14 @@ class HAN(Encoder):
         if not (isinstance(words, AttentionPooling) and isinstance(sentences, AttentionPooling)):
             return None
         lengths, counts = _without_empty(texts.sentence_lengths, texts.document_lengths)
-        states = self.word_layer(F.embedding(texts.words, word_vectors), lengths)
+        states = self.word_layer(
+            F.embedding(send(texts.words, word_vectors.device), word_vectors), lengths
+        )
         vectors = self.sentence_layer(words(states, lengths), counts)
         of_sentences = states.new_zeros(len(texts.sentence_lengths))
-        of_sentences[texts.sentence_lengths > 0] = sentences.weights(vectors, counts)
+        of_sentences[send(texts.sentence_lengths, states.device) > 0] = sentences.weights(
+            vectors, counts
+        )
         return Attention(words.weights(states, lengths), of_sentences)
 
 

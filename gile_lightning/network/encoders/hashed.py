@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from gile_lightning.common.errors import positive
-from gile_lightning.data.loading.ragged import Texts, segment_ids
+from gile_lightning.data.loading.ragged import Texts, segment_ids, send
 from gile_lightning.network.encoders.encoder import Encoder
 from gile_lightning.network.encoders.idf import Idf, damping
 from gile_lightning.network.encoders.segments import document_words
@@ -37,8 +37,12 @@ class HashedWords(Encoder):
         """Encode texts of B documents as [B, d]."""
         lengths = document_words(texts.sentence_lengths, texts.document_lengths)
         ids = texts.word_ids.long()
-        weights = self.idf(ids) * damping(ids, lengths, len(self.idf.weights))
-        rows = segment_ids(lengths) * self.output_dim
+        factors, ids = (
+            send(x, self.idf.weights.device)
+            for x in (damping(ids, lengths, len(self.idf.weights)), ids)
+        )
+        weights = self.idf(ids) * factors
+        rows = segment_ids(lengths, ids) * self.output_dim
         features = weights.new_zeros(len(lengths) * self.output_dim)
         for factor in _FACTORS:
             hashed = (ids + 1) * factor % _PRIME

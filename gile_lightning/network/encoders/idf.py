@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts, segment_ids
+from gile_lightning.data.loading.ragged import Texts, segment_ids, send
 from gile_lightning.data.tokenizing.frequencies import inverse_frequencies
 from gile_lightning.network.encoders.encoder import Encoder
 from gile_lightning.network.encoders.segments import document_words, segment_sum
@@ -40,6 +40,7 @@ class Idf(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """Return the weights [N] of words [N]."""
+        ids = send(ids, self.weights.device)
         weights = self.weights[ids]
         return weights if self.logarithms is None else weights * self.logarithms[ids].exp()
 
@@ -67,7 +68,8 @@ class IdfMean(Encoder):
         lengths = document_words(texts.sentence_lengths, texts.document_lengths)
         weights = self.idf(texts.word_ids)
         if self.sublinear_tf:
-            weights = weights * damping(texts.words, lengths, len(word_vectors)).to(weights.dtype)
+            factors = damping(texts.words, lengths, len(word_vectors))
+            weights = weights * send(factors, weights.device).to(weights.dtype)
         return weighted_mean(word_vectors, lengths, weights, texts.words)
 
 
@@ -80,7 +82,7 @@ def weighted_mean(
     """
     # in float32: a sum of bfloat16 stops growing at 256 words
     precise = weights.to(torch.promote_types(weights.dtype, torch.float))
-    totals = precise.new_zeros(len(lengths)).index_add(0, segment_ids(lengths), precise)
+    totals = precise.new_zeros(len(lengths)).index_add(0, segment_ids(lengths, precise), precise)
     totals = totals.where(totals > 0, 1)
     summed = segment_sum(values, lengths, weights.to(values.dtype), ids)
     return summed / totals.to(summed.dtype).unsqueeze(-1)

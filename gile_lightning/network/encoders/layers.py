@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from gile_lightning.common.errors import positive
 from gile_lightning.common.factories import Part
-from gile_lightning.data.loading.ragged import segment_ids, segment_starts
+from gile_lightning.data.loading.ragged import segment_ids, segment_starts, send
 from gile_lightning.network.encoders.recurrence import Recurrence
 
 
@@ -109,9 +109,10 @@ class GRU(Part, nn.Module):
             return self._library_states(*one)[:0]
         order = torch.empty_like(places)
         order[places] = torch.arange(len(places), device=places.device)
+        order = send(order, values.device)
         packed = PackedSequence(values.index_select(0, order), sizes.cpu())
         states: PackedSequence = self.gru(packed)[0]
-        return states.data.index_select(0, places)
+        return states.data.index_select(0, send(places, values.device))
 
 
 class BiGRU(GRU):

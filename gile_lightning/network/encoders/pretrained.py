@@ -5,7 +5,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError, positive
-from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.loading.ragged import Texts, send
 from gile_lightning.data.pretrained import backends, dimension, transformer
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.encoder import Encoder
@@ -65,12 +65,12 @@ class Pretrained(Encoder):
     def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
         """Encode texts by their subwords, or return their vectors if they have some."""
         if texts.vectors is not None and not self.trainable:
-            return texts.vectors.to(word_vectors.dtype)
+            return send(texts.vectors, word_vectors.device).to(word_vectors.dtype)
         if texts.subwords is None or texts.subword_counts is None:
             raise InputError("texts without subwords: set --data.pretrained and prepare them again")
         if self.trainable:
             vectors: Tensor = self.transformer(texts.subwords, texts.subword_counts)
         else:
             rows = texts.subwords, texts.subword_counts
-            vectors = backends.encode(self.name, *rows, self.backend)
+            vectors = backends.encode(self.name, *rows, self.backend, word_vectors.device)
         return vectors.to(word_vectors.dtype)

@@ -1,4 +1,7 @@
-"""Sums, means and softmax over the segments of flat tensors."""
+"""Sums, means and softmax over the segments of flat tensors.
+
+Lengths and ids may be on the host where the vectors are on a device: they are sent there.
+"""
 
 from typing import Any
 
@@ -7,7 +10,12 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from gile_lightning.data.loading.ragged import segment_ids, segment_starts, sum_by_id
+from gile_lightning.data.loading.ragged import (
+    segment_ids,
+    segment_starts,
+    send,
+    sum_by_id,
+)
 
 
 def document_words(sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:
@@ -22,7 +30,8 @@ def segment_softmax(scores: Tensor, lengths: Tensor, ids: Tensor | None = None) 
 
     ``ids`` [N] is the result of `segment_ids`, computed here if it is None.
     """
-    ids = segment_ids(lengths) if ids is None else ids
+    lengths = send(lengths, scores.device)
+    ids = segment_ids(lengths, scores) if ids is None else ids
     highest = torch.segment_reduce(scores.detach(), "max", lengths=lengths, unsafe=True)
     exponentials = (scores - highest[ids]).exp()
     totals = exponentials.new_zeros(len(lengths)).index_add(0, ids, exponentials)
@@ -42,17 +51,20 @@ def segment_sum(
         weights: factors of the vectors [N]; by default 1.
         ids: which distinct vector stands at each place [N].
     """
+    lengths = send(lengths, values.device)
     if ids is None:
         ids = torch.arange(len(values), device=values.device)
         return F.embedding_bag(
             ids, values, segment_starts(lengths), mode="sum", per_sample_weights=weights
         )
+    ids = send(ids, values.device)
     summed: Tensor = Sum.apply(values, lengths, weights, ids)  # type: ignore[no-untyped-call]
     return summed
 
 
 def segment_mean(values: Tensor, lengths: Tensor, ids: Tensor | None = None) -> Tensor:
     """Average flat vectors within each segment: [S, d], zeros for an empty one."""
+    lengths = send(lengths, values.device)
     return segment_sum(values, lengths, ids=ids) / lengths.clamp(min=1).unsqueeze(-1)
 
 
@@ -78,7 +90,7 @@ class Sum(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None, Tensor | None, None]:
         """Return the gradients of the table [U, d] and the weights [N]."""
         table, lengths, weights, ids = ctx.saved_tensors
-        segments = segment_ids(lengths)
+        segments = segment_ids(lengths, ids)
         of_table = of_weights = None
         if ctx.needs_input_grad[0]:
             of_table = sum_by_id(gradient, segments, ids, len(table), weights)
@@ -102,8 +114,10 @@ class Attend(torch.autograd.Function):
         ctx: Any, states: Tensor, scores: Tensor, lengths: Tensor, ids: Tensor | None
     ) -> Tensor:
         """Pool states with scores, [N, d] and [N] or [U, d] and [U] with ids [N], to [S, d]."""
-        segments = segment_ids(lengths)
+        lengths = send(lengths, scores.device)
+        ids = None if ids is None else send(ids, scores.device)
         of_places = scores if ids is None else scores.index_select(0, ids)
+        segments = segment_ids(lengths, of_places)
         # in float32: a sum of bfloat16 stops growing at 256 words
         precise = of_places.to(torch.promote_types(scores.dtype, torch.float))
         weights = segment_softmax(precise, lengths, segments).to(states.dtype)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.loading.ragged import Texts, send
 from gile_lightning.network.encoders.encoder import Attention, Encoder, pool_words
 from gile_lightning.network.encoders.layers import Dense
 from gile_lightning.network.encoders.pooling import AttentionPooling
@@ -50,5 +50,7 @@ class WAN(Encoder):
         if not isinstance(self.pooling, AttentionPooling):
             return None
         lengths = document_words(texts.sentence_lengths, texts.document_lengths)
-        states = self.layer(F.embedding(texts.words, word_vectors), lengths)
+        states = self.layer(
+            F.embedding(send(texts.words, word_vectors.device), word_vectors), lengths
+        )
         return Attention(self.pooling.weights(states, lengths))

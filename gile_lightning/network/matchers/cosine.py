@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.loading.ragged import Texts, send
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Pretrained
@@ -29,7 +29,7 @@ class CosineLabels(MatcherLabels):
 
     def select(self, ids: Tensor) -> Tensor:
         """Return the vectors of the labels ``ids`` [K]."""
-        return self.vectors[ids]
+        return self.vectors[send(ids, self.vectors.device)]
 
 
 class Cosine(Matcher):

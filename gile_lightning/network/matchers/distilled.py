@@ -17,6 +17,7 @@ from gile_lightning.data.loading.ragged import (
     gather_segments,
     segment_ids,
     segment_starts,
+    send,
 )
 from gile_lightning.data.tokenizing.frequencies import inverse_frequencies, word_pairs
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -51,16 +52,10 @@ class DistilledLabels(MatcherLabels):
     has the vectors of its words, from the regression or from a checkpoint.
     """
 
-    words: Tensor
-    counts: Tensor
-    lengths: Tensor
-    starts: Tensor
-
     def __init__(self, matcher: "DistilledCosine", bags: Bags) -> None:
         super().__init__()
-        for name, values in bags._asdict().items():
-            self.register_buffer(name, values, persistent=False)
-        self.register_buffer("starts", segment_starts(bags.lengths), persistent=False)
+        self.words, self.counts, self.lengths = bags  # on the host
+        self.starts = segment_starts(bags.lengths)
         self._encode = matcher.encode  # a method: the matcher itself would become a part of this
 
     def select(self, ids: Tensor) -> Tensor:
@@ -129,7 +124,9 @@ class DistilledCosine(Matcher):
         words = documents.word_ids.clamp(max=self.size - 1).long()
         lengths = document_words(documents.sentence_lengths, documents.document_lengths)
         rows = segment_ids(lengths)
-        vectors = self.vectors[words] * damping(words, lengths, self.size).unsqueeze(1)
+        factors = damping(words, lengths, self.size)
+        words, rows, factors = (send(x, self.vectors.device) for x in (words, rows, factors))
+        vectors = self.vectors[words] * factors.unsqueeze(1)
         sums = vectors.new_zeros(len(lengths), self.dim).index_add(0, rows, vectors)
         norms: Tensor = torch.linalg.vector_norm(sums, dim=1).clamp(min=1e-12)
         return self.scale * LOGIT_SCALE * (vectors @ labels.T / norms[rows].unsqueeze(1))
@@ -144,7 +141,8 @@ class DistilledCosine(Matcher):
     def encode(self, bags: Bags) -> Tensor:
         """Return the vectors [B, dim] of texts, of length 1; zeros for a text without a vector."""
         words, places = distinct(bags.words, self.size)
-        weights = 1 + bags.counts.to(self.scale.dtype).log()
+        words, counts = (send(x, self.vectors.device) for x in (words, bags.counts))
+        weights = 1 + counts.to(self.scale.dtype).log()
         table = self.vectors[words].to(weights.dtype)
         return F.normalize(segment_sum(table, bags.lengths, weights, places))
 

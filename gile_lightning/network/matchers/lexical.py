@@ -12,6 +12,7 @@ from gile_lightning.data.loading.ragged import (
     gather_segments,
     segment_ids,
     segment_starts,
+    send,
     sum_by_id,
 )
 from gile_lightning.data.tokenizing.frequencies import count_pairs
@@ -32,7 +33,9 @@ class Bags(NamedTuple):
 
     Shapes: ``terms`` [N] ids of stems, each once per label; ``counts`` [N], how often the label has
     it; ``lengths`` [K], the size of each bag; ``stems`` [V + new words], the stem of every word.
-    ``size`` is above the id of every stem.
+    ``size`` is above the id of every stem. Terms, counts and lengths are where the scores are
+    computed; stems are on the host. ``new`` says whether any label has a word that is new to the
+    vocabulary.
     """
 
     terms: Tensor
@@ -40,31 +43,29 @@ class Bags(NamedTuple):
     lengths: Tensor
     stems: Tensor
     size: int
+    new: bool = False
 
 
 class LexicalLabels(MatcherLabels):
     """The bags of words of a label set; see `Bags` for the shapes."""
 
-    terms: Tensor
-    counts: Tensor
-    lengths: Tensor
-    starts: Tensor
-    stems: Tensor
+    place: Tensor
 
     def __init__(self, bags: Bags) -> None:
         super().__init__()
-        self.size = bags.size
-        for name in ("terms", "counts", "lengths", "stems"):
-            self.register_buffer(name, getattr(bags, name), persistent=False)
-        self.register_buffer("starts", segment_starts(bags.lengths), persistent=False)
+        self.bags = bags  # on the host, where sizes are known
+        self.starts = segment_starts(bags.lengths)
+        self.register_buffer("place", torch.empty(0), persistent=False)  # moves with the model
 
     def select(self, ids: Tensor) -> Bags:
         """Return the bags of the labels ``ids`` [K]."""
+        bags, ids = self.bags, ids.to(self.starts.device)
         terms, counts = (
-            gather_segments(values, self.starts, self.lengths, ids)
-            for values in (self.terms, self.counts)
+            gather_segments(values, self.starts, bags.lengths, ids)
+            for values in (bags.terms, bags.counts)
         )
-        return Bags(terms, counts, self.lengths[ids], self.stems, self.size)
+        sent = (send(x, self.place.device) for x in (terms, counts, bags.lengths[ids]))
+        return Bags(*sent, bags.stems, bags.size, bags.new)
 
 
 class LexicalMatch(Matcher):
@@ -131,7 +132,8 @@ class LexicalMatch(Matcher):
         of_words = stems[torch.tensor(words, dtype=torch.long)]
         rows_of, terms, counts = count_pairs(torch.tensor(rows, dtype=torch.long), of_words, size)
         lengths = rows_of.bincount(minlength=len(labels))
-        return LexicalLabels(Bags(terms, counts, lengths, stems, size))
+        new = bool((terms >= self.stem_count).any())
+        return LexicalLabels(Bags(terms, counts, lengths, stems, size, new))
 
     def forward(self, documents: Texts, labels: Bags) -> Tensor:
         """Score documents against the words of K labels: [B, K]."""
@@ -152,8 +154,9 @@ class LexicalMatch(Matcher):
         factors = shared.factors.unsqueeze(1).repeat(1, len(lengths))
         if shared.longer is not None:
             factors[shared.with_new] /= shared.longer
-        owners = segment_ids(shared.lengths)
+        owners = segment_ids(shared.lengths, shared.columns)
         added = shared.table[shared.columns] * shared.weights.unsqueeze(1) * factors[owners]
+        documents = documents.to(labels.stems.device)
         stems = labels.stems[documents.word_ids.long()]
         rows = segment_ids(lengths)
         known = documents.word_ids != self.unknown
@@ -163,45 +166,59 @@ class LexicalMatch(Matcher):
         of_stem = shared.terms[shared.columns]  # the stem of each row of what is added
         for stem, owner, row in zip(of_stem.tolist(), owners.tolist(), added, strict=True):
             here = (stems == stem) & known
-            found[here, owner] = row[rows[here]]
-        found[known] /= counts[places].unsqueeze(1)
+            found[send(here, found.device), owner] = row[send(rows[here], found.device)]
+        found[send(known, found.device)] /= send(counts[places], found.device).unsqueeze(1)
         return found
 
     def _shared(self, documents: Texts, labels: Bags) -> "_Shared":
-        """Find the words that documents and labels share."""
+        """Find the words that documents and labels share.
+
+        On a device the labels' other words stay, with zeros: it need not tell the host their
+        number.
+        """
         weight = self.idf * self.log_factor.exp()
         if labels.size > self.stem_count:
             new = self.idf.amax().expand(labels.size - self.stem_count)
             weight = torch.cat([weight, new])
+        documents, device = documents.to(labels.stems.device), weight.device
         words = documents.word_ids
         known = words != self.unknown
         lengths = document_words(documents.sentence_lengths, documents.document_lengths)
         stems = labels.stems[words[known].long()]
         rows, terms, counts = count_pairs(segment_ids(lengths)[known], stems, labels.size)
-        values = (1 + counts.to(weight.dtype).log()) * weight[terms]
-        old = terms < self.stem_count
-        values = values / _norms(values[old], rows[old], len(lengths))[rows]
         distinct_terms, places = distinct(terms, labels.size)
-        zeros = values.new_zeros(len(distinct_terms), len(lengths))
+        of_old = (terms < self.stem_count).nonzero().squeeze(1)
+        old = terms < self.stem_count if labels.new else None
+        sent = rows, terms, counts, distinct_terms, places, of_old
+        rows, terms, counts, distinct_terms, places, of_old = (send(x, device) for x in sent)
+        values = (1 + counts.to(weight.dtype).log()) * weight[terms]
+        values = values / _norms(values[of_old], rows[of_old], len(lengths))[rows]
+        compact, absent = device.type == "cpu", len(distinct_terms)
+        zeros = values.new_zeros(absent + (not compact), len(lengths))
         table = zeros.index_put((places, rows), values * weight[terms])
         # of the labels' words, those that some document has
-        place = terms.new_full((labels.size,), -1)
-        place[distinct_terms] = torch.arange(len(distinct_terms), device=terms.device)
+        place = terms.new_full((labels.size,), -1 if compact else absent)
+        place[distinct_terms] = torch.arange(absent, device=device)
         columns = place[labels.terms]
-        kept = columns >= 0
-        owners = segment_ids(labels.lengths)
-        sizes = owners[kept].bincount(minlength=len(labels.lengths))
+        owners, sizes = segment_ids(labels.lengths, labels.terms), labels.lengths
         tf = 1 + labels.counts.to(weight.dtype).log()
+        kept = (columns >= 0) & (columns < absent)
         some, longer = owners[:0], None
-        new = kept & (labels.terms >= self.stem_count)
-        if new.any():  # few labels have such words, which make documents longer for them
+        new = kept & (labels.terms >= self.stem_count) if labels.new else kept
+        if old is not None and new.any():  # few labels have such words, which make documents longer
+            old = send(old, device)
             squares = zeros.index_put((places[~old], rows[~old]), values[~old] ** 2)
             some, sizes_of_some = torch.unique(owners[new], return_counts=True)
             squares = multiply(squares, columns[new], torch.ones_like(tf[new]), sizes_of_some)
             longer = (1 + squares).sqrt()
         norms = _norms(tf * weight[labels.terms], owners, len(sizes))
         factors = self.scale * LOGIT_SCALE / norms
-        found = columns[kept], tf[kept], sizes, factors
+        if compact:
+            sizes = owners[kept].bincount(minlength=len(sizes))
+            found = columns[kept], tf[kept], sizes, factors
+        else:
+            found = columns, tf, sizes, factors
+            distinct_terms = F.pad(distinct_terms, (0, 1), value=-1)
         return _Shared(distinct_terms, table, *found, some, longer)
 
 
@@ -245,7 +262,7 @@ class _Multiply(torch.autograd.Function):
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
         columns, weights, lengths = context.saved_tensors
-        rows = segment_ids(lengths)
+        rows = segment_ids(lengths, columns)
         return (
             sum_by_id(gradients[0].contiguous(), rows, columns, context.rows, weights),
             None,

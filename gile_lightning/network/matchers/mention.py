@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError, positive
-from gile_lightning.data.loading.ragged import Texts, segment_ids, segment_starts
+from gile_lightning.data.loading.ragged import Texts, segment_ids, segment_starts, send
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.segments import document_words
@@ -33,11 +33,6 @@ WORDS = 50  # of a typical document
 class MentionLabels(MatcherLabels):
     """The names and synonyms of a label set; see `Phrases` for the shapes."""
 
-    keys: Tensor
-    beginnings: Tensor
-    labels: Tensor
-    stems: Tensor
-
     def __init__(
         self,
         keys: Tensor,
@@ -48,15 +43,14 @@ class MentionLabels(MatcherLabels):
         size: int,
     ) -> None:
         super().__init__()
-        self.register_buffer("keys", keys, persistent=False)
-        self.register_buffer("beginnings", beginnings, persistent=False)
-        self.register_buffer("labels", labels, persistent=False)
-        self.register_buffer("stems", stems, persistent=False)
+        # on the host, where phrases are searched for
+        self.keys, self.beginnings, self.labels, self.stems = keys, beginnings, labels, stems
         self.longest = longest
         self.size = size
 
     def select(self, ids: Tensor) -> Phrases:
         """Return all phrases, as any may hide a shorter one, and the columns of K labels."""
+        ids = ids.to(self.keys.device)
         columns = ids.new_full((self.size,), -1)
         columns[ids] = torch.arange(len(ids), device=ids.device)
         tensors = self.keys, self.beginnings, self.labels, self.stems, columns
@@ -172,12 +166,13 @@ class NameMention(Matcher):
         for mention in self.mentions(documents, labels):
             counts[mention.start : mention.start + mention.size, mention.label] += 1
         lengths = document_words(documents.sentence_lengths, documents.document_lengths)
-        rows = segment_ids(lengths)
+        rows = segment_ids(lengths, counts)
         totals = counts.new_zeros(len(lengths), labels.size).index_add(0, rows, counts)
         return counts * (scores / totals.clamp(min=1))[rows]
 
     def mentions(self, documents: Texts, labels: Phrases) -> list[Mention]:
         """Return the names and synonyms of labels that occur, in the order of the documents."""
+        documents = documents.to(labels.stems.device)
         words = labels.stems[documents.word_ids.long()]
         starts, sizes, phrases = find_phrases(words, documents.sentence_lengths, labels)
         inside = inside_longer(starts, sizes, len(words))
@@ -192,6 +187,7 @@ class NameMention(Matcher):
         Returns:
             Documents [M], columns of labels [M] and features [M, `FEATURES`].
         """
+        documents = documents.to(labels.stems.device)
         words = labels.stems[documents.word_ids.long()]
         starts, sizes, phrases = find_phrases(words, documents.sentence_lengths, labels)
         inside = inside_longer(starts, sizes, len(words))
@@ -202,29 +198,34 @@ class NameMention(Matcher):
         rows = segment_ids(lengths)[starts]
         sentences = segment_ids(documents.sentence_lengths)[starts]
         in_first = sentences == segment_starts(documents.document_lengths)[rows]
+        device = self.weight.device
         new = words >= len(self.rarity)  # not in the vocabulary: as rare as its rarest word
-        by_word = self.rarity[words.masked_fill(new, 0)].masked_fill(new, self.rarity.max())
-        rarity = largest(by_word, starts, sizes, labels.longest)
+        known, of_new = send(words.masked_fill(new, 0), device), send(new, device)
+        by_word = self.rarity[known].masked_fill(of_new, self.rarity.max())
+        rarity = largest(by_word, send(starts, device), send(sizes, device), labels.longest)
         pairs, places, counts = torch.unique(
             rows * labels.size + columns, return_inverse=True, return_counts=True
         )
 
         def most(values: Tensor) -> Tensor:
-            least = torch.full_like(pairs, -1, dtype=self.weight.dtype)
-            return least.scatter_reduce(0, places, values.to(least), "amax")
+            least = torch.full_like(pairs, -1, dtype=self.weight.dtype, device=values.device)
+            where = places_there if values.device == device else places
+            return send(least.scatter_reduce(0, where, values.to(least), "amax"), device)
 
+        places_there = send(places, device)
         ones = torch.ones_like(pairs, dtype=self.weight.dtype)
         begin = (starts - segment_starts(lengths)[rows]) / lengths[rows]
         of_pair = pairs // max(1, labels.size)
         features = [
-            ones,
-            counts.to(ones).log(),
+            send(ones, device),
+            send(counts.to(ones).log(), device),
             most(in_first),
             most(sizes) - 1,
             1 - most(~inside),
             most(rarity),
             1 - most(1 - begin),
             most(begin),
-            (lengths[of_pair].to(ones) / WORDS).log(),
+            send((lengths[of_pair].to(ones) / WORDS).log(), device),
         ]
-        return of_pair, pairs % max(1, labels.size), torch.stack(features, 1)
+        columns = pairs % max(1, labels.size)
+        return send(of_pair, device), send(columns, device), torch.stack(features, 1)

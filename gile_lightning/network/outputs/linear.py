@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from gile_lightning.data.loading.ragged import send
 from gile_lightning.network.outputs.layer import OutputLayer
 
 
@@ -33,6 +34,7 @@ class Linear(OutputLayer):
 
     def project_labels(self, labels: Tensor) -> Tensor:
         """Return weights and bias [K, d_h + 1] of the label ids [K]."""
+        labels = send(labels, self.linear.weight.device)
         return torch.cat([self.linear.weight[labels], self.linear.bias[labels].unsqueeze(-1)], -1)
 
     def score(self, documents: Tensor, projected: Tensor) -> Tensor:

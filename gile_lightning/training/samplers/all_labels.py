@@ -17,16 +17,20 @@ from gile_lightning.training.samplers.sampler import (
 class AllLabels(LabelSampler):
     """Every step scores every label seen in training (paper, Eq. 15)."""
 
+    fills_on_device = True
+
     def __call__(
         self,
         label_ids: Tensor,
         label_counts: Tensor,
         frequencies: Tensor,
         generator: torch.Generator,
+        device: torch.device | None = None,
     ) -> LabelSample:
         """Return all labels, each pair with the weight 1."""
         labels = torch.arange(len(frequencies), device=label_ids.device)
-        targets = scatter_pairs(*positives(label_ids, label_counts), len(label_counts), len(labels))
+        pairs = positives(label_ids, label_counts)
+        targets = scatter_pairs(*pairs, len(label_counts), len(labels), device)
         return LabelSample(labels, targets, torch.ones_like(targets))
 
     def negative_rates(self, frequencies: Tensor, labels_per_document: float) -> Tensor:

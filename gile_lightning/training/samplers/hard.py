@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError, positive
+from gile_lightning.data.loading.ragged import send
 from gile_lightning.training.samplers.sampler import LabelSample, LabelSampler
 from gile_lightning.training.samplers.shared_uniform import SharedUniformLabels
 
@@ -25,6 +26,7 @@ class HardLabels(LabelSampler):
         random: the number of further negatives per document, drawn from the rest of the pool.
     """
 
+    fills_on_device = True
     pool: LabelSampler = SharedUniformLabels()  # noqa: RUF009 (frozen)
     hard: int = 10
     random: int = 0
@@ -45,9 +47,11 @@ class HardLabels(LabelSampler):
         label_counts: Tensor,
         frequencies: Tensor,
         generator: torch.Generator,
+        device: torch.device | None = None,
     ) -> LabelSample:
         """Draw the pool; see `LabelSampler`."""
-        return self.pool(label_ids, label_counts, frequencies, generator)
+        device = label_ids.device if device is None else device
+        return self.pool.sample(label_ids, label_counts, frequencies, generator, device)
 
     def refine(
         self, sample: LabelSample, logits: Tensor, generator: torch.Generator
@@ -57,7 +61,8 @@ class HardLabels(LabelSampler):
         negatives = (sample.weights > 0) & (sample.targets == 0)
         kept = _best(logits, negatives, self.hard)
         if self.random:
-            draws = torch.rand(logits.shape, generator=generator, device=logits.device)
+            draws = torch.rand(logits.shape, generator=generator, device=generator.device)
+            draws = send(draws, logits.device)
             kept |= _best(draws, negatives & ~kept, self.random)
         return sample._replace(weights=sample.weights * (kept | (sample.targets > 0)))
 

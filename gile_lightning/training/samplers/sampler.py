@@ -1,13 +1,13 @@
 """The contract of label samplers."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 
 from gile_lightning.common.factories import Configured
-from gile_lightning.data.loading.ragged import segment_ids
+from gile_lightning.data.loading.ragged import segment_ids, send
 
 
 class LabelSample(NamedTuple):
@@ -25,7 +25,31 @@ class LabelSample(NamedTuple):
 
 
 class LabelSampler(Configured, ABC):
-    """Chooses the labels that a training step scores among those seen in training."""
+    """Chooses the labels that a training step scores among those seen in training.
+
+    It works on the host, where the number of labels is known at once.
+
+    Attributes:
+        fills_on_device: whether the call takes the device of the targets and weights. Without it
+            they are made on the host and sent.
+    """
+
+    fills_on_device: ClassVar[bool] = False
+
+    def sample(
+        self,
+        label_ids: Tensor,
+        label_counts: Tensor,
+        frequencies: Tensor,
+        generator: torch.Generator,
+        device: torch.device,
+    ) -> LabelSample:
+        """Draw a sample whose targets, weights and offsets are on a device; see the call."""
+        given = label_ids, label_counts, frequencies, generator
+        if self.fills_on_device:
+            return self(*given, device)  # type: ignore[call-arg]
+        labels, *matrices = self(*given)
+        return LabelSample(labels, *(x if x is None else send(x, device) for x in matrices))
 
     @abstractmethod
     def __call__(
@@ -74,10 +98,17 @@ class LabelSampler(Configured, ABC):
         return sample
 
 
-def scatter_pairs(rows: Tensor, columns: Tensor, documents: int, labels: int) -> Tensor:
-    """Count pairs (row, column) in a float matrix [documents, labels]."""
-    counts = torch.zeros(documents * labels, device=rows.device)
-    counts.scatter_add_(0, rows * labels + columns, torch.ones_like(rows, dtype=counts.dtype))
+def scatter_pairs(
+    rows: Tensor,
+    columns: Tensor,
+    documents: int,
+    labels: int,
+    device: torch.device | None = None,
+) -> Tensor:
+    """Count pairs (row, column) in a float matrix [documents, labels], on a device if given."""
+    cells = send(rows * labels + columns, rows.device if device is None else device)
+    counts = torch.zeros(documents * labels, device=cells.device)
+    counts.scatter_add_(0, cells, torch.ones_like(cells, dtype=counts.dtype))
     return counts.view(documents, labels)
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import send
 from gile_lightning.training.samplers.sampler import (
     LabelSample,
     LabelSampler,
@@ -46,6 +47,7 @@ class SharedLabels(LabelSampler):
         correction: ``none``, ``importance`` or ``log_q``.
     """
 
+    fills_on_device = True
     rate: float = 0.1
     correction: Correction = "none"
 
@@ -77,23 +79,28 @@ class SharedLabels(LabelSampler):
         label_counts: Tensor,
         frequencies: Tensor,
         generator: torch.Generator,
+        device: torch.device | None = None,
     ) -> LabelSample:
         """Draw labels for the batch; see `LabelSampler`."""
         rows, columns = positives(label_ids, label_counts)
         total = len(frequencies)
         drawn, probabilities = self.draw(self._count(total), frequencies, generator)
         labels, position = torch.unique(torch.cat([columns, drawn]), return_inverse=True)
-        targets = scatter_pairs(rows, position[: len(rows)], len(label_counts), len(labels))
+        targets = scatter_pairs(rows, position[: len(rows)], len(label_counts), len(labels), device)
         if self.correction == "none":
             return LabelSample(labels, targets, torch.ones_like(targets))
-        negatives = torch.zeros_like(targets).index_fill_(1, position[len(rows) :], 1)
+        negatives = torch.zeros_like(targets).index_fill_(
+            1, send(position[len(rows) :], targets.device), 1
+        )
         negatives *= 1 - targets
-        likely = probabilities[labels].to(targets.dtype)
+        likely = send(probabilities[labels].to(targets.dtype), targets.device)
         if self.correction == "log_q":
             return LabelSample(labels, targets, targets + negatives, likely.log())
         weights = negatives / likely
         # no weight is below 1
-        weights *= ((total - label_counts) / weights.sum(1).clamp(min=1)).unsqueeze(1)
+        weights *= (
+            (total - send(label_counts, weights.device)) / weights.sum(1).clamp(min=1)
+        ).unsqueeze(1)
         return LabelSample(labels, targets, targets + weights)
 
     def negative_rates(self, frequencies: Tensor, labels_per_document: float) -> Tensor:

@@ -29,6 +29,7 @@ class UniformLabels(LabelSampler):
         negatives: k* itself, instead of a rate.
     """
 
+    fills_on_device = True
     rate: float | None = 0.003
     negatives: int | None = None
 
@@ -43,22 +44,24 @@ class UniformLabels(LabelSampler):
         label_counts: Tensor,
         frequencies: Tensor,
         generator: torch.Generator,
+        device: torch.device | None = None,
     ) -> LabelSample:
         """Draw negatives for every document; see `LabelSampler`."""
-        device = label_ids.device
+        host = label_ids.device
         documents, label_count = len(label_counts), len(frequencies)
         rows, columns = positives(label_ids, label_counts)
         count = self._count(label_count)
         free = label_count - label_counts
-        draws = torch.rand(documents, count, generator=generator, device=device)
+        draws = torch.rand(documents, count, generator=generator, device=host)
         order = (draws * free.unsqueeze(-1)).long()
         drawn = order + _labels_before(order, rows, columns, label_counts, label_count)
-        negative_rows = torch.arange(documents, device=device).repeat_interleave(count)
+        negative_rows = torch.arange(documents, device=host).repeat_interleave(count)
         some_free = (free > 0)[negative_rows]  # a document may have every label
         negative_rows, drawn = negative_rows[some_free], drawn.flatten()[some_free]
         labels, position = torch.unique(torch.cat([columns, drawn]), return_inverse=True)
-        targets = scatter_pairs(rows, position[: len(rows)], documents, len(labels))
-        drawn_counts = scatter_pairs(negative_rows, position[len(rows) :], documents, len(labels))
+        size = documents, len(labels)
+        targets = scatter_pairs(rows, position[: len(rows)], *size, device)
+        drawn_counts = scatter_pairs(negative_rows, position[len(rows) :], *size, device)
         return LabelSample(labels, targets, targets + drawn_counts)
 
     def negative_rates(self, frequencies: Tensor, labels_per_document: float) -> Tensor:

@@ -124,5 +124,4 @@ def test_prepared_labels_move_but_are_not_saved(matcher):
     assert not labels.state_dict()
     assert not list(labels.parameters())
     assert matcher.state_dict().keys() == before
-    assert not any(buffer.is_floating_point() for buffer in labels.bfloat16().buffers())
-    assert {buffer.device.type for buffer in labels.to("meta").buffers()} == {"meta"}
+    assert all(buffer.device.type == "meta" for buffer in labels.to("meta").buffers())
