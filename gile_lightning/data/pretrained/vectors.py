@@ -1,5 +1,6 @@
 """The vectors that a pretrained model computes from texts, on disk."""
 
+import zlib
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
