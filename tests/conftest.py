@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+# they take minutes: `tox -e faults`
+collect_ignore = [] if os.environ.get("GILE_LIGHTNING_FAULTS") else ["faults"]
 pytest_plugins = ["gile_testing.coverage"]
 
 # set before anything imports `datasets`, `wandb` or `matplotlib`, which read these only once

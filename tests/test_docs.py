@@ -12,7 +12,7 @@ from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.prepare import PrepareCLI
 
 ROOT = Path(__file__).parents[1]
-FILES = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+FILES = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
 PAGES = {str(page.relative_to(ROOT)): page for page in (*FILES, *ROOT.glob("docs/*.md"))}
 YAML = re.compile("```yaml\n(.*?)```", re.S)
 SHORT = dict(re.findall(r"\b([EOBS])=(\S+)", PAGES["docs/systems.md"].read_text()))

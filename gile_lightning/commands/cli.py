@@ -17,7 +17,7 @@ from gile_lightning.commands.options import classes_first, option
 from gile_lightning.commands.parser import ErrorFirst
 from gile_lightning.commands.run_folder import run_folder
 from gile_lightning.commands.stored import dropped_keys
-from gile_lightning.commands.trainer import callbacks, trainer_options
+from gile_lightning.commands.trainer import callbacks, check_processes, trainer_options
 from gile_lightning.common.console import MANNERS, leave_out_noise, say
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import check_parts, describe
@@ -172,6 +172,7 @@ class GileCLI(LightningCLI):
         )
         options = kwargs | trainer_options(self.output, self.config_init)
         trainer: lightning.Trainer = super().instantiate_trainer(**options)
+        check_processes(trainer)
         return trainer
 
     def resolved(self, config: Any = None) -> str:

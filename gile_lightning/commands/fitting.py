@@ -3,14 +3,15 @@
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import yaml
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
+from gile_lightning.commands import launcher
 from gile_lightning.commands.cli import GileCLI, announce
 from gile_lightning.commands.explaining import explain_tested
 from gile_lightning.commands.languages import language_warning
@@ -36,12 +37,21 @@ _ABOVE_ZERO = (
 
 
 def fit(cli: GileCLI) -> dict[str, Any]:
-    """Train and test the model of a configuration; returns what `metrics.json` holds."""
+    """Train and test the model of a configuration; returns what `metrics.json` holds.
+
+    Raises:
+        InputError: the configuration is wrong, or another fit is at work in the run folder.
+    """
+    with ExitStack() as held:
+        return _fit(cli, held)
+
+
+def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
     start = time.perf_counter()
     model, data, history = cli.model, cli.datamodule, cli.history
     _check(cli)
     announce(data)
-    _prepare(cli)
+    _prepare(cli, held)
     about = facts(cli)
     _log_configuration(cli, about)
     with _explained(cli.output):
@@ -128,8 +138,8 @@ def _length_is_open(cli: GileCLI) -> bool:
     return cli.config.length is not None and not given and cli.trainer.max_epochs == -1
 
 
-def _prepare(cli: GileCLI) -> None:
-    """Encode the corpus, build the model, and begin the run folder."""
+def _prepare(cli: GileCLI, held: ExitStack) -> None:
+    """Encode the corpus, build the model, and begin the run folder, which stays locked."""
     model, data, trainer = cli.model, cli.datamodule, cli.trainer
     # on every process, one of which encodes: the others wait for its lock as long as it takes,
     # where Lightning's own call has them wait for a message that times out; it finds all done
@@ -144,10 +154,25 @@ def _prepare(cli: GileCLI) -> None:
     # now, as weights of 64 bits are restored before Lightning converts the model
     trainer.precision_plugin.convert_module(model)
     if trainer.is_global_zero:
-        cli.output.mkdir(parents=True, exist_ok=True)
+        held.enter_context(_lock(cli))
         if cli.resume is None:  # a resumed run keeps the configuration that it was started with
             write(cli.output / CONFIG, model.config)
         write(cli.output / SKIPPED, json.dumps(data.meta["skipped"], indent=1))
+
+
+def _lock(cli: GileCLI) -> IO[str]:
+    """Make and lock the run folder.
+
+    Raises:
+        InputError: another fit is at work there, or was since this one has begun.
+    """
+    lock = launcher.lock(cli.output, launcher.RUNNING)
+    if lock is None:
+        raise InputError(f"{cli.output}: another fit is at work there; choose another --output")
+    if (cli.output / CONFIG).is_file() and cli.config.ckpt_path is None:
+        lock.close()
+        raise InputError(f"{cli.output}: another fit has begun there; choose another --output")
+    return lock
 
 
 def _log_configuration(cli: GileCLI, about: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from typing import IO
 from gile_lightning.commands.fork_server import Forked, ForkServer
 from gile_lightning.common import guard
 
-LOG, LOCK = "log.txt", ".lock"  # in a run folder
+LOG, LOCK, RUNNING = "log.txt", ".lock", ".running"  # in a run folder
 CONFIG = "config.yaml"  # there too, as `fit` writes it when a run begins
 FIT = ("-m", "gile_lightning.fit")
 
@@ -32,10 +32,15 @@ class StoppedError(Exception):
     """The fit was ended because the launcher stops."""
 
 
-def lock(folder: Path) -> IO[str] | None:
-    """Make a run folder, and lock it until the file is closed; None if it is locked already."""
+def lock(folder: Path, name: str = LOCK) -> IO[str] | None:
+    """Make a run folder, and lock it until the file is closed; None if it is locked already.
+
+    Args:
+        folder: the run folder.
+        name: `LOCK` for the launcher of a fit, `RUNNING` for the fit itself.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    file = (folder / LOCK).open("a")
+    file = (folder / name).open("a")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -17,7 +17,7 @@ from jsonargparse import ActionConfigFile, ArgumentParser  # type: ignore[attr-d
 from gile_lightning.commands.overlay import ConfigFile, replace_lists
 from gile_lightning.commands.shipped import find_configuration, with_bases
 from gile_lightning.common.console import FLAGS, MANNERS, complain, manners, take_flags
-from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.common.errors import InputError, nearest, out_of_memory
 from gile_lightning.common.files import NO_ROOM
 
 # what jsonargparse says
@@ -30,8 +30,16 @@ _UNKNOWN_NAME = re.compile(
 _EXPECTED = re.compile(r"Expected a (?:<class '|typing\.Literal\[)(.*?)(?:'>|\])")
 
 _CONFIG = ("--config", "-c")
+_FOLDERS = (
+    "what is read must be readable, the folders of --output and of the cache (--data.cache_dir, "
+    "XDG_CACHE_HOME) writable: choose others"
+)
 _REMEDIES = {
     **dict.fromkeys(NO_ROOM, "make room first"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _FOLDERS),
+    errno.EMFILE: "raise the limit of open files first (ulimit -n)",
+    errno.EIO: "the disk or its connection is broken; start again where it works",
+    errno.ESTALE: "the network disk has gone away; start again when it is back",
     errno.EFBIG: "raise its limit first",
     errno.ENAMETOOLONG: "give a shorter one",
 }
@@ -232,15 +240,28 @@ def command(main: Callable[..., Any]) -> Callable[..., Any]:
         except BrokenPipeError:  # nobody reads on, as with `| head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
-        except OSError as error:
-            if error.errno not in _REMEDIES:
-                raise
-            place = f"{error.filename}: " if error.filename else ""
-            remedy = _REMEDIES[error.errno]
-            complain(f"{place}{error.strerror}; {remedy}", error=True)
-            sys.exit(2)
         except KeyboardInterrupt:
             complain("interrupted")
             sys.exit(130)
+        except Exception as error:
+            told = _surroundings(error)
+            if told is None:
+                raise
+            complain(told, error=True)
+            sys.exit(2)
 
     return run
+
+
+def _surroundings(error: Exception) -> str | None:
+    """Say in one line what is wrong with disk or memory; None if the error is of another kind."""
+    if isinstance(error, OSError) and error.errno in _REMEDIES:
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror}; {_REMEDIES[error.errno]}"
+    if out_of_memory(error):
+        reason = " ".join(str(error).split()) or type(error).__name__
+        return (
+            f"out of memory: {reason}; lower the batch size (--data.batch_size, "
+            "--data.eval_batch_size, of predict --batch_size), or take a machine with more"
+        )
+    return None

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import lightning
 from lightning.pytorch import Callback
 from lightning.pytorch.accelerators import MPSAccelerator
 from lightning.pytorch.callbacks import ModelCheckpoint
@@ -10,6 +11,8 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from gile_lightning.commands.progress_bar import ProgressBar
 from gile_lightning.commands.run_folder import best_of
 from gile_lightning.common.console import say
+from gile_lightning.common.errors import InputError
+from gile_lightning.common.processes import cores
 from gile_lightning.systems import System
 from gile_lightning.systems.sizes import Sizes
 from gile_lightning.tracking.history import History
@@ -23,6 +26,23 @@ from gile_lightning.training.callbacks import (
 )
 from gile_lightning.training.checkpoint import BEST, AtomicCheckpointIO
 from gile_lightning.training.scores import language_score
+
+_PER_CORE = 4  # processes, each of which needs half a GB and waits for all others
+
+
+def check_processes(trainer: lightning.Trainer) -> None:
+    """Say that a run on the CPU has more processes than there are cores.
+
+    Raises:
+        InputError: it has so many that they would hardly get to the first step.
+    """
+    count, has = trainer.num_devices, cores()
+    if trainer.strategy.root_device.type != "cpu" or count <= has:
+        return
+    told = f"--trainer.devices {count}: on the CPU that many processes, for {has} cores"
+    if count > _PER_CORE * has:
+        raise InputError(f"{told}; set it to {has} at most")
+    say(f"{told}; {has} would be faster")
 
 
 def callbacks(

@@ -3,6 +3,12 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+# what PyTorch, C++ and Python say in errors of other kinds
+_NO_MEMORY = (
+    *("not enough memory", "can't allocate memory", "Cannot allocate memory", "Unable to allocate"),
+    *("std::bad_alloc", "can't start new thread"),
+)
+
 
 class InputError(Exception):
     """Bad input: the message names the file, line or key, and the fix.
@@ -20,6 +26,12 @@ class DivergedError(InputError):
             "(--trainer.gradient_clip_val 1) or compute in float32 (--trainer.precision 32-true), "
             "and start again, or go on from an earlier checkpoint"
         )
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory has run out, of the machine or of a GPU."""
+    own = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return own or any(words in str(error) for words in _NO_MEMORY)
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

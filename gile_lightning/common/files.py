@@ -2,6 +2,7 @@
 
 import errno
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -42,6 +43,18 @@ def append(path: Path, size: int, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def checksum(path: Path) -> tuple[int, int]:
+    """Return the size in bytes and the CRC-32 of a file.
+
+    They tell a file that was cut off or damaged by chance, not one that was changed on purpose.
+    """
+    crc = size = 0
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            crc, size = zlib.crc32(chunk, crc), size + len(chunk)
+    return size, crc
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """A corpus of one language: read, encoded once, kept in a cache."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,7 +22,7 @@ from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.reader import Reader
 from gile_lightning.data.shard_data_module import ShardDataModule
 from gile_lightning.data.shards.cache import META, Cache
-from gile_lightning.data.shards.encoded_corpus import VECTORS, read_meta
+from gile_lightning.data.shards.encoded_corpus import VECTORS, read_meta, write_meta
 from gile_lightning.data.shards.encoding import TASK, encode
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.fingerprint import code_of, foreign_arguments, hash_of, stamp
@@ -338,7 +337,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         if self.known is not None and self.replay and trained is None:
             counts |= self._replay(self.known, directory, counts)
         meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources()}
-        (directory / META).write_text(json.dumps(meta, indent=1, default=str))
+        write_meta(directory, meta)
 
     def _changed_labels(self, skipped: Skipped) -> ChangedLabels:
         """Read the labels, and apply the changes."""

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import optuna
 from filelock import FileLock
 
 from gile_lightning.commands.cli import announce
@@ -25,7 +26,21 @@ from gile_lightning.search.worker import Worker
 
 
 def sweep(cli: SweepCLI) -> Path:
-    """Work on the study of a configuration until it has enough trials; returns its folder."""
+    """Work on the study of a configuration until it has enough trials; returns its folder.
+
+    Raises:
+        InputError: the configuration is wrong, or the storage has not answered for minutes.
+    """
+    try:
+        return _sweep(cli)
+    except optuna.exceptions.StorageInternalError as error:
+        reason = str(error.__cause__ or error).strip().splitlines()[0]
+        raise InputError(
+            f"sweep.storage: {reason}; when it answers again, the same command continues the study"
+        ) from error
+
+
+def _sweep(cli: SweepCLI) -> Path:
     quiet_optuna()
     config = cli.config
     search: Search = instantiate(Search, config.sweep.as_dict())

@@ -12,7 +12,6 @@ from typing import Any
 
 import lightning
 import optuna
-import torch
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 from optuna.pruners import BasePruner
 from optuna.trial import Trial
@@ -21,15 +20,13 @@ from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.fitting import fit
 from gile_lightning.commands.options import option
 from gile_lightning.commands.parser import command
-from gile_lightning.common.errors import InputError
+from gile_lightning.common.errors import InputError, out_of_memory
 from gile_lightning.common.factories import instantiate
 from gile_lightning.search.storage import open_storage, quiet_optuna
 from gile_lightning.tracking.wandb_logger import finish
 
 ORDER = "GILE_LIGHTNING_TRIAL"  # environment variable: the study of this process, as JSON
 RESULT = "trial.json"  # in the run folder: the state and its reason
-
-_NO_MEMORY = ("not enough memory", "can't allocate memory", "Unable to allocate")
 
 
 class Report(lightning.Callback):
@@ -112,8 +109,7 @@ class _Pruned:
 def reason(error: BaseException) -> str:
     """Describe in one line why a fit failed."""
     text = " ".join(str(error).split()) or type(error).__name__
-    memory = isinstance(error, MemoryError | torch.OutOfMemoryError)
-    if memory or any(words in text for words in _NO_MEMORY):
+    if out_of_memory(error):
         return f"out of memory: {text}"
     if isinstance(error, SystemExit):
         return f"ended with status {text}"

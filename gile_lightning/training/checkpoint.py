@@ -1,6 +1,7 @@
 """Checkpoint files: written whole or not at all, read on any machine."""
 
 import os
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -104,6 +105,7 @@ def read_checkpoint(path: Path | str, key: str = "--checkpoint") -> dict[str, An
 
 def _read(file: Path, map_location: Any) -> dict[str, Any]:
     try:
+        _check_sums(file)
         checkpoint = torch.load(file, map_location=map_location, weights_only=True)
     except Exception as error:  # a file of another kind can raise anything
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -116,6 +118,17 @@ def _read(file: Path, map_location: Any) -> dict[str, Any]:
             "model again, or use the version of gile_lightning that wrote the file"
         )
     return cast("dict[str, Any]", checkpoint)
+
+
+def _check_sums(file: Path) -> None:
+    """Compare the records of a file with their CRC-32, which `torch.load` does not look at.
+
+    Raises:
+        ValueError: one differs.
+    """
+    with zipfile.ZipFile(file) as archive:
+        if (record := archive.testzip()) is not None:
+            raise ValueError(f"the record {record} is damaged; take another checkpoint or a copy")
 
 
 def of_language(checkpoint: dict[str, Any], name: str) -> dict[str, Any]:

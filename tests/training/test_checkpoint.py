@@ -94,6 +94,19 @@ def test_every_command_refuses_other_files(no_checkpoint, tmp_path):
         assert done.errors.splitlines()[-1].startswith(f"error: {error}")
 
 
+def test_a_damaged_checkpoint_is_refused(run, tmp_path):
+    """PyTorch reads such a file, and says nothing."""
+    path = tmp_path / "model.ckpt"
+    content = run.best.read_bytes()
+    weights = torch.load(run.best, weights_only=True)["state_dict"]
+    largest = max(weights.values(), key=torch.numel).numpy().tobytes()
+    place = content.index(largest) + len(largest) // 2
+    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    assert torch.load(path, weights_only=True)
+    with pytest.raises(InputError, match=rf"{path}: not a readable .*\(the record .* is damaged"):
+        read_checkpoint(path)
+
+
 def test_a_checkpoint_of_one_language():
     """All that is by language is of that language; the optimizer's state is left out."""
     whole = {

@@ -1,5 +1,6 @@
 """The vectors that a pretrained model computes from texts, on disk."""
 
+import zlib
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -21,7 +22,7 @@ from gile_lightning.data.pretrained.model import dimension
 
 GROUP = 65_536  # texts that are sorted by length at a time; 64 MB of subword ids
 CHUNK = 1_024  # texts that are written at once; at most these are encoded twice after a kill
-VECTORS, KEYS = "vectors.f32", "texts.keys"
+VECTORS, SUMS, KEYS = "vectors.f32", "vectors.crc32", "texts.keys"
 
 Ids = NDArray[np.int32]
 
@@ -31,7 +32,8 @@ class VectorStore:
 
     One file has the vectors, row after row, and is mapped into memory; another one has a 128-bit
     hash of each text. Rows are added, never changed, and a row counts once its hash is there. So
-    encoding that was killed goes on where it was.
+    encoding that was killed goes on where it was. A third file has a CRC-32 of each vector, which
+    is compared whenever the vector is read.
 
     A split of a corpus has a file with the hashes of its texts in order. They give its rows, and
     finding the vectors of a batch is a gather.
@@ -69,8 +71,15 @@ class VectorStore:
     def _map(self) -> None:
         shape = (len(self._keys), self.dimension)
         self._vectors: NDArray[np.float32] = np.zeros(shape, np.float32)
+        self._sums: NDArray[np.uint32] | None = None
         if len(self._keys):
             self._vectors = np.memmap(self.folder / VECTORS, np.float32, "r", 0, shape)
+            if self._has_sums():
+                self._sums = np.memmap(self.folder / SUMS, np.uint32, "r", 0, shape[:1])
+
+    def _has_sums(self) -> bool:
+        """Whether all rows have checksums; those of an earlier version get them in `fill`."""
+        return _size(self.folder / SUMS) >= len(self._keys) * 4
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -106,6 +115,8 @@ class VectorStore:
         file = self.folder / f"{mark}.texts"
         with FileLock(self.folder / "lock"):
             self._open()  # another process may have added some
+            if not self._has_sums():
+                write(self.folder / SUMS, _sums(self._vectors).tobytes())
             self._take_over()
             if mark is not None and file.exists():
                 keys = np.fromfile(file, "S16")
@@ -141,7 +152,7 @@ class VectorStore:
         return all_keys
 
     def _append(self, keys: NDArray[np.bytes_], vectors: NDArray[Any], unsorted: int = 0) -> None:
-        """Write vectors, and then their hashes, behind the rows that are there.
+        """Write vectors, their checksums, and then their hashes, behind the rows that are there.
 
         Args:
             keys: the hashes.
@@ -151,6 +162,7 @@ class VectorStore:
         row = len(self._keys) + unsorted
         vectors = np.ascontiguousarray(vectors, np.float32)
         append(self.folder / VECTORS, row * self.dimension * 4, vectors.tobytes())
+        append(self.folder / SUMS, row * 4, _sums(vectors).tobytes())
         append(self.folder / KEYS, row * 16, keys.tobytes())
 
     def _sort(self, keys: NDArray[np.bytes_]) -> None:
@@ -197,10 +209,19 @@ class VectorStore:
         return np.where(keys == b"", -1, self._order[self._at(keys)])
 
     def take(self, rows: NDArray[np.int64]) -> Tensor:
-        """Return vectors [B, d] by their rows [B]; zeros for -1."""
+        """Return vectors [B, d] by their rows [B]; zeros for -1.
+
+        Raises:
+            InputError: a vector is not what it was when it was written.
+        """
         if not len(self._keys):
             return torch.zeros(len(rows), self.dimension)
         vectors = np.asarray(self._vectors[rows])
+        if self._sums is not None and (_sums(vectors) != self._sums[rows]).any():
+            raise InputError(
+                f"{self.folder / VECTORS}: damaged, not what was written there; delete the folder "
+                f"{self.folder}, and the texts will be encoded anew"
+            )
         vectors[rows < 0] = 0
         return torch.from_numpy(vectors)
 
@@ -223,6 +244,11 @@ class VectorStore:
 
 def _size(file: Path) -> int:
     return file.stat().st_size if file.exists() else 0
+
+
+def _sums(vectors: NDArray[np.float32]) -> NDArray[np.uint32]:
+    """Return the CRC-32 of each vector [B]."""
+    return np.fromiter(map(zlib.crc32, vectors), np.uint32, len(vectors))
 
 
 def _key(row: Ids) -> bytes:

@@ -1,6 +1,7 @@
 """An encoded corpus in the cache."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gile_lightning.common.errors import InputError
+from gile_lightning.common.files import checksum
+from gile_lightning.common.processes import cores
 from gile_lightning.data.document import SPLITS
 from gile_lightning.data.shards.cache import META
 from gile_lightning.data.shards.encoding import TASK
@@ -16,6 +20,7 @@ from gile_lightning.data.tokenizing.task import Task
 if TYPE_CHECKING:
     from datasets import Dataset  # which takes a second to import
 
+FILES = "files"  # in what `read_meta` returns: the size and CRC-32 of every other file
 VECTORS = "vectors.npy"  # the word vectors that came with a corpus, beside its shards
 
 
@@ -35,6 +40,7 @@ class EncodedCorpus:
 
     Raises:
         FileNotFoundError: the folder is not complete.
+        InputError: a file is not what it was when it was written.
     """
 
     def __init__(self, directory: Path, train_share: float = 1.0, seed: int = 0) -> None:
@@ -42,6 +48,7 @@ class EncodedCorpus:
 
         self.directory = directory
         self.meta = read_meta(directory)
+        _check_files(directory, self.meta.pop(FILES, {}))
         self.task = Task.load(directory / TASK)
         self.splits: dict[str, Dataset] = {}
         for split in SPLITS:
@@ -67,9 +74,45 @@ def read_meta(directory: Path) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: the folder is not complete.
+        InputError: the file is damaged.
     """
     try:
         meta: dict[str, Any] = json.loads((directory / META).read_text())
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{directory}: not encoded; call prepare_data first") from error
+    except ValueError as error:
+        raise _damaged(directory / META) from error
     return meta
+
+
+def write_meta(directory: Path, meta: dict[str, Any]) -> None:
+    """Write the counts of an encoded corpus, and the checksums of its files, which come before."""
+    files = {file.name: checksum(file) for file in sorted(directory.iterdir())}
+    content = json.dumps(meta | {FILES: files}, indent=1, default=str)
+    (directory / META).write_text(content)
+
+
+def _check_files(directory: Path, known: dict[str, list[int]]) -> None:
+    """Compare files with their checksums; a folder of an earlier version has none.
+
+    It takes a core about a quarter of a second per GB, beside what the disk needs.
+
+    Raises:
+        InputError: a file differs, or is not there.
+    """
+    with ThreadPoolExecutor(cores()) as pool:
+        found = pool.map(lambda name: _checksum(directory / name), known)
+        for (name, written), now in zip(known.items(), found, strict=True):
+            if now != tuple(written):
+                raise _damaged(directory / name)
+
+
+def _checksum(file: Path) -> tuple[int, int] | None:
+    return checksum(file) if file.is_file() else None
+
+
+def _damaged(file: Path) -> InputError:
+    return InputError(
+        f"{file}: damaged, not what was written there; delete the folder {file.parent}, and the "
+        "corpus is encoded anew"
+    )

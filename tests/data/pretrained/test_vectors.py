@@ -1,5 +1,7 @@
 """Vectors kept on disk: made once, found again, whole or not there."""
 
+import zlib
+
 import numpy as np
 import pytest
 import torch
@@ -181,6 +183,35 @@ def test_missing_vectors(encode, tmp_path):
     file.write_bytes(file.read_bytes()[:50])
     with pytest.raises(InputError, match=rf"{file}: shorter than texts.keys says; delete both"):
         VectorStore(NAME, tmp_path)
+
+
+def test_a_damaged_vector_is_refused(encode, tmp_path):
+    encode()
+    store = VectorStore(NAME, tmp_path)
+    rows = store.fill([texts([1], [2], [3])])
+    file = store.folder / vectors.VECTORS
+    content = bytearray(file.read_bytes())
+    place = int(rows[1]) * DIM * 4 + 9
+    content[place] ^= 1
+    file.write_bytes(content)
+    store = VectorStore(NAME, tmp_path)
+    assert sums(store.take(rows[[0, 2]])) == [1, 3]
+    with pytest.raises(InputError, match=rf"{file}: damaged, .* delete the folder {store.folder},"):
+        store.take(rows)
+
+
+def test_vectors_of_an_earlier_version_get_checksums(encode, tmp_path):
+    encode()
+    store = VectorStore(NAME, tmp_path)
+    rows = store.fill([texts([1], [2])])
+    file = store.folder / vectors.SUMS
+    before = file.read_bytes()
+    file.unlink()
+    assert sums(VectorStore(NAME, tmp_path).take(rows)) == [1, 2]
+    store.fill([texts([1], [2])])
+    assert file.read_bytes() == before
+    second = np.full(DIM, 2, np.float32)
+    assert np.frombuffer(before, np.uint32)[rows[1]] == zlib.crc32(second.tobytes())
 
 
 def test_a_cache_that_cannot_be_written(encode, tmp_path):
