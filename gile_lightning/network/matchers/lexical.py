@@ -64,8 +64,10 @@ class LexicalLabels(MatcherLabels):
             gather_segments(values, self.starts, bags.lengths, ids)
             for values in (bags.terms, bags.counts)
         )
-        sent = (send(x, self.place.device) for x in (terms, counts, bags.lengths[ids]))
-        return Bags(*sent, bags.stems, bags.size, bags.new)
+        terms, counts, lengths = (
+            send(x, self.place.device) for x in (terms, counts, bags.lengths[ids])
+        )
+        return bags._replace(terms=terms, counts=counts, lengths=lengths)
 
 
 class LexicalMatch(Matcher):

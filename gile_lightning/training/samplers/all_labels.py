@@ -17,8 +17,6 @@ from gile_lightning.training.samplers.sampler import (
 class AllLabels(LabelSampler):
     """Every step scores every label seen in training (paper, Eq. 15)."""
 
-    fills_on_device = True
-
     def __call__(
         self,
         label_ids: Tensor,

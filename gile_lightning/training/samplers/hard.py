@@ -26,7 +26,6 @@ class HardLabels(LabelSampler):
         random: the number of further negatives per document, drawn from the rest of the pool.
     """
 
-    fills_on_device = True
     pool: LabelSampler = SharedUniformLabels()  # noqa: RUF009 (frozen)
     hard: int = 10
     random: int = 0

@@ -1,7 +1,8 @@
 """The contract of label samplers."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from inspect import signature
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,14 +28,9 @@ class LabelSample(NamedTuple):
 class LabelSampler(Configured, ABC):
     """Chooses the labels that a training step scores among those seen in training.
 
-    It works on the host, where the number of labels is known at once.
-
-    Attributes:
-        fills_on_device: whether the call takes the device of the targets and weights. Without it
-            they are made on the host and sent.
+    It works on the host, where the number of labels is known at once. If its call has a further
+    argument ``device``, that is where it makes targets and weights. Else they are sent there.
     """
-
-    fills_on_device: ClassVar[bool] = False
 
     def sample(
         self,
@@ -46,10 +42,11 @@ class LabelSampler(Configured, ABC):
     ) -> LabelSample:
         """Draw a sample whose targets, weights and offsets are on a device; see the call."""
         given = label_ids, label_counts, frequencies, generator
-        if self.fills_on_device:
+        if "device" in signature(self.__call__).parameters:
             return self(*given, device)  # type: ignore[call-arg]
-        labels, *matrices = self(*given)
-        return LabelSample(labels, *(x if x is None else send(x, device) for x in matrices))
+        labels, targets, weights, offsets = self(*given)
+        offsets = None if offsets is None else send(offsets, device)
+        return LabelSample(labels, send(targets, device), send(weights, device), offsets)
 
     @abstractmethod
     def __call__(

@@ -47,7 +47,6 @@ class SharedLabels(LabelSampler):
         correction: ``none``, ``importance`` or ``log_q``.
     """
 
-    fills_on_device = True
     rate: float = 0.1
     correction: Correction = "none"
 

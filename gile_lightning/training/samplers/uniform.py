@@ -29,7 +29,6 @@ class UniformLabels(LabelSampler):
         negatives: k* itself, instead of a rate.
     """
 
-    fills_on_device = True
     rate: float | None = 0.003
     negatives: int | None = None
 
