@@ -13,6 +13,8 @@ MOVED = {
     "README.md": "readme.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "tests/gpu/README.md": "gpu_tests.md",
 }
 # files that pages link to, and that are given out as they are
 FILES = {
