@@ -6,7 +6,7 @@ from difflib import get_close_matches
 # what PyTorch, C++ and Python say in errors of other kinds
 _NO_MEMORY = (
     *("not enough memory", "can't allocate memory", "Cannot allocate memory", "Unable to allocate"),
-    *("std::bad_alloc", "can't start new thread"),
+    *("std::bad_alloc", "can't start new thread", "failed to map segment from shared object"),
 )
 
 

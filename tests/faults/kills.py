@@ -102,6 +102,9 @@ def kill_fits(points: int, chance: random.Random, place: Path) -> int:
 def kill_workers(points: int, chance: random.Random, place: Path) -> int:
     """Kill workers of studies at random times; returns the number of studies."""
 
+    from gile_lightning.search.storage import quiet_optuna
+
+    quiet_optuna()
     killed = made = 0
     while killed < points:
         folder = place / f"study-{made}"

@@ -148,7 +148,7 @@ def test_files_of_older_versions_become_one(encode, tmp_path, capsys):
     assert np.array_equal(store.take(rows)[:4].numpy(), old[[2, 0, 1, 3]])  # to the last bit
     assert capsys.readouterr().err.count("2 files become one; this is done once") == 1
     names = {file.name for file in folder.iterdir()} - {"lock"}
-    assert names == {vectors.VECTORS, vectors.KEYS, "corpus.texts"}
+    assert names == {vectors.VECTORS, vectors.SUMS, vectors.KEYS, "corpus.texts"}
 
 
 def test_a_broken_file_of_an_older_version(encode, tmp_path):
