@@ -17,9 +17,9 @@ from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.pretrained import Backend, quantized
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems import System
-from gile_lightning.systems.loading import load_system
+from gile_lightning.systems.loading import load_system, read_model
 from gile_lightning.systems.predictor import Prediction, Predictor, find_language
-from gile_lightning.training.checkpoint import read_checkpoint, tasks_of
+from gile_lightning.training.checkpoint import tasks_of
 
 
 def label_documents(
@@ -54,7 +54,7 @@ def label_documents(
         device = "cuda" if torch.cuda.is_available() else "cpu"
     with ExitStack() as stack:
         source = sys.stdin if input == "-" else stack.enter_context(_open(input))
-        stored = read_checkpoint(checkpoint)
+        stored = read_model(checkpoint)
         system = load_system(stored, pretrained_backend)
         for name in _run_otherwise(system, tasks_of(stored)):
             sys.stderr.write(
