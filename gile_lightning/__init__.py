@@ -6,10 +6,11 @@ from gile_lightning.common import lean_lightning
 from gile_lightning.common.errors import InputError
 
 if TYPE_CHECKING:
+    from gile_lightning.exporting.hub_folder import push
     from gile_lightning.systems.predictor import load
 
 __version__ = "0.1.0"
-__all__ = ["InputError", "load"]
+__all__ = ["InputError", "load", "push"]
 
 lean_lightning.install()
 
@@ -20,4 +21,8 @@ def __getattr__(name: str) -> Any:
         from gile_lightning.systems.predictor import load
 
         return load
+    if name == "push":
+        from gile_lightning.exporting.hub_folder import push
+
+        return push
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

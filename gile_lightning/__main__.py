@@ -16,6 +16,7 @@ COMMANDS = {
     "low_resource": "train on ever larger parts of one language's documents",
     "dashboard": "make a page of a W&B project that shows its runs side by side",
     "reproduce": "run a table of the paper and print it beside the published figures",
+    "export": "take a trained model elsewhere: a folder for the Hugging Face hub, or ONNX",
     "import_weights": "turn the authors' released Keras weights into a checkpoint",
 }
 

@@ -33,7 +33,8 @@ def predict(
     best label first. A label that has a URI has it as "uri".
 
     Args:
-        checkpoint: a checkpoint file, or a run folder for its best one.
+        checkpoint: a checkpoint file, or a run folder for its best one; or a folder that export
+            wrote, also at the Hugging Face hub (user/name).
         input: texts, one per line: JSON with the columns that the model was trained with, of which
             some may be empty, or with "text" (or "title" and "abstract"), and perhaps an "id"; or
             plain text; - is standard input. The id is the line number where none is given.

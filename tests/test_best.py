@@ -9,6 +9,7 @@ import yaml
 from gile_lightning import predict
 from gile_lightning.commands.cli import GileCLI
 from gile_testing import baseline_runs, runs
+from gile_testing.exports import same_scores
 
 SCORES = "test.seen.average_precision", "test.unseen.average_precision"
 NEW = [
@@ -55,6 +56,7 @@ def test_scratch_against_the_baselines_on_a_small_corpus(tmp_path):
     # the cosine is hard to beat on the 20 unseen labels that so few documents have
     assert unseen > 0.95 * others["cosine"][SCORES[1]] > 2 * others["bioasq"][SCORES[1]]
     assert labels_of_a_new_text(run, tmp_path) == ["Zorblax Fever", "Quibbling"]
+    same_scores(run, tmp_path / "exported")
 
 
 def test_with_pretrained_vectors(tmp_path):

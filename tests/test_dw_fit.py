@@ -7,11 +7,13 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from sklearn.metrics import precision_recall_fscore_support
 
 import gile_lightning
 from gile_lightning import evaluate, fit, predict
 from gile_testing import dw_runs, runs
+from gile_testing.exports import same_scores
 
 LANGUAGES = ("english", "german")
 
@@ -53,6 +55,18 @@ def test_the_best_epoch_of_a_language_is_a_model_of_it_alone(run, tmp_path):
     assert done.errors == f"error: {texts}:1: the model has no 'en'; its languages are german\n"
     arguments = dw_runs.arguments(tmp_path / "run", "--ckpt_path", arguments[1])
     assert "weights alone, not a run to go on with" in runs.call(fit.main, *arguments).errors
+
+
+def test_an_exported_model_of_several_languages(run, tmp_path):
+    """What the languages share is stored once."""
+    folder = same_scores(run, tmp_path / "model")
+    shared = json.loads((folder / "config.json").read_text())["shared_weights"]
+    stored = load_file(folder / "model.safetensors")
+    whole = torch.load(run.best, weights_only=True)["state_dict"]
+    hidden = "networks.{}.encoder.word_pooling.hidden.weight"
+    assert shared[hidden.format("german")] == hidden.format("english")
+    assert {*stored} >= whole.keys() - shared.keys()
+    assert not stored.keys() & shared.keys()
 
 
 def pieces(article):

@@ -11,7 +11,7 @@ import torch
 import gile_lightning
 from gile_lightning import predict
 from gile_lightning.commands import labelling
-from gile_lightning.data.tokenizing.tokenizer import tokenize
+from gile_lightning.data.tokenizing.words import tokenize
 from gile_lightning.systems.predictor import Predictor
 from gile_testing import runs
 

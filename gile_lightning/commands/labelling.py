@@ -22,10 +22,10 @@ from gile_lightning.data.pretrained import Backend, quantized
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems import System
 from gile_lightning.systems.label_regrouping import change_labels
-from gile_lightning.systems.loading import load_system
+from gile_lightning.systems.loading import load_system, read_model
 from gile_lightning.systems.predictor import Prediction, Predictor, find_language
 from gile_lightning.systems.reranker import find_reranker
-from gile_lightning.training.checkpoint import read_checkpoint, tasks_of
+from gile_lightning.training.checkpoint import tasks_of
 
 
 def label_documents(
@@ -64,7 +64,7 @@ def label_documents(
         device = "cuda" if torch.cuda.is_available() else "cpu"
     with ExitStack() as stack:
         source = sys.stdin if input == "-" else stack.enter_context(_open(input))
-        stored = read_checkpoint(checkpoint)
+        stored = read_model(checkpoint)
         if label_changes is not None:
             stored = change_labels(stored, read_changes(label_changes))
         system = load_system(stored, pretrained_backend)

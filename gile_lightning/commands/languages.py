@@ -10,6 +10,7 @@ import Stemmer
 import yaml
 
 from gile_lightning.data.pretrained import find_model
+from gile_lightning.data.readers.dw import LANGUAGES
 
 _CODES = {  # ISO 639-1, of the languages that have a Snowball stemmer
     **{"ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german"},
@@ -68,6 +69,17 @@ def stemmer_of(language: str) -> str | None:
     name = language.lower()
     name = _CODES.get(name.partition("-")[0], name)
     return name if name in Stemmer.algorithms() else None
+
+
+def code_of(language: str) -> str | None:
+    """Return the ISO 639-1 code of a language, by its name or code, if it is known.
+
+    >>> code_of("German"), code_of("de"), code_of("ukrainian"), code_of("text")
+    ('de', 'de', 'uk', None)
+    """
+    name = language.lower()
+    codes = LANGUAGES | {known: code for code, known in _CODES.items()}
+    return codes.get(name, name if name in {*codes.values()} else None)
 
 
 def knows_english_alone(model: str) -> bool:

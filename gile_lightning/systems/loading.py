@@ -1,10 +1,12 @@
 """Systems from checkpoints."""
 
+from pathlib import Path
 from typing import Any
 
 import torch
 from jsonargparse import ArgumentError
 
+from gile_lightning.common import hub
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import check_parts, import_part, instantiate
 from gile_lightning.data.known import Known
@@ -12,11 +14,40 @@ from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.systems.label_regrouping import change_labels
 from gile_lightning.systems.system import System
-from gile_lightning.training.checkpoint import HPARAMS, STATE, tasks_of, with_backend
+from gile_lightning.training.checkpoint import (
+    HPARAMS,
+    STATE,
+    read_checkpoint,
+    tasks_of,
+    with_backend,
+)
+from gile_lightning.training.model_folder import FILES, is_model_folder, read_folder
+
+
+def read_model(path: Path | str) -> dict[str, Any]:
+    """Read a trained model, wherever it is, without running code in it.
+
+    Args:
+        path: a checkpoint file; a run folder, for its best one; a folder that
+            `gile_lightning.export` wrote; or the name of such a folder at the Hugging Face hub,
+            ``user/name`` or ``user/name@revision``. What is here comes first.
+
+    Returns:
+        What `read_checkpoint` returns.
+
+    Raises:
+        InputError: there is no model, or it cannot be read.
+    """
+    folder, name = Path(path).expanduser(), Path(path).as_posix()
+    if not folder.exists() and hub.is_name(name):
+        folder = hub.download(name, FILES)
+        if not is_model_folder(folder):
+            raise InputError(f"{name}: at the hub, but no model that gile_lightning.export wrote")
+    return read_folder(folder) if is_model_folder(folder) else read_checkpoint(folder)
 
 
 def load_system(checkpoint: dict[str, Any], pretrained_backend: Backend | None = None) -> System:
-    """Make the system of a checkpoint that `read_checkpoint` returned.
+    """Make the system of a checkpoint that `read_model` returned.
 
     Its parts are checked before any is made: see `gile_lightning.common.factories.Part`.
 
@@ -41,7 +72,7 @@ def load_system(checkpoint: dict[str, Any], pretrained_backend: Backend | None =
         system: System = instantiate(_class_of(checkpoint), hparams, check_parts)
     except (ArgumentError, ImportError, AttributeError, ValueError) as error:
         raise InputError(
-            f"the checkpoint names a part that cannot be made here: {error}"
+            f"the checkpoint names a part that cannot be made here: {' '.join(str(error).split())}"
         ) from error
     restore(system, checkpoint)
     if pretrained_backend is not None and not any(

@@ -21,10 +21,9 @@ from gile_lightning.network.outputs import GILE
 from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.candidates import LabelsLike, read_candidates
 from gile_lightning.systems.explainer import Explainer
-from gile_lightning.systems.loading import load_system
+from gile_lightning.systems.loading import load_system, read_model
 from gile_lightning.systems.reranker import Reranker, find_reranker
 from gile_lightning.systems.system import SCORES, System
-from gile_lightning.training.checkpoint import read_checkpoint
 
 Prediction = list[dict[str, Any]]
 Threshold = float | Literal["tuned", "labels"]
@@ -38,10 +37,12 @@ def load(
     pretrained_backend: Backend | None = None,
     rerank: bool = False,
 ) -> "Predictor":
-    """Load a checkpoint, or the best one of a run folder, to label texts with.
+    """Load a model to label texts with.
 
     Args:
-        path: a checkpoint file or a run folder.
+        path: a checkpoint file; a run folder, for its best one; a folder that
+            `gile_lightning.export` wrote; or the name of one at the Hugging Face hub, such as
+            ``user/name``, which is downloaded once. A file or folder of that name comes first.
         device: where to compute, such as ``cpu`` or ``cuda``.
         language: the name or ISO 639-1 code of one of the model's languages; needed if it has
             several.
@@ -49,9 +50,9 @@ def load(
         rerank: whether the second stage beside the checkpoint ranks the best labels anew.
 
     Raises:
-        InputError: there is no checkpoint at ``path``, or no second stage, or it cannot be loaded.
+        InputError: there is no model at ``path``, or no second stage, or it cannot be loaded.
     """
-    system = load_system(read_checkpoint(path), pretrained_backend)
+    system = load_system(read_model(path), pretrained_backend)
     predictor = Predictor(system, device, language)
     predictor.reranker = find_reranker(path, device) if rerank else None
     return predictor

@@ -8,7 +8,7 @@ from typing import Any
 import lightning
 
 from gile_lightning import fit
-from gile_lightning.data.tokenizing.tokenizer import tokenize
+from gile_lightning.data.tokenizing.words import tokenize
 from gile_testing import runs
 
 SWEEPS = Path(__file__).parents[2] / "sweeps"

@@ -5,7 +5,8 @@ import torch
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.frequencies import document_frequencies
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.tokenizer import Tokenizer, tokenize
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.data.tokenizing.words import tokenize
 
 DOCUMENTS = [  # sentences each; the first is the title
     ["Acute abdomen", "The acute abdomen of mice and rats. An abdomen, and livers."],

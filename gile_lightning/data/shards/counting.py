@@ -14,7 +14,8 @@ from gile_lightning.data.shards.draws import REPEATED, TRAIN, UNLABELLED, count_
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.raw_shard import RawShard
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.tokenizer import Tokenizer, build_vocabulary, tokenize
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer, build_vocabulary
+from gile_lightning.data.tokenizing.words import tokenize
 
 
 def label_set_of(

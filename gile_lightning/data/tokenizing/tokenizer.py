@@ -1,9 +1,8 @@
 """From text to word ids: sentences, tokens, the vocabulary and truncation."""
 
-import math
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -14,41 +13,11 @@ from numpy.typing import NDArray
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.pretrained.backends import Backend, check_backend
 from gile_lightning.data.pretrained.subwords import Kind, Reading
+from gile_lightning.data.tokenizing.words import known_words, tokenize, truncate
 
 UNKNOWN = "UNK"
-NUMBER = "NUM"
 
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-# words (hyphenated ones stay whole), clitics ('s), single punctuation marks
-_TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*|'[^\W_]+|[^\w\s]|_")
-# the same for ASCII, whose classes of characters are looked up faster
-_ASCII_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
-_ASCII_TOKEN = re.compile(r"[a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*|'[a-zA-Z0-9]+|[^a-zA-Z0-9\s]")
 _CODE = re.compile(r"[a-z]{2,3}")
-_EDGES = re.compile(r"([\W_]*)(.*?)([\W_]*)$", re.DOTALL)
-_PUNCTUATION = str.maketrans(
-    dict.fromkeys("‐‑−", "-")
-    | dict.fromkeys("‒–—", " - ")
-    | dict.fromkeys("‘’‚", "'")
-    | dict.fromkeys("“”„", '"')
-    | {"\u00ad": ""}  # soft hyphen
-)
-
-
-def tokenize(text: str) -> list[str]:
-    """Split ``text`` into lower-case tokens, every number replaced by ``NUM``.
-
-    Typographic quotes and dashes become plain ones first. Punctuation marks are tokens of their
-    own, as with the Moses tokenizer (paper, section 4.1: "tokenization, number replacements").
-
-    >>> tokenize("IL-6 rose by 4.5 % (P<0.01).")
-    ['il-NUM', 'rose', 'by', 'NUM', '%', '(', 'p', '<', 'NUM', ')', '.']
-    """
-    if text.isascii():
-        if text.isalpha():  # a third of the different parts of abstracts
-            return [text.lower()]
-        return _ASCII_TOKEN.findall(_ASCII_NUMBER.sub(NUMBER, text.lower()))
-    return _TOKEN.findall(_NUMBER.sub(NUMBER, text.translate(_PUNCTUATION).lower()))
 
 
 def build_vocabulary(counts: Counter[str], min_count: int) -> list[str]:
@@ -163,24 +132,13 @@ class Tokenizer:
             return text if isinstance(text, list) else tokenize(text)
         if isinstance(text, list):
             return [word for word in text if word in self._ids]
-        return list(_known_words(text, self._ids))
+        return list(known_words(text, self._ids))
 
     def split(self, pieces: Sequence[str | list[str]] | Sequence[str]) -> list[list[str]]:
         """Split the pieces of a document into sentences of words, truncated."""
-        sentences: list[list[str]] = []
-        room, longest = self.max_document_words, self.max_sentence_words or math.inf
-        for piece in pieces:
-            for sentence in self.segments(piece):
-                words = self.words(sentence)
-                if not words:
-                    continue
-                if len(words) > longest or len(words) > room:
-                    words = words[: int(min(room, longest))]
-                sentences.append(words)
-                room -= len(words)
-                if not room or len(sentences) == self.max_sentences:
-                    return sentences
-        return sentences
+        sentences = ((self.words(s) for s in self.segments(piece)) for piece in pieces)
+        limits = self.max_document_words, self.max_sentences, self.max_sentence_words
+        return truncate((words for piece in sentences for words in piece), *limits)
 
     def segments(self, piece: str | list[str]) -> Iterable[str | list[str]]:
         """Split a piece of a document into sentences; without their language it stays whole."""
@@ -241,25 +199,6 @@ _LIMITS = (
 def _joined(text: str | Sequence[str | list[str]]) -> str:
     pieces = [text] if isinstance(text, str) else text
     return " ".join(piece if isinstance(piece, str) else " ".join(piece) for piece in pieces)
-
-
-def _known_words(text: str, known: Container[str]) -> Iterator[str]:
-    """Find the known words of a text: first whole between spaces, else without marks around them.
-
-    >>> list(_known_words("The U.S. (and l'Europe), 2004!", {"the", "u.s.", "l", "(", ",", "2004"}))
-    ['the', 'u.s.', '(', 'l', ',', '2004']
-    """
-    for chunk in text.split():
-        lower = chunk.lower()
-        if chunk in known:
-            yield chunk
-        elif lower in known:
-            yield lower
-        else:
-            plain = lower if lower.isascii() else lower.translate(_PUNCTUATION)
-            head, word, tail = _EDGES.match(plain).groups()  # type: ignore[union-attr]
-            inner = [word] if word in known else _TOKEN.findall(word)
-            yield from (token for token in (*head, *inner, *tail) if token in known)
 
 
 def _flat(rows: list[list[int]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

@@ -1,5 +1,6 @@
 """Words hashed into a fixed number of features."""
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -44,8 +45,11 @@ class HashedWords(Encoder):
         weights = self.idf(ids) * factors
         rows = segment_ids(lengths, ids) * self.output_dim
         features = weights.new_zeros(len(lengths) * self.output_dim)
-        for factor in _FACTORS:
-            hashed = (ids + 1) * factor % _PRIME
-            signs = 1 - 2 * (hashed // self.output_dim % 2)
-            features.index_add_(0, rows + hashed % self.output_dim, weights * signs)
+        for places, signs in zip(*self.features_of(ids), strict=True):
+            features.index_add_(0, rows + places, weights * signs)
         return F.normalize(features.view(len(lengths), self.output_dim))
+
+    def features_of(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the two features of words [N], places [2, N] and signs [2, N]."""
+        hashed = torch.stack([(ids + 1) * factor % _PRIME for factor in _FACTORS])
+        return hashed % self.output_dim, 1 - 2 * (hashed // self.output_dim % 2)

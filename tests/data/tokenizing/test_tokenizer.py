@@ -10,9 +10,9 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.tokenizer import (
     Tokenizer,
     build_vocabulary,
-    tokenize,
     unambiguous,
 )
+from gile_lightning.data.tokenizing.words import tokenize
 
 
 @pytest.mark.parametrize(

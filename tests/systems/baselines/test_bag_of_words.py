@@ -4,7 +4,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, tokenize
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
+from gile_lightning.data.tokenizing.words import tokenize
 from gile_lightning.systems.baselines.bag_of_words import TfIdf, label_counts, word_counts
 
 DOCUMENTS = [

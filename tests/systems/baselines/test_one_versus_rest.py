@@ -12,6 +12,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data import BioASQ
 from gile_lightning.systems.baselines import OneVersusRest
 from gile_testing import baseline_runs, runs
+from gile_testing.exports import same_scores
 
 RIDGE = {"class_path": "sklearn.linear_model.Ridge", "init_args": {"alpha": 0.5}}
 LOGISTIC = "sklearn.linear_model.LogisticRegression"
@@ -84,6 +85,10 @@ def test_the_estimators_own_arguments_on_tfidf(data, training):
     assert np.quantile(np.abs(found - expected), 0.99) < 1e-3
     parameters = (coefficients != 0).sum() + targets.shape[1] + words.shape[1]
     assert run.metrics["parameters"] == pytest.approx(parameters, rel=1e-2)
+
+
+def test_exported(tmp_path):
+    same_scores(baseline_runs.trained(*BINARY), tmp_path / "model")
 
 
 def test_other_labels_are_refused():

@@ -1,0 +1,1 @@
+"""Trained models for elsewhere: folders for the Hugging Face hub, and ONNX."""
