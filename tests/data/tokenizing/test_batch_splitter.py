@@ -4,7 +4,8 @@ import pytest
 
 from gile_lightning.data.tokenizing import tokenizer
 from gile_lightning.data.tokenizing.batch_splitter import BatchSplitter
-from gile_lightning.data.tokenizing.tokenizer import Tokenizer, tokenize
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.data.tokenizing.words import tokenize
 from gile_testing.splitting import abstracts, differences, news, together
 from gile_testing.unicode_texts import random_texts
 
