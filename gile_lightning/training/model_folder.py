@@ -51,6 +51,9 @@ def write_folder(checkpoint: Mapping[str, Any], folder: Path) -> None:
     weights, shared = _distinct(checkpoint["state_dict"])
     others = ("format", "config", "tasks")
     plain = {key: value for key, value in state.items() if key not in others}
+    # hashes of the training documents, which only further training needs; whoever has a text could
+    # tell by them whether it was among these
+    plain["extra"] = {key: value for key, value in state["extra"].items() if key != "documents"}
     config = {
         _MARK: {"format": FOLDER_FORMAT},
         "init_args": checkpoint[HPARAMS],

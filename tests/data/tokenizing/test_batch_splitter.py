@@ -2,7 +2,7 @@
 
 import pytest
 
-from gile_lightning.data.tokenizing import tokenizer
+from gile_lightning.data.tokenizing import words
 from gile_lightning.data.tokenizing.batch_splitter import BatchSplitter
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.data.tokenizing.words import tokenize
@@ -59,8 +59,8 @@ def test_ways_for_plain_texts_give_the_same_tokens():
     """`tokenize` has shorter ways for ASCII and for letters alone."""
     texts = [*random_texts(3_000, seed=1), "ABCxyz", "Abc9", "a", "NUM", ""]
     for text in texts:
-        plain = text.translate(tokenizer._PUNCTUATION).lower()
-        assert tokenize(text) == tokenizer._TOKEN.findall(tokenizer._NUMBER.sub("NUM", plain))
+        plain = text.translate(words._PUNCTUATION).lower()
+        assert tokenize(text) == words._TOKEN.findall(words._NUMBER.sub("NUM", plain))
 
 
 def test_sentences_of_the_text():
