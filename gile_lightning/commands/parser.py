@@ -258,8 +258,10 @@ def _surroundings(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.errno in _REMEDIES:
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror}; {_REMEDIES[error.errno]}"
+    reason = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, RuntimeError) and "allocate shared memory" in reason:  # PyTorch's own
+        return f"{reason}; make room in /dev/shm first (docker run --shm-size 1g)"
     if out_of_memory(error):
-        reason = " ".join(str(error).split()) or type(error).__name__
         return (
             f"out of memory: {reason}; lower the batch size (--data.batch_size, "
             "--data.eval_batch_size, of predict --batch_size), or take a machine with more"

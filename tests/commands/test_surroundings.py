@@ -20,6 +20,7 @@ ERRORS = [
     (disk(errno.EIO), "runs/a: Input/output error; the disk or its connection is broken; start a"),
     (MemoryError(), "out of memory: MemoryError; lower the batch size (--data.batch_size, --data"),
     (torch.OutOfMemoryError("CUDA"), "out of memory: CUDA; lower the batch size (--data.batch_si"),
+    (RuntimeError("unable to allocate shared memory(shm)"), "unable to allocate shared memory(sh"),
     (RuntimeError("can't start new thread"), "out of memory: can't start new thread; lower the b"),
 ]
 

@@ -2,8 +2,12 @@
 
 import time
 
+import pytest
+
 from gile_lightning.search.recovery import counted
 from gile_testing import children, studies
+
+pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 
 
 def test_a_database_that_comes_back(tmp_path):
