@@ -40,7 +40,7 @@ def test_run_folder(run):
     files = {str(f.relative_to(run.output)) for f in run.output.rglob("*") if f.is_file()}
     checkpoints = {"checkpoints/best.ckpt", "checkpoints/last.ckpt"}
     tables = {"metrics.csv", "metrics.json", "skipped.json"}
-    assert files == {"config.yaml", "report.html"} | tables | checkpoints
+    assert files == {"config.yaml", "report.html", ".running"} | tables | checkpoints
 
 
 def test_the_page_explains_three_right_and_three_wrong_predictions(run):

@@ -224,7 +224,8 @@ def test_parse_errors(args, error, capsys):
         (OSError(errno.ENOSPC, "No space", "table.md"), 2, "error: table.md: No space; make"),
         (OSError(errno.ENOSPC, "No space left"), 2, "error: No space left; make room first\n"),
         (OSError(errno.EFBIG, "Too large", "a"), 2, "error: a: Too large; raise its limit first\n"),
-        (PermissionError(errno.EACCES, "denied", "table.md"), None, ""),
+        (PermissionError(errno.EACCES, "denied", "a"), 2, "error: a: denied; "),
+        (OSError(errno.EINVAL, "Invalid argument", "a"), None, ""),
         (ZeroDivisionError(), None, ""),
     ],
 )

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import lightning
@@ -111,13 +112,12 @@ class Record(lightning.Callback):
     def on_fit_start(self, trainer, model) -> None:
         sampler = model.sampler
 
-        def recorded(*args):
-            self.seeds.append(args[-1].initial_seed())
-            return sampler(*args)
+        def sample(label_ids, label_counts, frequencies, generator, device):
+            self.seeds.append(generator.initial_seed())
+            return sampler.sample(label_ids, label_counts, frequencies, generator, device)
 
-        recorded.refine = sampler.refine
-        recorded.negative_rates = sampler.negative_rates
-        model.sampler = recorded
+        others = {"refine": sampler.refine, "negative_rates": sampler.negative_rates}
+        model.sampler = SimpleNamespace(sample=sample, **others)
 
     def on_train_batch_end(self, trainer, model, outputs, batch, number) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
