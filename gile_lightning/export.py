@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from gile_lightning.commands.parser import command, parse
+from gile_lightning.common.console import show
 
 
 def export(
@@ -63,7 +64,8 @@ def export(
     else:
         export_to_onnx(model, folder, *about, language, labels == "frozen", without_matchers)
     if push is not None:
-        print(f"pushed: {push_folder(folder, push, private)}")
+        address = push_folder(folder, push, private)
+        show(f"pushed: {address}", pushed=address)
     return folder
 
 
@@ -71,7 +73,7 @@ def export(
 def main(args: list[str] | None = None) -> Path:
     """Run the command; returns the folder."""
     folder = export(**parse(export, args, "python -m gile_lightning.export"))
-    print(f"exported: {folder}")
+    show(f"exported: {folder}", output=folder)
     return folder
 
 

@@ -20,6 +20,8 @@ from gile_lightning.training.checkpoint import read_checkpoint
 
 METRICS = tuple(metric for metric in DOCUMENT_METRICS if metric.column)
 _PROGRAM = "python -m gile_lightning.compare"
+# which has all test documents
+_ONE_PROCESS = ("--trainer.devices", "1", "--trainer.num_nodes", "1")
 _LABEL_DOCUMENTS = 3  # the least number of documents of a label that is shown
 
 
@@ -71,7 +73,9 @@ def scored(run: str) -> dict[str, Scored]:
     checkpoint = read_checkpoint(run, "RUN")
     with stored_configuration(checkpoint) as config:
         cli = GileCLI(
-            ["--config", config, "--trainer.logger", "false"], _PROGRAM, "Score a checkpoint."
+            ["--config", config, *_ONE_PROCESS, "--trainer.logger", "false"],
+            _PROGRAM,
+            "Score a checkpoint.",
         )
     model, kept = cli.model, {}
 
@@ -159,7 +163,9 @@ def _compare(
                     language, key, count, metric.heading, first_means, second_means, interval
                 )
             )
-    whole = "all" if all("all" in run.metrics for run in both) else "seen"
+    whole = "all" if "all" in first[0].metrics else "seen"
+    if len({run.candidates.get("all", run.candidates["seen"]) for run in both}) > 1:
+        return  # different labels: neither documents nor labels can be set side by side
     compared.documents.extend(_documents(language, whole, first, second, most))
     compared.labels.extend(_labels(language, first, second, most))
 

@@ -11,7 +11,7 @@ import yaml
 from torch import Tensor
 
 from gile_lightning.commands.cli import GileCLI
-from gile_lightning.common.console import say
+from gile_lightning.common.console import say, show
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data import DocumentDataModule
 from gile_lightning.data.loading.ragged import RaggedBatch
@@ -124,7 +124,7 @@ def fit_reranker(cli: GileCLI, path: str, checkpoint: dict[str, Any], settings: 
     )
     reranker.save(folder)
     (folder / _STATE).unlink()
-    say(f"second stage: {folder}")
+    show(f"second stage: {folder}", output=folder, f1=f1, threshold=reranker.threshold)
     return folder
 
 
@@ -134,6 +134,11 @@ def _first_stage(cli: GileCLI, checkpoint: dict[str, Any]) -> tuple[System, Docu
     corpus = _corpus(data, list(checkpoint[STATE]["tasks"]))
     restore(model, checkpoint)
     stored = yaml.safe_load(checkpoint[STATE]["config"]) or {}
+    if stored.get("start_from") is not None and stored.get("keep"):
+        raise InputError(
+            "a second stage needs the training documents, and a run that went on with another one "
+            "(--start_from) does not have all of them: train from scratch, or with --keep false"
+        )
     if stored.get("start_from") is not None:
         corpus.encode_for_training(model.tasks)
     corpus.prepare_data()

@@ -169,9 +169,11 @@ def _print(text: str, stream: str = "stdout") -> None:
     live = _now.live
     if live is not None:
         live.pause()
-    print(text, file=getattr(sys, stream), flush=True)
-    if live is not None:
-        live.resume()
+    try:
+        print(text, file=getattr(sys, stream), flush=True)
+    finally:  # also if nobody reads any more
+        if live is not None:
+            live.resume()
 
 
 def set_live(live: Live | None) -> None:

@@ -270,7 +270,8 @@ class DocumentDataModule(Reader, ShardDataModule):
                 "tokenizer": tokenizer
                 and [tokenizer.vocabulary, tokenizer.further, tokenizer.settings()],
                 "known": known and [known.state(), self.replay],
-                "label_changes": self.label_changes and self.changes().changes,
+                "label_changes": self.label_changes
+                and [(c.old, c.new) for c in self.changes().changes],
                 "vectors": file and stamp(file),
                 "pretrained": reading and reading.state(),
             }
@@ -288,9 +289,10 @@ class DocumentDataModule(Reader, ShardDataModule):
         """
         skipped, task = Skipped(), self.corpus.task
         self.fixed_tokenizer = task.tokenizer
-        self.label_texts(skipped)  # readers expect to be asked for them first
+        labels = self._changed_labels(skipped)
+        documents = self._changed_documents(skipped, labels)
         ids = self.split(split).select(rows)["id"]
-        return find_texts(self.documents(skipped), list(ids), task.labels.ids)
+        return find_texts(documents, list(ids), task.labels.ids)
 
     def directory_of_shards(self) -> Path:
         """Return the folder in the local cache that holds the encoded corpus."""

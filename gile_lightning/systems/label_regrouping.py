@@ -78,7 +78,7 @@ def change_labels(
         if name in state["calibrations"]:
             found = dict(state["calibrations"][name])
             found["log_rates"] = parts.mean(found["log_rates"])
-            found["thresholds"] = parts.mean(found["thresholds"].logit()).sigmoid()
+            found["thresholds"] = parts.mean(found["thresholds"].logit(eps=1e-6)).sigmoid()
             state["calibrations"][name] = found
     return {**checkpoint, "state_dict": weights, STATE: state}
 

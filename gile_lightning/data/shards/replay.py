@@ -102,4 +102,4 @@ def _relabelled(table: pa.Table, places: Sequence[Sequence[int]]) -> pa.Table:
     column = table.column_names.index("labels")
     kind = table.schema.field("labels")
     table = table.set_column(column, kind, pa.array(labels, kind.type))
-    return table.filter(pa.array([bool(own) for own in labels]))
+    return table.filter(pa.array([bool(own) for own in labels], pa.bool_()))

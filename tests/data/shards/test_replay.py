@@ -6,7 +6,7 @@ import pytest
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.shards.raw_shard import write_table
-from gile_lightning.data.shards.replay import new_places, replay
+from gile_lightning.data.shards.replay import _relabelled, new_places, replay
 from gile_lightning.data.tokenizing.label_set import LabelSet
 
 SIZES = {"train": 40, "validation": 10, "test": 5}
@@ -55,3 +55,9 @@ def test_places_follow_changes_names_and_uris():
     targets = {"a": ("x", "y"), "c": ()}
     assert new_places(before, after, targets) == [[0, 1], [2], [], [3]]
     np.testing.assert_array_equal(before.places_in(after), [-1, 2, -1, 3])
+
+
+def test_a_draw_without_a_document():
+    """A small share of few validation documents is none."""
+    table = pa.table({"labels": pa.array([], pa.list_(pa.int32()))})
+    assert _relabelled(table, [[0]]).num_rows == 0
