@@ -260,7 +260,8 @@ def confused(best: Tensor, label_ids: Tensor, label_counts: Tensor) -> Tensor:
 def _example(name: str, document: _Document, tasks: Mapping[str, Task]) -> Example:
     task = tasks[name]
     labels: LabelSet = task.labels
-    words = " ".join(task.tokenizer.vocabulary[i] for i in document.words.tolist())
+    known = [*task.tokenizer.vocabulary, *task.tokenizer.further]
+    words = " ".join(known[i] for i in document.words.tolist())
     gold, best = set(document.gold), set(document.best)
     return Example(
         name,

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -72,6 +74,16 @@ def test_examples():
     probabilities = [1 / (1 + torch.e**-x) for x in logits]
     assert [p.score for p in second.predicted] == pytest.approx(probabilities)
     assert first.predicted[0] == Predicted("B", pytest.approx(probabilities[0]), False, True)
+
+
+def test_words_that_only_new_labels_brought():
+    """As after ``fit --start_from`` with new labels: their ids are beyond the vocabulary."""
+    task = LANGUAGES["english"]
+    tokenizer = replace(task.tokenizer, further=("mozzarella",))
+    found = TestSample()
+    found.update("english", ranking("ABCDEF"), batch([[len(tokenizer.vocabulary), 0]], [["A"]]))
+    (example,) = found.examples({"english": replace(task, tokenizer=tokenizer)})
+    assert example.text == f"mozzarella {tokenizer.vocabulary[0]}"
 
 
 def test_examples_are_from_all_over_the_sample():
