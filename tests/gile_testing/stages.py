@@ -48,11 +48,14 @@ def run(stage: Stage, folder: Path, **fault: Any) -> Ended:
     arguments = stage.arguments(folder)
     if stage.module.endswith(".fit") and (folder / "run/config.yaml").is_file():
         arguments += ["--ckpt_path", "last"]
-    log = Path(tempfile.mkstemp(prefix="log-", suffix=".txt", dir=folder.parent)[1])
+    # not beside the folder, whose disk may be full
+    log = Path(tempfile.mkstemp(prefix="log-", suffix=".txt")[1])
     program = (log, "gile_testing.faults", json.dumps(fault), stage.module, *arguments)
     with children.forked(*program, folder=folder) as process:
         status = process.wait(TIMEOUT)
-    return Ended(status, log.read_text())
+    printed = log.read_text()
+    log.unlink()
+    return Ended(status, printed)
 
 
 def unlike_time(row: dict[str, Any]) -> dict[str, Any]:
