@@ -9,10 +9,13 @@ from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import Part
+from gile_lightning.common.progress import Progress
 from gile_lightning.data.loading.ragged import Texts, segment_ids
 from gile_lightning.network.encoders import HashedWords
 from gile_lightning.network.label_residual import NOT_SEEN
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
+
+BLOCK = 256  # columns that are solved at once
 
 
 class LabelledVectors(NamedTuple):
@@ -161,14 +164,32 @@ class Ridge(Part, nn.Module):
 
 
 def _inverse(matrix: Tensor) -> Tensor:
-    """Return the inverse of a positive definite matrix."""
+    """Return the inverse of a positive definite matrix A = L Lᵀ, as (L⁻¹)ᵀ L⁻¹, by blocks."""
     try:
-        return torch.cholesky_inverse(torch.linalg.cholesky(matrix))
+        lower = torch.linalg.cholesky(matrix)
     except RuntimeError as error:  # torch.linalg.LinAlgError is one
         raise InputError(
             "the ridge regression of that run cannot be continued: it has too many documents for "
             "the precision of its checkpoint; set --keep false, or train on all documents anew"
         ) from error
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(matrix), BLOCK)]
+    half, inverse = torch.zeros_like(matrix), torch.empty_like(matrix)
+    unit = torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
+    with Progress("solving the ridge regression", 2 * len(blocks), "blocks") as progress:
+        for block in blocks:
+            below = slice(block.start, None)  # above, L⁻¹ is 0
+            rest = unit[below, block]
+            half[below, block] = torch.linalg.solve_triangular(
+                lower[below, below], rest, upper=False
+            )
+            progress.advance()
+        for block in blocks:
+            below, left = slice(block.start, None), slice(block.stop)
+            rows = half[below, block].T @ half[below, left]
+            inverse[block, left] = rows
+            inverse[left, block] = rows.T
+            progress.advance()
+    return inverse
 
 
 def _unit(vectors: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge as Oracle
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.network import LabelledVectors, Ridge
+from gile_lightning.network.ridge import BLOCK, _inverse
 
 PENALTY = 0.7
 LABELS = [[0, 2], [], [1], [2], [0, 1, 2], [3], [1, 3]]
@@ -120,3 +121,10 @@ def test_an_inverse_without_precision_is_refused():
     ridge.inverse.copy_(torch.tensor([[1.0, 2.0], [2.0, 1.0]]))  # not positive definite
     with pytest.raises(InputError, match="cannot be continued: it has too many documents"):
         ridge.fit([], known=0.3)
+
+
+def test_an_inverse_of_several_blocks():
+    vectors = torch.randn(900, 2 * BLOCK + 44, generator=torch.Generator().manual_seed(0)).double()
+    matrix = vectors.T @ vectors + torch.eye(vectors.shape[1], dtype=torch.float64)
+    found = _inverse(matrix)
+    torch.testing.assert_close(found, torch.linalg.inv(matrix), rtol=1e-9, atol=1e-12)

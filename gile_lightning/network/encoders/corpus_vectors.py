@@ -18,6 +18,7 @@ from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import Configured
 from gile_lightning.common.files import save_array
 from gile_lightning.data.loading.ragged import Texts, gather_texts, join
+from gile_lightning.network.encoders.singular_vectors import left_singular_vectors
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -96,11 +97,9 @@ class CorpusVectors(Configured, ABC):
         return digest.hexdigest()[:20]
 
     def _learn(self, texts: Texts, words: int, dim: int) -> Tensor:
-        from sklearn.utils.extmath import randomized_svd  # which takes a second to import
-
         matrix = self.matrix(texts, words)
         size = min(dim, *matrix.shape)
-        left, values, _ = randomized_svd(matrix, size, n_iter=ITERATIONS, random_state=self.seed)
+        left, values = left_singular_vectors(matrix, size, ITERATIONS, self.seed)
         vectors = torch.from_numpy(left * values**self.power).float()
         vectors = F.pad(vectors, (0, dim - size))
         # an empty row gives a rounding error, not zeros

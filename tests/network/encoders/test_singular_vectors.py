@@ -1,0 +1,16 @@
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+from sklearn.utils.extmath import randomized_svd
+
+from gile_lightning.network.encoders.singular_vectors import left_singular_vectors
+
+
+@pytest.mark.parametrize("shape", [(90, 200), (200, 90), (30, 12)])
+def test_they_are_those_of_scikit_learn(shape):
+    matrix = random_array(shape, density=0.1, rng=np.random.default_rng(0))
+    matrix = csr_array(matrix.astype(np.float32))
+    vectors, values, _ = randomized_svd(matrix, 9, n_iter=4, random_state=3)
+    found, found_values = left_singular_vectors(matrix, 9, 4, 3)
+    np.testing.assert_allclose(found, vectors, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found_values, values, rtol=1e-5)
