@@ -191,16 +191,15 @@ def _save(
 
 def _settings(task: Task, name: str, frozen: bool, calibrated: bool) -> str:
     tokenizer = task.tokenizer
+    known = {"known_words_only": tokenizer.known_words_only}
     limits = tokenizer.max_document_words, tokenizer.max_sentences, tokenizer.max_sentence_words
     settings = {
         _MARK: {"format": ONNX_FORMAT},
         "language": name,
         "labels": "frozen" if frozen else "vectors",
         "calibrated": calibrated,
-        "known_words_only": tokenizer.known_words_only,
-        "sentences": tokenizer.sentences,
-        "limits": limits,
-        "label_words": tokenizer.max_label_words,
+        "reading": known | {"language": tokenizer.sentences, "limits": limits},
+        "label_reading": known | {"language": None, "limits": [tokenizer.max_label_words]},
     }
     return json.dumps(settings, indent=1)
 

@@ -1,5 +1,6 @@
 """ONNX scores as PyTorch does. `tox -e onnx` runs this file, as it needs further packages."""
 
+import inspect
 import json
 import os
 import random
@@ -170,7 +171,7 @@ def test_scores(name, frozen, tmp_path):
     rng = random.Random(9)
     for count in (1, 2, 40):
         texts = [text(rng) for _ in range(count)]
-        logits, scores = model.score(
+        logits, scores = model.run["model"](
             None, model.inputs([*map(model.sentences, texts)]) | model.label_inputs
         )
         expected = predictor.logits(texts)
@@ -182,7 +183,7 @@ def test_scores(name, frozen, tmp_path):
         assert_same(scores, of_labels.sigmoid())
     assert_predicted(model.predict([*texts, ""]), predictor, [*texts, ""])
     assert_same(
-        model.score(None, model.inputs([[]]) | model.label_inputs)[0], predictor.logits([""])
+        model.run["model"](None, model.inputs([[]]) | model.label_inputs)[0], predictor.logits([""])
     )
 
 
@@ -204,6 +205,10 @@ def test_new_labels(given):
     model.set_labels([{"name": k, "text": v, "id": ids.get(k, -1)} for k, v in new.items()])
     predictor.set_labels(new)
     assert_predicted(model.predict(texts), predictor, texts)
+
+
+def test_the_script_is_short():
+    assert len(Path(inspect.getfile(Model)).read_text().splitlines()) <= 60
 
 
 def test_without_torch(given, tmp_path):
@@ -252,7 +257,7 @@ def test_words_are_ours(known_words_only, sentences, given, tmp_path):
     vocabulary = [*dict.fromkeys([*own.tokenizer.vocabulary[:-1], *more, "l", "'eau", "ß"]), "UNK"]
     tokenizer = Tokenizer(vocabulary, **own.tokenizer.settings())
     model = Model(given[0])
-    model.settings |= settings
+    model.settings["reading"] |= {"known_words_only": known_words_only, "language": sentences}
     model.ids = {w: i for i, w in enumerate(vocabulary[:-1] if known_words_only else vocabulary)}
     model.unknown = len(vocabulary) - 1
     texts = list(odd_texts())
@@ -282,7 +287,7 @@ def test_without_matchers(tmp_path):
     texts = [text(rng, 1) for _ in range(5)]
     expected = Predictor(system).logits(texts)
     model = Model(tmp_path)
-    logits, scores = model.score(None, model.inputs([*map(model.sentences, texts)]))
+    logits, scores = model.run["model"](None, model.inputs([*map(model.sentences, texts)]))
     assert_same(logits, expected)
     assert_same(scores, expected.sigmoid())  # a calibration is of the whole model
     card = (tmp_path / "README.md").read_text()
@@ -298,7 +303,7 @@ def test_one_of_several_languages(tmp_path):
     export_to_onnx(stored, tmp_path, "a model", metrics=metrics, language="german")
     model, predictor = Model(tmp_path), Predictor(load_system(stored), language="german")
     given = model.inputs([model.sentences("Au bv.")])
-    assert_same(model.score(None, given)[0], predictor.logits(["Au bv."]))
+    assert_same(model.run["model"](None, given)[0], predictor.logits(["Au bv."]))
     assert "| seen | 7 |" in (tmp_path / "README.md").read_text()
     assert is_onnx_folder(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {*FILES} - {"labels.onnx", "*.onnx.data"}

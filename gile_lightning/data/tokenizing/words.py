@@ -1,10 +1,11 @@
 """From text to words, by Python's standard library alone.
 
-`gile_lightning.export --format onnx` copies this file beside a model, so it imports nothing else.
+`gile_lightning.export --format onnx` copies this file beside a model, so it imports nothing else of
+this package.
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 NUMBER = "NUM"
 
@@ -84,3 +85,28 @@ def truncate(
         if not room or len(kept) == max_sentences:
             break
     return kept
+
+
+def read(
+    text: str,
+    known: Container[str],
+    known_words_only: bool,
+    language: str | None,
+    limits: Sequence[int | None],
+) -> list[list[str]]:
+    """Split a text into sentences of words, as an exported model reads it.
+
+    Args:
+        text: the text.
+        known: the words of the vocabulary.
+        known_words_only: whether all others are dropped.
+        language: by whose rules sentences end; None for one sentence.
+        limits: how much to keep, as in `truncate`.
+    """
+    pieces: Iterable[str] = [text]
+    if language is not None:
+        import sentencex
+
+        pieces = sentencex.segment(language, text)
+    split = (list(known_words(x, known)) if known_words_only else tokenize(x) for x in pieces)
+    return truncate(split, *limits)  # type: ignore[arg-type]  # the first limit is a number
