@@ -11,6 +11,7 @@ from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.fitting import fit
 from gile_lightning.commands.options import option
 from gile_lightning.commands.parser import command
+from gile_lightning.commands.run_folder import run_name
 from gile_lightning.commands.stored import stored_configuration
 from gile_lightning.common.errors import InputError
 from gile_lightning.systems.loading import start_from
@@ -36,7 +37,7 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
         start = option(args, _START)
         if start is not None:
             config = stack.enter_context(
-                stored_configuration(read_checkpoint(start, _START), _DONE)
+                stored_configuration(read_checkpoint(start, _START), _DONE, run_name(start))
             )
             args = ["--config", config, *args]
         cli = GileCLI(args, "python -m gile_lightning.fit", DESCRIPTION)

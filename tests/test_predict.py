@@ -166,7 +166,8 @@ def test_explanations(call, run, tmp_path):
     page, states = tmp_path / "why.html", tmp_path / "why.json"
     for path in (page, states):
         written, done = call(lines, *more, "--explain", path)
-        assert (done.status, done.errors) == (None, "")
+        told = f"{page}: explains 2 documents\n" if path == page else ""
+        assert (done.status, done.errors) == (None, told)
         assert [line["labels"] for line in written] == [line["labels"][:2] for line in plain]
     found = json.loads(states.read_text())
     for state, line, text in zip(found, plain, TEXTS, strict=False):

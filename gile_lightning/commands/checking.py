@@ -33,7 +33,10 @@ def check(data: TextDataModule, output: Path | None) -> dict[str, Any]:
         why.
     """
     corpus = {name: _inspected(data.only(name), name) for name in data.names}
-    advice = [{"set": key, "why": why} for key, why in recommendations(data, corpus)]
+    advice = [
+        {"set": key, "why": f"{why} (so it is here)" if _is_set(data, key) else why}
+        for key, why in recommendations(data, corpus)
+    ]
     told = {name: list(lines(figures)) for name, figures in corpus.items()}
     for name, rows in told.items():
         show("\n".join([f"{name}:", *(f"  {key:<28}{value}" for key, value in rows)]))
@@ -48,6 +51,14 @@ def check(data: TextDataModule, output: Path | None) -> dict[str, Any]:
         (output / PAGE).write_text(page, encoding="utf-8")
         show(f"written: {output / CHECK}, {output / PAGE}", output=output)
     return found
+
+
+def _is_set(data: TextDataModule, advice: str) -> bool:
+    """Whether a corpus has the value that a piece of advice names."""
+    option, _, value = advice.partition(" ")
+    key = option.removeprefix("--data.")
+    places = (data, getattr(data, "settings", None))
+    return any(str(getattr(place, key, None)) == value for place in places if key != option)
 
 
 def _inspected(data: TextDataModule, language: str) -> dict[str, Any]:

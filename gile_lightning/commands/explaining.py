@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from gile_lightning.common import console
-from gile_lightning.common.console import coloured, complain, show
+from gile_lightning.common.console import coloured, complain, note, show
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
 from gile_lightning.explaining import Explanation, align_ids
@@ -101,6 +101,8 @@ class Page(Writer):
                 f"{self.path}: explains the first {PAGE} of {self.count:,} documents; a .json file "
                 "has all"
             )
+        else:
+            note(f"{self.path}: explains {self.count:,} documents")
 
 
 class Json(Writer):

@@ -50,6 +50,17 @@ def run_folder(config: Any) -> tuple[Path, Path | None]:
     return Path(output), Path(path) if path else None
 
 
+def run_name(path: Path | str) -> str:
+    """Return the name of a run, by its folder or one of its checkpoints.
+
+    >>> run_name("runs/best/2026-01-31_12-00-00"), run_name("mine/checkpoints/best.ckpt")
+    ('best', 'mine')
+    """
+    place = Path(path).absolute()
+    folder = place.parent.parent if place.suffix == ".ckpt" else place
+    return folder.parent.name if folder.parent.parent.name == "runs" else folder.name
+
+
 def config_name(config: Any, default: str) -> str:
     """Return the name of the first configuration that was given, which names runs and studies.
 

@@ -20,7 +20,9 @@ _STORED = (
 
 
 @contextmanager
-def stored_configuration(checkpoint: dict[str, Any], without: Sequence[str] = ()) -> Iterator[str]:
+def stored_configuration(
+    checkpoint: dict[str, Any], without: Sequence[str] = (), name: str = "checkpoint"
+) -> Iterator[str]:
     """Write the configuration in a checkpoint to a file, without the keys of its machine.
 
     The classes that it names are checked first: see `gile_lightning.common.factories.Part`.
@@ -28,6 +30,7 @@ def stored_configuration(checkpoint: dict[str, Any], without: Sequence[str] = ()
     Args:
         checkpoint: the checkpoint.
         without: keys of the data that are left out.
+        name: of the file, which names a run folder.
 
     Raises:
         InputError: it names a class that is no part, or there is no configuration.
@@ -41,7 +44,7 @@ def stored_configuration(checkpoint: dict[str, Any], without: Sequence[str] = ()
     if isinstance(data, dict) and isinstance(data.get("init_args"), dict):
         data["init_args"] = {k: x for k, x in data["init_args"].items() if k not in without}
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "checkpoint.yaml"
+        file = Path(folder) / f"{name}.yaml"
         file.write_text(yaml.safe_dump(stored), encoding="utf-8")
         yield str(file)
 

@@ -91,6 +91,8 @@ def test_figures_and_what_they_recommend(files, tmp_path):
         "--data.max_document_words 5000",
         "texts that repeat in one split",
     ]
+    set_already = [x["set"] for x in done.result["recommended"] if "(so it is here)" in x["why"]]
+    assert set_already == ["--data.label_text name_description"]
 
 
 def test_several_languages_and_bare_names(files, tmp_path):

@@ -1,8 +1,13 @@
 """Counts of what a corpus leaves out."""
 
+import os
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+NAMED = 5  # of the held-out labels
+_PACKAGE = f"{Path(__file__).parents[3]}{os.sep}"  # files in it are named from there
 
 
 class Skipped:
@@ -46,9 +51,12 @@ def describe(meta: Mapping[str, Any]) -> str:
             "replayed of the earlier run: " + "  ".join(f"{k} {n:,}" for k, n in replayed.items())
         )
     if (held_out := counts.get("held_out_labels")) is not None:
-        lines.append(f"held out of training: {held_out:,} of the unseen labels")
+        named = counts.get("first_held_out", [])  # which corpora of earlier versions do not name
+        more = ", ..." if len(named) < held_out else ""
+        names = f" ({', '.join(named)}{more})" if named else ""
+        lines.append(f"held out of training: {held_out:,} of the unseen labels{names}")
     for reason, case in meta["skipped"].items():
-        first = f" (first: {case['first']})" if case["first"] else ""
+        first = f" (first: {case['first'].replace(_PACKAGE, '')})" if case["first"] else ""
         lines.append(f"left out: {case['count']:,} {reason}{first}")
     kept = sum(counts["documents"].values())
     lost = sum(meta["skipped"].get(reason, {"count": 0})["count"] for reason in LOST)

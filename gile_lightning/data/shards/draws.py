@@ -58,7 +58,7 @@ def count_labels(table: pa.Table, splits: NDArray[np.int8], labels: int) -> NDAr
 
 def hold_out(
     raw: Sequence[RawShard], labels: int, size: float, seed: int
-) -> tuple[list[RawShard], dict[str, int]]:
+) -> tuple[list[RawShard], list[int], dict[str, int]]:
     """Hold labels of validation documents out: remove them from the training documents.
 
     Args:
@@ -68,8 +68,8 @@ def hold_out(
         seed: of the draw.
 
     Returns:
-        The shards, in which training documents that have no other label are `UNLABELLED`. And the
-        numbers of held-out labels, of their removed assignments, and of `UNLABELLED` documents.
+        The shards, in which training documents that have no other label are `UNLABELLED`. The
+        held-out labels. And the numbers of their removed assignments and of `UNLABELLED` documents.
 
     Raises:
         InputError: no label would be left.
@@ -91,7 +91,8 @@ def hold_out(
     shards = [_without(shard, held) for shard in raw]
     unlabelled = sum(int((shard.splits == UNLABELLED).sum()) for shard in shards)
     assignments = int(counts[TRAIN, drawn].sum())
-    return shards, {"labels": number, "assignments": assignments, "documents": unlabelled}
+    drawn.sort()
+    return shards, drawn.tolist(), {"assignments": assignments, "documents": unlabelled}
 
 
 def _without(shard: RawShard, held: NDArray[np.bool_]) -> RawShard:

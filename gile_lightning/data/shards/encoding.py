@@ -20,7 +20,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.common.progress import track
 from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.descriptions import TextRecipe
-from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.formats.skipped import NAMED, Skipped
 from gile_lightning.data.known import Known
 from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.shards.counting import label_set_of, tokenizer_of
@@ -99,14 +99,15 @@ def encode(
         raise InputError("no document has a described label; are these the labels of this corpus?")
     splits = SPLITS if trained_task is None else ("test",)
     shards = _drawn(raw, settings, splits, skipped)
-    held_out_labels: dict[str, int] = {}
+    held_out_labels: dict[str, Any] = {}
     if settings.held_out_labels and trained_task is None:
-        shards, held_out = hold_out(
+        shards, drawn, held_out = hold_out(
             shards, len(names), settings.held_out_labels, settings.split_seed
         )
         skipped.add("training documents with no label but held-out ones", "", held_out["documents"])
         skipped.add("training assignments of held-out labels", "", held_out["assignments"])
-        held_out_labels = {"held_out_labels": held_out["labels"]}
+        first = [names[label] for label in drawn[:NAMED]]
+        held_out_labels = {"held_out_labels": len(drawn), "first_held_out": first}
     trained_labels = None if trained_task is None else trained_task.labels
     counted = shards if known is None else list(_new(shards, splitter, known))
     labels = label_set_of(counted, label_texts, synonyms, uris, trained_labels, before)

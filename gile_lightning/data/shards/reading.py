@@ -56,8 +56,9 @@ def read_documents(
                     skipped.add("documents with an id that came before", document.where)
                     continue
                 found = [label_ids.get(name, -1) for name in document.labels]
-                undescribed = found.count(-1)
-                skipped.add("label assignments without a description", document.where, undescribed)
+                if undescribed := found.count(-1):
+                    where = f"{document.where}: {document.labels[found.index(-1)]}"
+                    skipped.add("label assignments without a description", where, undescribed)
                 ids = [label for label in dict.fromkeys(found) if label >= 0]
                 if not ids:
                     skipped.add("documents without a described label", document.where)

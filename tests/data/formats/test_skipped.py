@@ -17,10 +17,19 @@ def test_counts_by_reason_with_the_first_place():
 def test_describe():
     meta = {
         "counts": {"documents": {"train": 5, "test": 6}, "seen_labels": 1, "unseen_labels": 2}
-        | {"words": 7, "held_out_labels": 1, "training_documents_used": 4},
+        | {
+            "words": 7,
+            "held_out_labels": 2,
+            "first_held_out": ["Newts"],
+            "training_documents_used": 4,
+        },
         "skipped": {"documents without a word": {"count": 1_200, "first": "a:1"}},
     }
     text = describe(meta)
-    for words in ("training on 4 of 5", "left out: 1,200 documents without a word (first: a:1)"):
+    for words in (
+        "training on 4 of 5",
+        "left out: 1,200 documents without a word (first: a:1)",
+        "unseen labels (Newts, ...)",
+    ):
         assert words in text
     assert "warning: 1,200 documents were left out, more than the 11 kept" in text
