@@ -87,6 +87,13 @@ def stored_labels(run):
     return read_checkpoint(run)[STATE]["tasks"]["english"]["labels"]
 
 
+def residual_of(run, name):
+    """The vector of a label's residual."""
+    model = gile_lightning.load(run)
+    residual = model.system.network("english").label_residual
+    return residual.vectors[model.task.labels.names.index(name)].detach()
+
+
 def test_new_documents_alone_keep_what_was_known(folder, first):
     renamed = described(folder / "renamed.jsonl", {"Newts": "Salamanders"})
     output = folder / "second"
@@ -138,12 +145,24 @@ def test_new_documents_alone_keep_what_was_known(folder, first):
 def test_labels_change_in_the_model_and_in_the_corpus(folder, first):
     changes = folder / "changes.csv"
     changes.write_text("old,new\nCats,Felines\nDogs,Pets\nEels,Pets\nNewts,\n")
-    done = further(folder, first, folder / "changed", "--data.label_changes", changes)
+    more = ("--data.label_changes", changes, "--trainer.max_epochs", 3)
+    done = further(folder, first, folder / "changed", *more)
     # Eels are no label of the first run, whose Dogs become Pets
     assert "labels (english): 0 as before, 2 renamed, 1 new, 1 gone" in done.printed
     labels = stored_labels(folder / "changed")
     found = dict(zip(labels["names"], labels["frequencies"], strict=True))
     assert found == {"Pets": 18, "Ants": 6, "Felines": 6}
+    # no new document has Felines, the Cats of before: what training knows of them alone stays
+    cats, felines, pets, dogs = (
+        residual_of(run, name)
+        for run, name in (
+            *((first, "Cats"), (folder / "changed", "Felines")),
+            *((folder / "changed", "Pets"), (first, "Dogs")),
+        )
+    )
+    assert cats.any()
+    assert felines.equal(cats)
+    assert not pets.equal(dogs)
 
     changes.write_text("old,new\nCats,Felines\nNewts,\n")
     text, answers = folder / "text.txt", []

@@ -28,6 +28,9 @@ class LabelResidual(Part, nn.Module):
     each training step leaves out the residuals of a random share of the labels, and scores these
     labels as if they were unseen.
 
+    Where training goes on with documents of which none has a label, its residual would only learn
+    to lower the score. It rests instead: every step leaves it out, so it stays as it is.
+
     Its parameters grow with the label set.
 
     Args:
@@ -35,6 +38,9 @@ class LabelResidual(Part, nn.Module):
         frequencies: training documents of each seen label.
         matchers: the number of scores s_c: of matchers, and of a `Ridge` if there is one.
         dropout: the share of labels whose residual a training step leaves out.
+
+    Attributes:
+        resting: which residuals [K] all training steps leave out; on the CPU, as labels are drawn.
     """
 
     def __init__(
@@ -56,14 +62,15 @@ class LabelResidual(Part, nn.Module):
         self.matcher_weights = nn.Parameter(weights, requires_grad=matchers > 0)
         counts = torch.tensor(frequencies, dtype=torch.get_default_dtype()).clamp(min=1)
         self.biases = nn.Parameter((counts / counts.mean()).log())
+        self.resting = torch.zeros(labels, dtype=torch.bool)  # no buffer: ids are of the host
 
     def __len__(self) -> int:
         return len(self.biases)
 
     def drop(self, ids: Tensor, generator: torch.Generator) -> Tensor:
-        """Replace a random share of the ids [K] by `NOT_SEEN`."""
+        """Replace a random share of the ids [K], and those that rest, by `NOT_SEEN`."""
         draws = torch.rand(len(ids), generator=generator, device=ids.device)
-        return ids.masked_fill(draws < self.dropout, NOT_SEEN)
+        return ids.masked_fill((draws < self.dropout) | self.resting[ids], NOT_SEEN)
 
     def forward(self, documents: Tensor, ids: Tensor) -> Tensor:
         """Compute the residuals [B, K], which are added to the logits.

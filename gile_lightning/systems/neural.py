@@ -46,6 +46,7 @@ from gile_lightning.systems.weights import (
     distil,
     fit_ridge,
     penalty_of,
+    rest_residuals,
     set_word_vectors,
     weights_for,
 )
@@ -251,6 +252,7 @@ class NeuralSystem(GradientSystem):
                         state, labels = checkpoint[STATE]["calibrations"], data.tasks[name].labels
                         ids = training_ids(labels, old.labels)[: labels.seen]
                         self._new_labels[name] = ids < 0
+                        rest_residuals(networks[name], data.documents(name))
                         self.calibrations.begin_with(state, name, old.labels, labels)
                         counts = checkpoint[STATE].get(CHANGED, {}).get(name, {})
                         say(f"labels ({name}): {describe_labels(old.labels, labels, counts)}")

@@ -114,6 +114,15 @@ def fit_ridge(
     network.train(training)
 
 
+def rest_residuals(network: Network, documents: Iterable[RaggedBatch]) -> None:
+    """Have the residuals rest of labels that no training document has; see `LabelResidual`."""
+    if network.label_residual is not None:
+        resting = torch.ones_like(network.label_residual.resting)
+        for batch in documents:
+            resting[batch.label_ids.long()] = False
+        network.label_residual.resting = resting
+
+
 def penalty_of(checkpoint: dict[str, Any]) -> float | None:
     """Return the penalty of the ridge regression in a checkpoint, None without a regression."""
     ridge = checkpoint.get(HPARAMS, {}).get("ridge")

@@ -93,6 +93,13 @@ def test_a_share_is_dropped(share):
     assert torch.equal(ids, torch.arange(20_000))
 
 
+def test_those_that_rest_are_always_dropped():
+    residual = made(dropout=0.0)
+    residual.resting = torch.tensor([False, True, False])
+    found = residual.drop(IDS, torch.Generator().manual_seed(1))
+    assert found.tolist() == [2, 0, NOT_SEEN, 0]
+
+
 @pytest.mark.parametrize("dropout", [-0.1, 1.0, 2.0])
 def test_bad_share(dropout):
     with pytest.raises(InputError, match="a share of the labels, from 0 to below 1"):
