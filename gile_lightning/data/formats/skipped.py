@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from gile_lightning.data.tokenizing.unspaced import warning
+
 
 class Skipped:
     """Counts what is left out by reason, with the place of the first case of each."""
@@ -54,4 +56,6 @@ def describe(meta: Mapping[str, Any]) -> str:
     lost = sum(meta["skipped"].get(reason, {"count": 0})["count"] for reason in LOST)
     if lost > kept:
         lines.append(f"warning: {lost:,} documents were left out, more than the {kept:,} kept")
+    if runs := meta.get("unspaced"):
+        lines.append(warning(runs))
     return "\n".join(lines)
