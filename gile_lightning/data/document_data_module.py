@@ -338,8 +338,8 @@ class DocumentDataModule(Reader, ShardDataModule):
         )
         if self.known is not None and self.replay and trained is None:
             counts |= self._replay(self.known, directory, counts)
-        meta = {"unspaced": counts.pop("unspaced", None), "counts": counts}
-        meta |= {"skipped": skipped.state(), "sources": self.sources()}
+        runs = {key: counts.pop(key) for key in ("unspaced",) if key in counts}
+        meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources(), **runs}
         write_meta(directory, meta)
 
     def _changed_labels(self, skipped: Skipped) -> ChangedLabels:
