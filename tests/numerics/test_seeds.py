@@ -7,7 +7,7 @@ from gile_testing.models import MODELS, NAME, model
 from gile_testing.two_languages import DOCUMENTS, ragged
 
 # all that is drawn: weights, dropout, labels, residuals that are left out
-RANDOM = [kind for kind in MODELS if kind not in ("AllLabels", "MatchersOnly")]
+RANDOM = [kind for kind in MODELS if kind != "MatchersOnly"]
 
 
 def trained(kind, seed, threads=1):
@@ -41,7 +41,7 @@ def test_another_seed(kind):
     assert not torch.equal(trained(kind, 1)[0], trained(kind, 2)[0])
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", ["WAN, Dense", "HAN, BiGRU", "GILE", "LexicalMatch", "sparse"])
 def test_other_threads(kind):
     """Sums may be added up in another order; not more than rounding differs."""
     one, two = trained(kind, 1), trained(kind, 1, threads=2)
