@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from gile_lightning.common.console import complain
 from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.data.formats.lines import whole_characters
 from gile_lightning.systems import System
 from gile_lightning.systems.predictor import Text, find_language
 
@@ -84,7 +85,7 @@ class DocumentReader:
                     "text? Then use --format text"
                 ) from error
             return None
-        return fields
+        return whole_characters(fields, line)
 
     def _document(self, number: int, fields: dict[str, Any]) -> Document:
         where = f"{self.name}:{number}"

@@ -1,7 +1,31 @@
 """A table of figures as text."""
 
+import unicodedata
 from dataclasses import dataclass
 from itertools import compress
+
+
+def columns(text: str) -> int:
+    """Return the columns of a terminal that a text takes.
+
+    Letters and signs of East Asia and emoji take two, marks on them and characters without a width
+    none.
+
+    >>> columns("Zürich"), columns("Zu\u0308rich"), columns("東京"), columns("😀")
+    (6, 6, 4, 2)
+    """
+    return len(text) if text.isascii() else sum(map(_width, text))
+
+
+def _width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 1 + (unicodedata.east_asian_width(character) in "WF")
+
+
+def padded(text: str, width: int) -> str:
+    """Return a text with spaces behind it up to a number of columns."""
+    return text + " " * (width - columns(text))
 
 
 @dataclass(frozen=True)
@@ -18,12 +42,12 @@ class Grid:
 
     def __str__(self) -> str:
         header, *rows = self._filled()
-        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        widths = [max(map(columns, column)) for column in zip(header, *rows, strict=True)]
         lines = [
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+            "  ".join([padded(row[0], widths[0]), *map(str.rjust, row[1:], widths[1:])])
             for row in (header, *rows)
         ]
-        return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+        return "\n".join([lines[0], "-" * columns(lines[0]), *lines[1:]])
 
     def _filled(self) -> list[list[str]]:
         filled = [
@@ -56,7 +80,7 @@ class Grid:
 
         header, *rows = self._filled()
         words = [" ".join(column).split() for column in zip(header, *rows, strict=True)]
-        least = [max(map(len, column), default=1) for column in words]
+        least = [max(map(columns, column), default=1) for column in words]
         if sum(least) + len(least) - 1 > width:
             return str(self)
         table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False, header_style="bold")

@@ -32,7 +32,7 @@ from gile_lightning.data.shards.text_splitting import side_by_side
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, unambiguous
 
-FORMAT = 9  # of the encoded shards; raised when the same input would be encoded differently
+FORMAT = 10  # of the encoded shards; raised when the same input would be encoded differently
 
 
 class DocumentDataModule(Reader, ShardDataModule):
@@ -338,7 +338,8 @@ class DocumentDataModule(Reader, ShardDataModule):
         )
         if self.known is not None and self.replay and trained is None:
             counts |= self._replay(self.known, directory, counts)
-        meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources()}
+        runs = {key: counts.pop(key) for key in ("unspaced",) if key in counts}
+        meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources(), **runs}
         write_meta(directory, meta)
 
     def _changed_labels(self, skipped: Skipped) -> ChangedLabels:

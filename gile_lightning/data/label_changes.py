@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.data.formats.annif import is_uri
+from gile_lightning.data.formats.descriptions import composed
 from gile_lightning.data.formats.lines import read_records
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.formats.tables import names_in, read_table
@@ -117,7 +118,7 @@ def read_changes(path: Path | str, encoding: str = "utf-8") -> LabelChanges:
             raise InputError(
                 f"{where}: {OLD!r} is a name or URI, and {NEW!r} names, a list of them, or empty"
             )
-        changes.append(Change(where, old, tuple(dict.fromkeys(new))))
+        changes.append(Change(where, composed(old), tuple(dict.fromkeys(map(composed, new)))))
     if not changes:
         raise InputError(f"{path}: no label change in the file")
     return LabelChanges(changes)

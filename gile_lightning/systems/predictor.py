@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError, nearest, positive
-from gile_lightning.data.formats.descriptions import Described
+from gile_lightning.data.formats.descriptions import Described, composed
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.pretrained import Backend
@@ -244,7 +244,7 @@ class Predictor:
                 "scores of a second stage cannot be explained: load the model without it (rerank)"
             )
         places = {name: i for i, name in enumerate(self.label_names)}
-        asked = [labels] if isinstance(labels, str) else list(labels or ())
+        asked = [composed(x) for x in ([labels] if isinstance(labels, str) else labels or ())]
         for name in asked:
             if name not in places:
                 known = f"the model can score no label {name!r}{nearest(name, self.label_names)}"

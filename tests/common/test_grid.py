@@ -1,4 +1,4 @@
-from gile_lightning.common.grid import Grid
+from gile_lightning.common.grid import Grid, columns
 
 GRID = Grid(
     ["labels", "average precision", "empty", "P@1"],
@@ -14,6 +14,13 @@ seen                  12.50    9
 def test_columns_are_aligned_and_empty_ones_left_out():
     assert str(GRID) == GRID.shown(None, False) == GRID.shown(32, False) == PLAIN
     assert str(Grid(["a", "b"], [])) == "a  b\n----"
+
+
+def test_wide_letters_and_marks_keep_columns():
+    grid = Grid(["label", "P"], [["東京", "1"], ["cafe\u0301", "10"], ["सी", "7"]])
+    assert str(grid) == "label   P\n---------\n東京    1\ncafe\u0301   10\nसी      7"
+    folded = Grid(["label", "a title"], [["東京 大学", "1"]]).shown(11, False).split("\n")
+    assert max(map(columns, folded)) <= 11
 
 
 def test_bold_titles():

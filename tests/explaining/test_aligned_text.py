@@ -6,6 +6,7 @@ import torch
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.explaining import align_ids, align_text
+from gile_testing.unicode_texts import random_texts
 
 TOKENIZER = Tokenizer(["liver", "the", "rat", ".", "NUM", "(", "e", "g", "–", "UNK"])
 TEXTS = [
@@ -38,6 +39,18 @@ def test_words_as_they_are_written(text, options):
     expected = [word for sentence in tokenizer.split(pieces) for word in sentence]
     assert [word for words in of_words for word in words] == expected
     assert len(document.words) == sum(word.tokens for word in aligned.words)
+
+
+@pytest.mark.parametrize("sentences", [None, "en", "ja", "ar", "th"])
+def test_words_of_every_script(sentences):
+    """Also where a sentence ends within what stands between two spaces."""
+    tokenizer = replace(TOKENIZER, sentences=sentences, max_document_words=12)
+    for text in [*random_texts(300, seed=4), "细胞生长。它们分裂！ 是 吗？", "ที่นี่ ภาษาไทย"]:
+        aligned = align_text(tokenizer, text)
+        assert "".join(word.text for word in aligned.words) == "".join(text.split())
+        read = [tokenizer.words(word.text)[: word.tokens] for word in aligned.words]
+        expected = [word for sentence in tokenizer.split([text]) for word in sentence]
+        assert [word for words in read for word in words] == expected, ascii(text)
 
 
 def test_sentences():

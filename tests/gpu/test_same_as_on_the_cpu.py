@@ -1,89 +1,15 @@
 """Encoders, output layers, samplers, losses, matchers and metrics give the CPU's results."""
 
 import copy
-from functools import partial
 
 import pytest
 import torch
 
-from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.metrics.ranking import rank_positives
 from gile_lightning.metrics.table import DOCUMENT_METRICS
 from gile_lightning.metrics.thresholded import MicroF1
-from gile_lightning.network import LabelResidual, Ridge
-from gile_lightning.network.encoders import (
-    GRU,
-    HAN,
-    HNN,
-    WAN,
-    BiGRU,
-    Concatenation,
-    Dense,
-    HashedWords,
-    IdfMean,
-    Mean,
-    WordEmbedding,
-)
-from gile_lightning.network.matchers import LexicalMatch, NameMention
-from gile_lightning.network.outputs import GILE, Bilinear, Linear
-from gile_lightning.systems import NeuralSystem
-from gile_lightning.training.losses import BinaryCrossEntropy, SoftmaxCrossEntropy
-from gile_lightning.training.samplers import (
-    AllLabels,
-    HardLabels,
-    PopularLabels,
-    SharedUniformLabels,
-    UniformLabels,
-)
-from gile_testing.two_languages import DOCUMENTS, PARTS, languages, ragged
-
-NAME = "english"
-FROZEN = {"embedding": partial(WordEmbedding, dim=6, trainable=False), "encoder": IdfMean}
-MODELS = {
-    **{
-        f"{kind.__name__}, {layer.__name__}": {
-            "encoder": partial(kind, layer=partial(layer, dim=4))
-        }
-        for kind in (WAN, HAN, HNN)
-        for layer in (Dense, GRU, BiGRU)
-    },
-    "Mean": {"encoder": Mean},
-    "IdfMean": {"encoder": partial(IdfMean, sublinear_tf=True, learned=True)},
-    "HashedWords": {"encoder": HashedWords},
-    "Concatenation": {"encoder": partial(Concatenation, encoders=[Mean, HashedWords])},
-    "sparse": {"embedding": partial(WordEmbedding, dim=6, sparse=True)},
-    "GILE": {"output": GILE},
-    "Bilinear": {"output": Bilinear},
-    "Linear": {"output": Linear},
-    **{
-        type(sampler).__name__ + getattr(sampler, "correction", ""): {"sampler": sampler}
-        for sampler in (
-            AllLabels(),
-            UniformLabels(0.5),
-            HardLabels(hard=1, random=1),
-            PopularLabels(0.5),
-            PopularLabels(0.5, correction="importance"),
-            SharedUniformLabels(0.5, correction="log_q"),
-        )
-    },
-    "BinaryCrossEntropy": {"loss": BinaryCrossEntropy()},
-    "SoftmaxCrossEntropy": {"loss": SoftmaxCrossEntropy()},
-    "LexicalMatch": {"matchers": [partial(LexicalMatch, stemmer="english")]},
-    "NameMention": {"matchers": [partial(NameMention, hidden=3)]},
-    "residual and regression": FROZEN | {"label_residual": LabelResidual, "ridge": Ridge},
-}
-
-
-def model(parts) -> NeuralSystem:
-    torch.manual_seed(1)
-    made = NeuralSystem(**PARTS | parts)
-    task = languages()[NAME]
-    made.build({NAME: Task(task.tokenizer, task.labels)})
-    for parameter in made.parameters():
-        parameter.data.add_(torch.randn_like(parameter) / 10)
-    made.log = lambda *args, **options: None
-    made.generator = lambda *place: torch.Generator().manual_seed(3)
-    return made
+from gile_testing.models import MODELS, NAME, model
+from gile_testing.two_languages import DOCUMENTS, ragged
 
 
 @pytest.mark.parametrize("kind", MODELS)

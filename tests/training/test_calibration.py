@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.optimize
 import torch
 
 from gile_lightning.metrics.best_pairs import Pairs
@@ -90,3 +91,21 @@ def test_a_model_that_is_trained_further_starts_at_its_curves():
     kept = fit_calibration(few, NONE, RATES, FREQUENCIES, starts).seen
     fresh = fit_calibration(few, NONE, RATES, FREQUENCIES).seen
     assert np.abs(np.subtract(kept, TRUE)).sum() < np.abs(np.subtract(fresh, TRUE)).sum()
+
+
+def test_the_gradient_is_that_of_finite_differences(monkeypatch):
+    draw, checked = np.random.default_rng(2), []
+
+    def minimize(loss, origin, **options):
+        for _ in range(5):
+            curve = origin + draw.normal(size=len(origin)) / 2
+            steps = 1e-6 * np.eye(len(origin))
+            slopes = [(loss(curve + step)[0] - loss(curve - step)[0]) / 2e-6 for step in steps]
+            np.testing.assert_allclose(loss(curve)[1], slopes, rtol=1e-6, atol=1e-6)
+            checked.append(curve)
+        return scipy.optimize.OptimizeResult(x=origin)
+
+    monkeypatch.setattr(scipy.optimize, "minimize", minimize)
+    for_both = drawn(40, TRUE, seen=True), drawn(40, TRUE, seen=False)
+    fit_calibration(*for_both, RATES, FREQUENCIES)
+    assert len(checked) == 10

@@ -1,10 +1,12 @@
 """Labels as files describe them, and their texts for a model."""
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.data.formats.annif import is_uri
 
 Kind = Literal["description", "name_description", "name"]
 
@@ -29,6 +31,14 @@ class Described(NamedTuple):
     uri: str = ""
 
 
+def composed(name: str) -> str:
+    """Return the name of a label in Unicode's normal form C; a URI stays what it is.
+
+    So names are the same that look the same, whatever program has written them.
+    """
+    return name if name.isascii() or is_uri(name) else unicodedata.normalize("NFC", name)
+
+
 def other_names(name: str, terms: Iterable[str]) -> list[str]:
     """Return each of the terms once, in order, without ``name`` and empty ones."""
     return [term for term in dict.fromkeys(map(str.strip, terms)) if term and term != name]
@@ -40,6 +50,7 @@ def described(where: str, name: str, fields: Mapping[str, Any]) -> Described:
     Raises:
         InputError: synonyms or parents are not lists of strings, or the URI is no string.
     """
+    name = composed(name)
     lists: dict[str, list[str]] = {}
     for key in ("synonyms", "parents"):
         value = fields.get(key)
@@ -49,7 +60,7 @@ def described(where: str, name: str, fields: Mapping[str, Any]) -> Described:
             value = [value]
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise InputError(f"{where}: {key!r} is not a list of strings: {value!r:.80}")
-        lists[key] = value
+        lists[key] = [composed(item) for item in value]
     uri = fields.get("uri") or ""
     if not isinstance(uri, str):
         raise InputError(f"{where}: 'uri' is not a string: {uri!r:.80}")

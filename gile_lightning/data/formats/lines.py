@@ -104,12 +104,24 @@ def read_records(
                             f"{max_broken} allows; is this one JSON object per line? ({error})"
                         ) from error
                     continue
-            if _SURROGATE.search(text):  # half a character, as a cut-off emoji leaves, is no text
-                fields = json.loads(json.dumps(fields, ensure_ascii=False).encode(errors="replace"))
             objects += 1
-            yield Record(f"{path}:{number}", fields)
+            yield Record(f"{path}:{number}", whole_characters(fields, text))
         if not objects:
             raise InputError(f"{path}: no JSON object in the file; expected one per line")
+
+
+def whole_characters(fields: dict[str, Any], text: str) -> dict[str, Any]:
+    """Return a record with question marks for halves of characters, as a cut-off emoji leaves.
+
+    Args:
+        fields: the record.
+        text: its JSON, in which such a half can only be escaped.
+    """
+    if not _SURROGATE.search(text):
+        return fields
+    whole = json.dumps(fields, ensure_ascii=False).encode(errors="replace")
+    repaired: dict[str, Any] = json.loads(whole)
+    return repaired
 
 
 def _without_closing_bracket(text: str) -> dict[str, Any] | None:

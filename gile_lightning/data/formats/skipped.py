@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gile_lightning.data.tokenizing.unspaced import warning
+
 NAMED = 5  # of the held-out labels
 _PACKAGE = f"{Path(__file__).parents[3]}{os.sep}"  # files in it are named from there
 
@@ -62,4 +64,6 @@ def describe(meta: Mapping[str, Any]) -> str:
     lost = sum(meta["skipped"].get(reason, {"count": 0})["count"] for reason in LOST)
     if lost > kept:
         lines.append(f"warning: {lost:,} documents were left out, more than the {kept:,} kept")
+    if runs := meta.get("unspaced"):
+        lines.append(warning(runs))
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from typing import Any
 import fsspec
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.formats.descriptions import Described, other_names
+from gile_lightning.data.formats.descriptions import Described, composed, other_names
 from gile_lightning.data.formats.skipped import Skipped
 
 SERIALIZATIONS = {
@@ -107,7 +107,7 @@ class _Vocabulary:
         for found in self._all(concept, _SKOS + term):
             literals = [found] if hasattr(found, "language") else self._all(found, _RDF + "value")
             for literal in literals:
-                text = " ".join(str(literal).split())
+                text = composed(" ".join(str(literal).split()))
                 if text:
                     by_tag[(getattr(literal, "language", None) or "").lower()].add(text)
         regions = [by_tag[tag] for tag in sorted(by_tag) if tag.startswith(f"{self.language}-")]

@@ -9,7 +9,7 @@ from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.data.document import Document
 from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.formats.annif import is_uri, subject_file
-from gile_lightning.data.formats.descriptions import Described, Kind, TextRecipe
+from gile_lightning.data.formats.descriptions import Described, Kind, TextRecipe, composed
 from gile_lightning.data.formats.hub_datasets import read_dataset
 from gile_lightning.data.formats.label_files import read_labels
 from gile_lightning.data.formats.lines import Record
@@ -247,7 +247,9 @@ class Corpus(DocumentDataModule):
             labels = record.fields.get(self.columns.labels)
             labels = [labels] if isinstance(labels, str) else labels
             for name in labels if isinstance(labels, list) else []:
-                if isinstance(name, str) and name.strip() and name not in found:
+                if not isinstance(name, str) or not name.strip():
+                    continue
+                if (name := composed(name)) not in found:
                     if is_uri(name) and self.trained_task is None:
                         raise InputError(
                             f"{record.where}: labels are named by URI ({name}), which tells a "

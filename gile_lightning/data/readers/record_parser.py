@@ -5,6 +5,7 @@ from typing import Any
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.document import SPLITS, Document
+from gile_lightning.data.formats.descriptions import composed
 from gile_lightning.data.formats.lines import Record
 from gile_lightning.data.readers.column_check import year_of
 from gile_lightning.data.readers.columns import Columns
@@ -51,6 +52,7 @@ class RecordParser:
             raise InputError(
                 f"{record.where}: {columns.labels!r} is not a list of label names: {labels!r:.80}"
             )
+        labels = [composed(label) for label in labels]
         split = self._split(record)
         if split is None:
             return str(columns.year)

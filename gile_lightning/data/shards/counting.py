@@ -65,8 +65,16 @@ def label_set_of(
     return LabelSet.from_counts(training, others, label_texts, documents, synonyms, uris)
 
 
+def training_words(shards: Sequence[RawShard]) -> Counter[str]:
+    """Count the words of the training documents."""
+    words: Counter[str] = Counter()
+    for shard in shards:
+        words.update(_count_words(shard))
+    return words
+
+
 def tokenizer_of(
-    shards: Sequence[RawShard],
+    words: Counter[str],
     label_texts: Mapping[str, str],
     synonyms: Mapping[str, Sequence[str]],
     settings: EncodingSettings,
@@ -74,13 +82,18 @@ def tokenizer_of(
 ) -> Tokenizer:
     """Make a tokenizer whose vocabulary are the frequent words of the training documents.
 
+    Args:
+        words: the counts of these words.
+        label_texts: the text of every label.
+        synonyms: other names of labels, by their names.
+        settings: what is frequent.
+        skipped: counts what is left out.
+
     Raises:
         InputError: no word is frequent enough.
     """
-    words: Counter[str] = Counter()
-    for shard in shards:
-        words.update(_count_words(shard))
     if settings.label_words:
+        words = words.copy()
         other_names = chain.from_iterable(synonyms.get(name, ()) for name in label_texts)
         terms = chain(label_texts.values(), label_texts, other_names)
         for word in {word for term in terms for word in tokenize(term)}:

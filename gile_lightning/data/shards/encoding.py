@@ -23,7 +23,7 @@ from gile_lightning.data.formats.descriptions import TextRecipe
 from gile_lightning.data.formats.skipped import NAMED, Skipped
 from gile_lightning.data.known import Known
 from gile_lightning.data.loading.document_hashes import table_hashes
-from gile_lightning.data.shards.counting import label_set_of, tokenizer_of
+from gile_lightning.data.shards.counting import label_set_of, tokenizer_of, training_words
 from gile_lightning.data.shards.draws import REPEATED, TEST, TRAIN, draw_splits, hold_out
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.raw_shard import RawShard, write_table
@@ -31,6 +31,7 @@ from gile_lightning.data.shards.reading import read_documents
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
+from gile_lightning.data.tokenizing.unspaced import unspaced
 
 TASK = "task.json"
 
@@ -76,7 +77,8 @@ def encode(
             result is the same.
 
     Returns:
-        The counts: documents per split, seen and unseen labels, words.
+        The counts: documents per split, seen and unseen labels, words; and what `unspaced` has
+        found, if anything.
 
     Raises:
         InputError: a split has no document, or no document has a described label.
@@ -100,6 +102,7 @@ def encode(
     splits = SPLITS if trained_task is None else ("test",)
     shards = _drawn(raw, settings, splits, skipped)
     held_out_labels: dict[str, Any] = {}
+    runs: dict[str, Any] | None = None
     if settings.held_out_labels and trained_task is None:
         shards, drawn, held_out = hold_out(
             shards, len(names), settings.held_out_labels, settings.split_seed
@@ -116,7 +119,9 @@ def encode(
         task = with_labels(labels=labels)
     else:
         if tokenizer is None:
-            tokenizer = tokenizer_of(shards, label_texts, synonyms, settings, skipped)
+            words = training_words(shards)
+            runs = unspaced(words)
+            tokenizer = tokenizer_of(words, label_texts, synonyms, settings, skipped)
         task = Task(tokenizer, labels, recipe)
         if before is not None and new_words:
             task = replace(task, labels=before).with_labels(labels)
@@ -130,6 +135,7 @@ def encode(
         "unseen_labels": len(task.labels) - task.labels.seen,
         "words": len(task.tokenizer.vocabulary),
         **held_out_labels,
+        **({} if runs is None else {"unspaced": runs}),
     }
 
 

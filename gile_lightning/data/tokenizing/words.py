@@ -5,14 +5,14 @@ this package.
 """
 
 import re
+import unicodedata
 from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import cache
 
 NUMBER = "NUM"
 
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-# words (hyphenated ones stay whole), clitics ('s), single punctuation marks
-_TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*|'[^\W_]+|[^\w\s]|_")
-# the same for ASCII, whose classes of characters are looked up faster
+_NUMBER = re.compile(r"\d+(?:[.,٫٬]\d+)*")  # with the separators of Arabic too
+# words (hyphenated ones stay whole), clitics ('s), single punctuation marks in ASCII
 _ASCII_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _ASCII_TOKEN = re.compile(r"[a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*|'[a-zA-Z0-9]+|[^a-zA-Z0-9\s]")
 _EDGES = re.compile(r"([\W_]*)(.*?)([\W_]*)$", re.DOTALL)
@@ -23,6 +23,11 @@ _PUNCTUATION = str.maketrans(
     | dict.fromkeys("“”„", '"')
     | {"\u00ad": ""}  # soft hyphen
 )
+# what has no width: joiners, marks of direction, byte order marks, selectors of a variant
+_INVISIBLE = [0x34F, 0x61C, *range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)]
+_INVISIBLE += [0xFEFF, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]
+# the space without a width parts words, as in Thai and Khmer
+_PLAIN = _PUNCTUATION | dict.fromkeys(_INVISIBLE, "") | {0x200B: " "}
 
 
 def tokenize(text: str) -> list[str]:
@@ -30,6 +35,7 @@ def tokenize(text: str) -> list[str]:
 
     Typographic quotes and dashes become plain ones first. Punctuation marks are tokens of their
     own, as with the Moses tokenizer (paper, section 4.1: "tokenization, number replacements").
+    Combining marks belong to their word, which is in Unicode's normal form C.
 
     >>> tokenize("IL-6 rose by 4.5 % (P<0.01).")
     ['il-NUM', 'rose', 'by', 'NUM', '%', '(', 'p', '<', 'NUM', ')', '.']
@@ -38,7 +44,8 @@ def tokenize(text: str) -> list[str]:
         if text.isalpha():  # a third of the different parts of abstracts
             return [text.lower()]
         return _ASCII_TOKEN.findall(_ASCII_NUMBER.sub(NUMBER, text.lower()))
-    return _TOKEN.findall(_NUMBER.sub(NUMBER, text.translate(_PUNCTUATION).lower()))
+    text = _plain(text)
+    return [text] if text.isalpha() else _tokens(_NUMBER.sub(NUMBER, text))
 
 
 def known_words(text: str, known: Container[str]) -> Iterator[str]:
@@ -53,11 +60,69 @@ def known_words(text: str, known: Container[str]) -> Iterator[str]:
             yield chunk
         elif lower in known:
             yield lower
+        elif lower.isascii():
+            yield from _parts(lower, known)
+        elif (plain := _plain(chunk)) in known:
+            yield plain
         else:
-            plain = lower if lower.isascii() else lower.translate(_PUNCTUATION)
-            head, word, tail = _EDGES.match(plain).groups()  # type: ignore[union-attr]
-            inner = [word] if word in known else _TOKEN.findall(word)
-            yield from (token for token in (*head, *inner, *tail) if token in known)
+            yield from _parts(_composed(lower.translate(_PUNCTUATION)), known)
+
+
+def _parts(text: str, known: Container[str]) -> Iterator[str]:
+    """Find the known words of a text that is none itself."""
+    head, word, tail = _EDGES.match(text).groups()  # type: ignore[union-attr]
+    if marks := _mark().match(tail):  # at the end of the word
+        word, tail = word + marks[0], tail[marks.end() :]
+    inner = [word] if _found(word, known) else _tokens(word)
+    yield from filter(None, (_found(token, known) for token in (*head, *inner, *tail)))
+
+
+def _found(word: str, known: Container[str]) -> str:
+    """Return a known word, or what it is without combining marks; "" if both are unknown."""
+    if word in known or word.isascii():
+        return word if word in known else ""
+    bare = _mark().sub("", word)
+    return bare if bare in known else ""
+
+
+def _plain(text: str) -> str:
+    """Return a text in lower case and normal form C, with plain punctuation, all of it visible."""
+    return _composed(text.translate(_PLAIN).lower())
+
+
+def _composed(text: str) -> str:
+    # the lower case of the Turkish İ is an i with a second dot
+    return unicodedata.normalize("NFC", text).replace("i\u0307", "i")
+
+
+def _tokens(text: str) -> list[str]:
+    return _token(max(text, default="") > "\uffff").findall(text)
+
+
+@cache
+def _marks() -> tuple[str, str]:
+    """Combining marks of 16 bits, and longer ones; no class of the standard library has them."""
+    codes = map(chr, [*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)])
+    marks = [c for c in codes if unicodedata.category(c).startswith("M")]
+    short = "".join(c for c in marks if c <= "\uffff")
+    return short, "".join(marks[len(short) :])
+
+
+@cache
+def _mark() -> re.Pattern[str]:
+    return re.compile(f"[{''.join(_marks())}]+")
+
+
+@cache
+def _token(long: bool) -> re.Pattern[str]:
+    """Words with their marks, clitics and punctuation marks, as in ASCII.
+
+    Args:
+        long: whether a text has characters of more than 16 bits, which `re` looks up one by one.
+    """
+    marks = "".join(rf"|[{some}]+[^\W_]*" for some in _marks()[: 1 + long])
+    word = rf"[^\W_]+(?:{marks[1:]})*"
+    return re.compile(rf"{word}(?:-{word})*|'{word}|[^\w\s]|_")
 
 
 def truncate(

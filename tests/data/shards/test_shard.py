@@ -60,6 +60,6 @@ def test_written_shard_is_read_back(tmp_path):
 
 
 def test_word_list_keeps_odd_words(tmp_path):
-    words = ["\x00", "\u200b", "ä", "\ufeff", "'s", "\\", "細胞"]
+    words = ["\x00", "ä", "\u0301", "'s", "\\", "細胞"]
     shard = added([[(document(" ".join(words)), [0])]])
     assert write_raw(shard, tmp_path, 0).word_list() == words

@@ -2,10 +2,8 @@
 
 import pytest
 
-from gile_lightning.data.tokenizing import words
 from gile_lightning.data.tokenizing.batch_splitter import BatchSplitter
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.data.tokenizing.words import tokenize
 from gile_testing.splitting import abstracts, differences, news, together
 from gile_testing.unicode_texts import random_texts
 
@@ -53,14 +51,6 @@ def test_random_texts(limits):
     assert differences(Tokenizer(["UNK"], **limits), documents) == []
     words = sorted({w for t in texts[:500] for w in Tokenizer(["UNK"]).words(t)} - {"UNK"})
     assert differences(Tokenizer([*words, "UNK"], known_words_only=True), documents) == []
-
-
-def test_ways_for_plain_texts_give_the_same_tokens():
-    """`tokenize` has shorter ways for ASCII and for letters alone."""
-    texts = [*random_texts(3_000, seed=1), "ABCxyz", "Abc9", "a", "NUM", ""]
-    for text in texts:
-        plain = text.translate(words._PUNCTUATION).lower()
-        assert tokenize(text) == words._TOKEN.findall(words._NUMBER.sub("NUM", plain))
 
 
 def test_sentences_of_the_text():

@@ -155,6 +155,37 @@ def test_positions_at_once_add_up():
     assert torch.equal(vectors[[0, 2, 3]], before[[0, 2, 3]])
 
 
+def test_a_chunk_follows_the_gradient_of_negative_sampling():
+    """Against finite differences of -log σ(o·h) - Σ log σ(-n·h), summed over the positions."""
+    ours = model(max_norm=None, subsampling=0, positions_at_once=5)
+    text, uniform, size = [3, 9, 1, 7, 30], draws(5), 1e-6
+    vectors = table()
+    before = [x.numpy().copy() for x in (vectors, ours.inputs, ours.outputs)]
+    drawn = [Loop(ours).negative(number) for number in uniform[-1, 1:].tolist()]
+
+    def loss(rows, inputs, outputs):
+        total = 0.0
+        for t, word in enumerate(text):
+            near = [i for i in range(t - 2, t + 3) if i != t and 0 <= i < len(text)]
+            hidden = (rows[1] + sum(inputs[text[i]] for i in near)) / (1 + len(near))
+            negatives = [other for other in drawn if other != word]
+            total -= math.log(sigmoid(outputs[word] @ hidden))
+            total -= sum(math.log(sigmoid(-outputs[other] @ hidden)) for other in negatives)
+        return total
+
+    ours.steps(vectors, text_rows([text], [1], [0]), uniform, LR)
+    for part, after in enumerate((vectors, ours.inputs, ours.outputs)):
+        step = (after.numpy() - before[part]) / LR
+        for place in np.ndindex(step.shape):
+            ends = []
+            for sign in (1, -1):
+                moved = [one.copy() if i == part else one for i, one in enumerate(before)]
+                moved[part][place] += sign * size
+                ends.append(loss(*moved))
+            gradient = (ends[0] - ends[1]) / (2 * size)
+            assert step[place] == pytest.approx(-gradient, rel=1e-5, abs=1e-8)
+
+
 @pytest.mark.parametrize("size", [1, 4])
 def test_streams_add_up(size):
     """Two texts side by side take each step from the same vectors."""

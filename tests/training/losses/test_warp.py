@@ -152,3 +152,34 @@ def test_batch_without_labels():
     found = warp_updates(*given, torch.tensor([0, 1]), ids, counts, generator, **SETTINGS)
     assert [len(part) for part in found] == [0] * 4
     assert all(map(torch.equal, given, before))
+
+
+def test_a_step_follows_the_gradient_of_the_loss():
+    """Against finite differences of the weighted hinge of the pair that is found."""
+    rate, margin, decay, row, positive, size = 0.1, 1.0, 0.3, 2, 4, 1e-6
+    before = tables(seed=5)
+    after = [torch.from_numpy(part.copy()) for part in before]
+    given = torch.tensor([row]), torch.tensor([positive]), torch.tensor([1])
+    generator = torch.Generator().manual_seed(2)
+    settings = {"lr": rate, "margin": margin, "weight_decay": decay}
+    found = warp_updates(*after, *given, generator, **settings)
+    ((other, trials),) = zip(found.labels.tolist(), found.trials.tolist(), strict=True)
+    rank_loss = sum(1 / i for i in range(1, (LABELS - 1) // trials + 1))
+
+    def loss(documents, labels, mapping):
+        hidden = mapping @ documents[row]
+        hinge = margin - labels[positive] @ hidden + labels[other] @ hidden
+        return rank_loss * max(0.0, hinge) + decay / 2 * (mapping**2).sum()
+
+    assert loss(*before) > 0
+    for part, changed in enumerate(after):
+        gradient = np.zeros_like(before[part])
+        for place in np.ndindex(gradient.shape):
+            ends = []
+            for sign in (1, -1):
+                moved = [one.copy() for one in before]
+                moved[part][place] += sign * size
+                ends.append(loss(*moved))
+            gradient[place] = (ends[0] - ends[1]) / (2 * size)
+        step = (changed.numpy() - before[part]) / rate
+        np.testing.assert_allclose(step, -gradient, rtol=1e-6, atol=1e-8)

@@ -1,0 +1,108 @@
+"""Small models with every part of the package, for tests of numbers."""
+
+from functools import partial
+
+import torch
+from torch import nn
+
+from gile_lightning.network import LabelResidual, Ridge
+from gile_lightning.network.encoders import (
+    GRU,
+    HAN,
+    HNN,
+    WAN,
+    AveragePooling,
+    BiGRU,
+    Concatenation,
+    Dense,
+    HashedWords,
+    IdfMean,
+    Mean,
+    SumPooling,
+    WordEmbedding,
+)
+from gile_lightning.network.matchers import LexicalMatch, NameMention
+from gile_lightning.network.outputs import (
+    GILE,
+    Bilinear,
+    GILEOnlyInput,
+    GILEOnlyLabel,
+    JointBilinear,
+    Linear,
+    MatchersOnly,
+)
+from gile_lightning.systems import NeuralSystem
+from gile_lightning.training.losses import BinaryCrossEntropy, SoftmaxCrossEntropy
+from gile_lightning.training.samplers import (
+    AllLabels,
+    HardLabels,
+    PopularLabels,
+    SharedUniformLabels,
+    UniformLabels,
+)
+from gile_testing.two_languages import PARTS, languages
+
+NAME = "english"
+FROZEN = {"embedding": partial(WordEmbedding, dim=6, trainable=False), "encoder": IdfMean}
+MODELS = {
+    **{
+        f"{kind.__name__}, {layer.__name__}": {
+            "encoder": partial(kind, layer=partial(layer, dim=4))
+        }
+        for kind in (WAN, HAN, HNN)
+        for layer in (Dense, GRU, BiGRU)
+    },
+    "Mean": {"encoder": Mean},
+    "IdfMean": {"encoder": partial(IdfMean, sublinear_tf=True, learned=True)},
+    "HashedWords": {"encoder": HashedWords},
+    "Concatenation": {"encoder": partial(Concatenation, encoders=[Mean, HashedWords])},
+    "sparse": {"embedding": partial(WordEmbedding, dim=6, sparse=True)},
+    **{
+        kind.__name__: {"encoder": partial(WAN, layer=partial(Dense, dim=4), pooling=kind)}
+        for kind in (SumPooling, AveragePooling)
+    },
+    "GILE": {"output": GILE},
+    "GILE, layers": {"output": partial(GILE, joint_dim=4, layers=3, activation=nn.Tanh)},
+    "Bilinear": {"output": Bilinear},
+    "JointBilinear": {"output": partial(JointBilinear, joint_dim=4)},
+    "GILEOnlyLabel": {"output": GILEOnlyLabel},
+    "GILEOnlyInput": {"output": GILEOnlyInput},
+    "Linear": {"output": Linear},
+    "MatchersOnly": {"output": MatchersOnly, "matchers": [LexicalMatch]},
+    **{
+        type(sampler).__name__ + getattr(sampler, "correction", ""): {"sampler": sampler}
+        for sampler in (
+            AllLabels(),
+            UniformLabels(0.5),
+            HardLabels(hard=1, random=1),
+            PopularLabels(0.5),
+            PopularLabels(0.5, correction="importance"),
+            SharedUniformLabels(0.5, correction="log_q"),
+        )
+    },
+    "softmax, importance": {
+        "sampler": SharedUniformLabels(0.7, correction="importance"),
+        "loss": SoftmaxCrossEntropy(),
+    },
+    "softmax, log_q": {
+        "sampler": PopularLabels(0.7, correction="log_q"),
+        "loss": SoftmaxCrossEntropy(),
+    },
+    "BinaryCrossEntropy": {"loss": BinaryCrossEntropy()},
+    "SoftmaxCrossEntropy": {"loss": SoftmaxCrossEntropy()},
+    "LexicalMatch": {"matchers": [partial(LexicalMatch, stemmer="english")]},
+    "NameMention": {"matchers": [partial(NameMention, hidden=3)]},
+    "residual and regression": FROZEN | {"label_residual": LabelResidual, "ridge": Ridge},
+}
+
+
+def model(parts, tasks=None, seed=1) -> NeuralSystem:
+    """Return a model whose weights and draws follow from a seed; by default of English."""
+    torch.manual_seed(seed)
+    made = NeuralSystem(**PARTS | parts)
+    made.build(tasks or {NAME: languages()[NAME]})
+    for parameter in made.parameters():
+        parameter.data.add_(torch.randn_like(parameter) / 10)
+    made.log = lambda *args, **options: None
+    made.generator = lambda *place: torch.Generator().manual_seed(seed + 2)
+    return made

@@ -1,0 +1,120 @@
+"""Gradients against finite differences, in float64: of every part, within whole training steps."""
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+import torch
+from torch import nn
+
+from gile_lightning import network, training
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network.encoders import pretrained
+from gile_lightning.network.matchers import Cosine, DistilledCosine
+from gile_lightning.training.losses import Loss
+from gile_lightning.training.samplers import LabelSampler
+from gile_testing.mentions import TEXT, encoded, label_set
+from gile_testing.models import MODELS, NAME, model
+from gile_testing.two_languages import DOCUMENTS, PARTS, ragged
+
+KINDS = (nn.Module, torch.autograd.Function, Loss, LabelSampler)
+ELSEWHERE = {
+    "Pretrained": "a transformer of another library, or vectors that are given",
+    "Cosine": "checked below",
+    "DistilledCosine": "checked below",
+    **dict.fromkeys(("EncodedLabels", "CosineLabels", "DistilledLabels"), "labels, not trained"),
+    **dict.fromkeys(("LexicalLabels", "MentionLabels"), "labels, not trained"),
+}
+
+
+@pytest.fixture(autouse=True)
+def double():
+    """Compute in float64, as `--trainer.precision 64-true` does."""
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def step(made):
+    return made.training_step({NAME: ragged(*DOCUMENTS[NAME][0])}, 0)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in MODELS if kind != "sparse"])
+def test_of_a_training_step(kind):
+    made = model(MODELS[kind]).double()
+    parameters = [p for p in made.parameters() if p.requires_grad]
+    assert torch.autograd.gradcheck(lambda *_: step(made), parameters, fast_mode=True)
+
+
+def test_sparse_gradients_are_the_dense_ones():
+    """Which `gradcheck` does not take."""
+    found = []
+    for kind in ("sparse", "WAN, Dense"):
+        made = model(
+            MODELS["AllLabels"] | {"embedding": MODELS[kind].get("embedding", PARTS["embedding"])}
+        )
+        step(made).backward()
+        found.append({name: p.grad for name, p in made.named_parameters()})
+    (sparse, dense), key = found, "networks.english.embedding.weight"
+    assert sparse[key].is_sparse
+    assert not dense[key].is_sparse
+    for name, gradient in dense.items():
+        torch.testing.assert_close(sparse[name].to_dense(), gradient, rtol=1e-12, atol=1e-14)
+
+
+def run_parts(kind):
+    """Return the names of the parts and of the functions with own gradients that a step runs."""
+    made, found = model(MODELS[kind]), set()
+    for part in made.modules():
+        part.register_forward_hook(lambda part, *_: found.add(type(part).__name__))
+    waiting, met = [step(made).grad_fn], set()
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in met:
+            met.add(node)
+            waiting += [before for before, _ in node.next_functions]
+    found |= {type(node).__name__.removesuffix("Backward") for node in met}
+    samplers = [made.sampler, getattr(made.sampler, "pool", None)]
+    return found | {type(part).__name__ for part in (made.loss, *samplers)}
+
+
+def test_no_part_is_forgotten():
+    """A new class of these rooms needs a model here that runs it."""
+    parts = set()
+    for room in (network, training):
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            for name, kind in vars(importlib.import_module(module.name)).items():
+                own = inspect.isclass(kind) and kind.__module__ == module.name
+                if own and issubclass(kind, KINDS) and not inspect.isabstract(kind):
+                    parts.add(name)
+    assert len(parts) > 40
+    found = set().union(*map(run_parts, MODELS)) | ELSEWHERE.keys()
+    # from which GILEOnlyLabel and GILEOnlyInput are made
+    assert parts - found == {"OneProjection"}
+    assert parts >= ELSEWHERE.keys()
+
+
+@pytest.mark.parametrize("of", ["text", "name"])
+def test_of_the_cosine_of_given_vectors(of, monkeypatch):
+    monkeypatch.setattr(pretrained, "dimension", lambda name: 3)
+    matcher = Cosine(Tokenizer(TEXT.vocabulary, pretrained="a stand-in"), of=of)
+
+    def given(texts, inputs=frozenset()):
+        return Texts(*encoded(texts))._replace(vectors=torch.randn(len(texts), 3))
+
+    torch.manual_seed(2)
+    labels = matcher.prepare_labels(TEXT, label_set(), given).select(torch.arange(7))
+    documents = given([["a", "b"], ["c"]])
+    assert torch.autograd.gradcheck(lambda _: matcher(documents, labels), (matcher.scale,))
+
+
+def test_of_the_distilled_cosine():
+    torch.manual_seed(2)
+    tokenizer = Tokenizer(TEXT.vocabulary, pretrained="a stand-in")
+    matcher = DistilledCosine(tokenizer, dim=3)
+    matcher.vectors.normal_()
+    prepared = matcher.prepare_labels(tokenizer, label_set(), lambda texts, _: encoded(texts))
+    labels = prepared.select(torch.arange(7))
+    assert torch.autograd.gradcheck(lambda _: matcher(encoded(), labels), (matcher.scale,))
