@@ -74,7 +74,6 @@ class Worker:
 
     def _try(self, slot: int, turn: FileLock, held: ExitStack) -> None:
         """Run a trial; ``held`` is released when the study knows how it ended."""
-
         number = -1
 
         def objective(trial: optuna.Trial) -> list[float]:
