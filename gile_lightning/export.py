@@ -32,7 +32,7 @@ def export(
 
     Args:
         checkpoint: a checkpoint file, or a run folder for its best one; or an exported folder.
-        output: the folder to write.
+        output: the folder to write, new or empty, or one whose export was cut off.
         format: hub or onnx.
         title: the name of the model in its card; by default that of the folder.
         license: of the model in its card: an identifier of the hub, such as apache-2.0; or other.
@@ -48,21 +48,23 @@ def export(
     """
     # --help need not wait for torch
     from gile_lightning.common.hub import check_name
-    from gile_lightning.exporting.hub_folder import export_for_hub, metrics_of, new_folder
+    from gile_lightning.exporting.hub_folder import export_for_hub, metrics_of
     from gile_lightning.exporting.hub_folder import push as push_folder
     from gile_lightning.exporting.model_card import Licence
+    from gile_lightning.exporting.new_folder import new_folder
     from gile_lightning.exporting.onnx_folder import export_to_onnx
     from gile_lightning.systems.loading import read_model
 
-    folder, licence = new_folder(output), Licence(license, license_name, license_link)
-    if push is not None:
-        check_name(push)
-    about = title or push or folder.name, licence, metrics_of(checkpoint)
-    model = read_model(checkpoint)
-    if format == "hub":
-        export_for_hub(model, folder, *about)
-    else:
-        export_to_onnx(model, folder, *about, language, labels == "frozen", without_matchers)
+    with new_folder(output) as folder:
+        licence = Licence(license, license_name, license_link)
+        if push is not None:
+            check_name(push)
+        about = title or push or folder.name, licence, metrics_of(checkpoint)
+        model = read_model(checkpoint)
+        if format == "hub":
+            export_for_hub(model, folder, *about)
+        else:
+            export_to_onnx(model, folder, *about, language, labels == "frozen", without_matchers)
     if push is not None:
         address = push_folder(folder, push, private)
         show(f"pushed: {address}", pushed=address)

@@ -106,19 +106,24 @@ class ForkServer:
         self._process.wait()
 
 
+def _reap(running: dict[int, socket.socket]) -> None:
+    """Tell the launchers of those processes that have ended."""
+    for pid in list(running):  # and no other: imports run programs, too
+        try:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:  # another signal has come meanwhile, and it was seen to then
+            continue
+        if ended:
+            with running.pop(pid) as launcher, suppress(OSError):
+                launcher.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
 def _serve(control: socket.socket) -> list[Any] | None:
     """Fork a process per request; returns the request there, and None here in the end."""
     running: dict[int, socket.socket] = {}
 
-    def reap(*args: object) -> None:
-        for pid in list(running):  # and no other: imports run programs, too
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            if ended:
-                with running.pop(pid) as launcher, suppress(OSError):
-                    launcher.send(str(os.waitstatus_to_exitcode(status)).encode())
-
     server = os.getpid()
-    signal.signal(signal.SIGCHLD, reap)
+    signal.signal(signal.SIGCHLD, lambda *args: _reap(running))
     while True:
         request, (*files,), *_ = socket.recv_fds(control, _LONGEST, 3)
         if not request:

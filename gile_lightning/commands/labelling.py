@@ -16,6 +16,7 @@ from gile_lightning.commands.explaining import writer
 from gile_lightning.common import console
 from gile_lightning.common.console import complain, note, show
 from gile_lightning.common.errors import InputError, positive
+from gile_lightning.common.files import new_text
 from gile_lightning.common.progress import Progress
 from gile_lightning.data.label_changes import read_changes
 from gile_lightning.data.pretrained import Backend, quantized
@@ -128,7 +129,10 @@ class _Lines:
         self.to_terminal = output == "-" and console.is_terminal(sys.stdout)
         self.stream = sys.stdout
         if output != "-":
-            self.stream = stack.enter_context(_open(output, "w"))
+            try:
+                self.stream = stack.enter_context(new_text(Path(output)))
+            except OSError as error:
+                raise InputError(f"{output}: {error.strerror} (--output)") from error
         elif console.as_json():
             self.kept = []
 
@@ -177,9 +181,8 @@ def _default_language(system: System, language: str | None) -> str | None:
     return language
 
 
-def _open(path: str, mode: Literal["r", "w"] = "r") -> TextIO:
+def _open(path: str) -> TextIO:
     try:
-        return open(path, mode, encoding="utf-8")
+        return open(path, encoding="utf-8")
     except OSError as error:
-        key = {"r": "--input", "w": "--output"}[mode]
-        raise InputError(f"{path}: {error.strerror} ({key})") from error
+        raise InputError(f"{path}: {error.strerror} (--input)") from error

@@ -6,13 +6,22 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What is wrong where a disk is full, or a file may not grow (``ulimit -f``)."""
+
+
+def no_room(error: BaseException | None) -> bool:
+    """Return whether an error, or one that it was raised after, is that of a full disk."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def write(path: Path, content: str | bytes) -> None:
@@ -31,6 +40,28 @@ def save_array(path: Path, array: NDArray[Any]) -> None:
         np.lib.format.write_array(_Plain(file), array, allow_pickle=False)
         file.flush()
         os.fsync(file.fileno())  # its name must not reach the disk before it
+
+
+@contextmanager
+def new_text(path: Path) -> Iterator[TextIO]:
+    """Open a text file that takes the place of an older one at the end, and not after an error.
+
+    What is there but no file, such as a pipe, gets the text at once.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        with open(path, "w", encoding="utf-8") as file:
+            yield file
+        return
+    partial = _partial(path)
+    try:
+        with open(partial, "w", encoding="utf-8") as file:
+            yield file
+        partial.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            partial.unlink()
+        raise
 
 
 def append(path: Path, size: int, content: bytes) -> None:
@@ -78,7 +109,7 @@ class _Plain:
 @contextmanager
 def _whole(path: Path) -> Iterator[IO[bytes]]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial = _partial(path)
     try:
         with named(path), open(partial, "wb") as file:
             yield file
@@ -87,3 +118,8 @@ def _whole(path: Path) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             partial.unlink()  # on a full disk it takes the last room
         raise
+
+
+def _partial(path: Path) -> Path:
+    """Return where this process writes a file until it is whole."""
+    return path.with_name(f".{path.name}.{os.getpid()}")

@@ -29,7 +29,7 @@ def export_for_hub(
 
     Args:
         checkpoint: as `read_model` returns it.
-        folder: is made; see `new_folder`.
+        folder: is made; see `gile_lightning.exporting.new_folder`.
         title: the name of the model in its card.
         licence: of the model.
         metrics: of its test, as `metrics_of` returns them.
@@ -38,10 +38,10 @@ def export_for_hub(
         InputError: the checkpoint cannot be exported.
     """
     card = model_card(checkpoint, metrics, title, licence, _usage(checkpoint, title))
-    write_folder(checkpoint, folder)
     write(folder / CARD, card)
     if metrics is not None:
         write(folder / METRICS, json.dumps(metrics, indent=1))
+    write_folder(checkpoint, folder)  # last, as its last file makes the folder a model
 
 
 def push(folder: Path | str, name: str, private: bool = False) -> str:
@@ -88,18 +88,6 @@ def metrics_of(path: Path | str) -> dict[str, Any] | None:
             f"{file}: not JSON ({error}); remove it to export without scores"
         ) from error
     return found if isinstance(found, dict) else None
-
-
-def new_folder(folder: Path) -> Path:
-    """Refuse to write into a folder that holds files already.
-
-    Raises:
-        InputError: it does, or is a file.
-    """
-    folder = folder.expanduser()
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: holds files already; choose another --output")
-    return folder
 
 
 def _usage(checkpoint: Mapping[str, Any], title: str) -> str:

@@ -6,10 +6,10 @@ import os
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO
 
 import optuna
 
@@ -17,24 +17,22 @@ from gile_lightning.commands import launcher
 from gile_lightning.commands.launcher import exit_reason
 from gile_lightning.common.errors import InputError
 from gile_lightning.search import recovery
+from gile_lightning.search.outage import with_retries
 from gile_lightning.search.plan import Plan
-from gile_lightning.search.recovery import LOG_TAIL, OUTCOME, WORKER
+from gile_lightning.search.recovery import INTERRUPTED, LOG_TAIL, OUTCOME, WORKER
 from gile_lightning.search.setting import Value
 from gile_lightning.search.space import arguments
 from gile_lightning.search.storage import host, keep_artifact
-from gile_lightning.search.trial import ORDER, RESULT
+from gile_lightning.search.trial import FULL, ORDER, RESULT
 
 BASE = "base.yaml"  # in a trial's folder: the configuration that all trials share
 NAME = f"{host()}:{os.getpid()}:{uuid.uuid4().hex[:6]}"  # of this worker alone
 
-_OUTAGE = 20  # how often in a row a storage may fail; a pause follows each time
-_OUTAGE_PAUSE = 15.0  # seconds
+_NO_ROOM = (FULL, 120)  # exit statuses; Python has the second where it cannot print its last words
 _LINES = 200  # of a log, kept with the trial
 _KEPT = ("parameters", "seconds", "documents_per_second", "epochs", "best_epoch")
 # of these sets, a trial keeps the scores that validation has too
 _SETS = ("val.", "test.seen.", "test.unseen.", "test.all.")
-
-T = TypeVar("T")
 
 
 class TrialError(Exception):
@@ -65,7 +63,8 @@ class Attempt:
             InputError: another process holds the folder.
         """
         number = self.trial.number
-        first = recovery.first_number(self.study.get_trials(deepcopy=False)[number])
+        trials = with_retries(lambda: self.study.get_trials(deepcopy=False))
+        first = recovery.first_number(trials[number])
         for name in (first, number):
             self.folder = self.plan.folder / f"trials/{name:04d}"
             if lock := launcher.lock(self.folder):
@@ -76,10 +75,13 @@ class Attempt:
         lock.truncate(0)
         lock.write(NAME)
         lock.flush()
+        with_retries(self._report_begin)
+        return lock
+
+    def _report_begin(self) -> None:
         self.trial.set_user_attr("folder", self.folder.name)
         self.trial.set_user_attr(WORKER, NAME)
         self.trial.set_user_attr(OUTCOME, f"begun by {NAME}, which has not reported an end")
-        return lock
 
     def run(self, values: Mapping[str, Value], slot: int) -> list[float]:
         """Run the fit to its end, and return its scores.
@@ -87,6 +89,7 @@ class Attempt:
         Raises:
             TrialError: it has failed, was killed or interrupted.
             optuna.TrialPruned: the pruner has ended it.
+            InputError: the disk is full, which is no fault of the trial; it is continued later.
         """
         (self.folder / RESULT).unlink(missing_ok=True)
         (self.folder / BASE).write_text(self.plan.configuration, encoding="utf-8")
@@ -112,7 +115,7 @@ class Attempt:
             TrialError: to end the trial.
         """
         if self.plan.launcher.stopped.is_set():
-            self.trial.set_user_attr(OUTCOME, "interrupted; the next worker continues it")
+            self.trial.set_user_attr(OUTCOME, f"{INTERRUPTED}; the next worker continues it")
             raise TrialError
         if time.monotonic() - self._last_look < self.plan.search.heartbeat:
             return
@@ -147,6 +150,9 @@ class Attempt:
     def _result(self, status: int) -> list[float]:
         """Read the scores from the run folder: the status is that of one process alone."""
         found = self._ending(status)
+        if found["state"] == INTERRUPTED:
+            self.trial.set_user_attr(OUTCOME, f"{INTERRUPTED}: {found['reason']}")
+            raise InputError(f"{self.folder}: {found['reason']}; make room, then start again")
         if found["state"] == "complete":
             metrics = json.loads((self.folder / "metrics.json").read_text(encoding="utf-8"))
             for key, value in metrics.items():
@@ -169,15 +175,7 @@ class Attempt:
         try:
             found: dict[str, str] = json.loads((self.folder / RESULT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
+            if status in _NO_ROOM:
+                return {"state": INTERRUPTED, "reason": "the disk is full"}
             return {"state": "failed" if status >= 0 else "killed", "reason": exit_reason(status)}
         return found
-
-
-def with_retries(call: Callable[[], T]) -> T:
-    """Call a function of a storage, again and again while the storage does not answer."""
-    for _ in range(_OUTAGE):
-        try:
-            return call()
-        except optuna.exceptions.StorageInternalError:
-            time.sleep(_OUTAGE_PAUSE)
-    return call()

@@ -14,7 +14,7 @@ OUTCOME = "outcome"  # user attribute of a trial: how it ended, and why
 WORKER = "worker"  # user attribute of a trial: the worker that runs it
 LOG_TAIL = "log_tail"  # user attribute of a trial that failed
 
-_INTERRUPTED, _FAILED = "interrupted", "failed"  # how outcomes begin
+INTERRUPTED, _FAILED = "interrupted", "failed"  # how outcomes begin
 _UNSTARTED = 60.0  # seconds without an outcome, after which a trial has lost its worker
 
 
@@ -67,7 +67,7 @@ def cut_off(trials: Sequence[FrozenTrial], retries: int) -> list[FrozenTrial]:
     by_number = {trial.number: trial for trial in trials}
 
     def killed(trial: FrozenTrial) -> bool:
-        return not outcome(trial).startswith((_INTERRUPTED, _FAILED))
+        return not outcome(trial).startswith((INTERRUPTED, _FAILED))
 
     found = []
     for trial in trials:

@@ -4,6 +4,7 @@ import re
 import socket
 import time
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import optuna
 from optuna.artifacts import FileSystemArtifactStore, get_all_artifact_meta, upload_artifact
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
+from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.search.outage import with_retries
 
 ARTIFACTS = "artifacts"  # in the study's folder
 _JOURNAL = "journal://"
@@ -53,11 +56,21 @@ def open_storage(url: str, heartbeat: int = 15) -> BaseStorage:
 
 
 class _Database(RDBStorage):
-    """A database in which a short outage does not stop the heartbeats of a trial."""
+    """A database whose short outage stops no heartbeats of a trial, nor the news of its end."""
 
     def record_heartbeat(self, trial_id: int) -> None:
         with suppress(optuna.exceptions.StorageInternalError):  # the next one may arrive
             super().record_heartbeat(trial_id)
+
+    def get_trial(self, trial_id: int) -> FrozenTrial:
+        read = super().get_trial
+        return with_retries(lambda: read(trial_id))
+
+    def set_trial_state_values(
+        self, trial_id: int, state: TrialState, values: Sequence[float] | None = None
+    ) -> bool:
+        change = super().set_trial_state_values
+        return with_retries(lambda: change(trial_id, state, values))
 
 
 def _database(url: str, heartbeat: int) -> RDBStorage:

@@ -15,6 +15,7 @@ from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import instantiate
 from gile_lightning.search import study as studies
 from gile_lightning.search.checking import check
+from gile_lightning.search.outage import outage
 from gile_lightning.search.plan import Plan
 from gile_lightning.search.progress import Progress
 from gile_lightning.search.results import write_results
@@ -34,9 +35,9 @@ def sweep(cli: SweepCLI) -> Path:
     try:
         return _sweep(cli)
     except optuna.exceptions.StorageInternalError as error:
-        reason = str(error.__cause__ or error).strip().splitlines()[0]
         raise InputError(
-            f"sweep.storage: {reason}; when it answers again, the same command continues the study"
+            f"sweep.storage: {outage(error)}; when it answers again, the same command continues "
+            "the study"
         ) from error
 
 

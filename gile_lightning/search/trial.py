@@ -20,13 +20,16 @@ from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.fitting import fit
 from gile_lightning.commands.options import option
 from gile_lightning.commands.parser import command
+from gile_lightning.common.console import complain
 from gile_lightning.common.errors import InputError, out_of_memory
 from gile_lightning.common.factories import instantiate
+from gile_lightning.common.files import no_room
 from gile_lightning.search.storage import open_storage, quiet_optuna
 from gile_lightning.tracking.wandb_logger import finish
 
 ORDER = "GILE_LIGHTNING_TRIAL"  # environment variable: the study of this process, as JSON
 RESULT = "trial.json"  # in the run folder: the state and its reason
+FULL = os.EX_IOERR  # exit status: the disk is full, so that there is no room for a result either
 
 
 class Report(lightning.Callback):
@@ -86,6 +89,9 @@ def main(args: list[str] | None = None) -> None:
         _write_result(folder, "killed", "its process was ended by SIGTERM")
         raise
     except BaseException as error:
+        if no_room(error):
+            complain(reason(error), error=True)
+            sys.exit(FULL)
         _write_result(folder, "failed", reason(error))
         raise
     finally:

@@ -14,7 +14,8 @@ from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.search import recovery
 from gile_lightning.search import study as studies
-from gile_lightning.search.attempt import NAME, Attempt, TrialError, with_retries
+from gile_lightning.search.attempt import NAME, Attempt, TrialError
+from gile_lightning.search.outage import outage, with_retries
 from gile_lightning.search.plan import Plan
 from gile_lightning.search.recovery import WORKER
 from gile_lightning.search.space import suggest
@@ -44,6 +45,7 @@ class Worker:
         self._lock = threading.Lock()  # one thread at a time reports
         self._began = time.monotonic()
         self._waiting = False
+        self._lost: set[int] = set()  # trials of which the storage could not be told the end
 
     def run(self) -> None:
         """Run trials. An interrupt ends them, and a later worker continues them.
@@ -72,17 +74,23 @@ class Worker:
 
     def _try(self, slot: int, turn: FileLock, held: ExitStack) -> None:
         """Run a trial; ``held`` is released when the study knows how it ended."""
+        number = -1
 
         def objective(trial: optuna.Trial) -> list[float]:
+            nonlocal number
+            number = trial.number
             attempt = Attempt(self.study, trial, self.plan, self.program)
             held.enter_context(attempt.begin())
             turn.release()
-            return attempt.run(suggest(self.plan.space, trial), slot)
+            return attempt.run(with_retries(lambda: suggest(self.plan.space, trial)), slot)
 
         try:
             self.study.optimize(objective, n_trials=1, catch=(TrialError,), callbacks=[self._after])
-        except optuna.exceptions.StorageInternalError as error:  # the trial will be repeated
-            say(f"the storage does not answer ({error})")
+        except (optuna.exceptions.StorageInternalError, UnboundLocalError) as error:
+            if (reason := outage(error)) is None:
+                raise
+            self._lost.add(number)
+            say(f"the storage does not answer ({reason}); its trial is repeated unless it ended")
         except (ValueError, optuna.exceptions.UpdateFinishedTrialError) as error:
             # Optuna has no class of its own for the first
             if isinstance(error, ValueError) and "Cannot tell" not in str(error):
@@ -112,7 +120,11 @@ class Worker:
     def _alone(self) -> bool:
         """Whether no other worker runs a trial, which this one might have to continue."""
         running = self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-        others = [trial for trial in running if trial.user_attrs.get(WORKER) != NAME]
+        others = [
+            trial
+            for trial in running
+            if trial.user_attrs.get(WORKER) != NAME or trial.number in self._lost
+        ]
         if others and not self._waiting:
             self._waiting = True
             say(f"waiting for {len(others)} trials of other workers (Ctrl-C to leave)")

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -127,3 +128,17 @@ def test_imports_of_the_server_start_nothing_that_a_fork_would_break():
     """
     variables = environment(OMP_NUM_THREADS="4", OPENBLAS_NUM_THREADS="1")
     subprocess.run([sys.executable, "-c", code], check=True, env=variables)
+
+
+def test_a_process_that_was_seen_to_while_others_are_looked_at():
+    """A signal may come within the function that it calls."""
+    done, ended = subprocess.Popen(["true"]), subprocess.Popen(["false"])
+    done.wait()  # as the function would have done within itself
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    running = {done.pid: theirs.dup(), ended.pid: theirs}
+    while ended.pid in running:
+        fork_server._reap(running)
+    ended.returncode = 1
+    assert ours.recv(64) == b"1"
+    running[done.pid].close()
+    ours.close()

@@ -1,11 +1,12 @@
 import errno
+import os
 import resource
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
-from gile_lightning.common.files import save_array, write
+from gile_lightning.common.files import new_text, save_array, write
 
 
 @contextmanager
@@ -40,3 +41,32 @@ def test_an_array_is_written_whole_or_not_at_all(numbers, tmp_path):
     assert (error.value.errno, error.value.filename) == (errno.EFBIG, str(tmp_path / "a.npy"))
     assert [file.name for file in tmp_path.iterdir()] == ["a.npy"]
     np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), array)
+
+
+def test_a_text_takes_its_place_when_it_is_whole(tmp_path):
+    path = tmp_path / "out.jsonl"
+    with new_text(path) as file:
+        file.write("é")
+        file.flush()
+        assert not path.exists()
+    assert path.read_bytes() == "é".encode()
+    with largest(600), pytest.raises(OSError, match="File too large"), new_text(path) as file:
+        file.write("x" * 100_000)
+    assert path.read_bytes() == "é".encode()
+    (tmp_path / "link").symlink_to(path)
+    with new_text(tmp_path / "link") as file:
+        file.write("new")
+    assert (tmp_path / "link").is_symlink()
+    assert path.read_text() == "new"
+    assert sorted(x.name for x in tmp_path.iterdir()) == ["link", "out.jsonl"]
+
+
+def test_a_pipe_gets_texts_at_once(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with new_text(pipe) as file:
+        file.write("now")
+        file.flush()
+        assert os.read(reader, 10) == b"now"
+    os.close(reader)

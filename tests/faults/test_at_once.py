@@ -50,16 +50,27 @@ def test_fits_on_one_cold_cache(name, tmp_path):
     assert not list(cache.glob("*.partial"))
 
 
-def test_fits_in_one_run_folder(tmp_path):
-    """One trains; the others are refused, and nothing of theirs is in the folder."""
-    folder = tmp_path / "work"
-    ended = together(STAGES["fit"], [folder] * COUNT, tmp_path)
+@pytest.mark.parametrize(("name", "output"), [("fit", "run"), ("export", "model")])
+def test_fits_in_one_run_folder(name, output, tmp_path):
+    """One writes it; the others are refused, and nothing of theirs is in the folder."""
+    folder, stage = tmp_path / "work", STAGES[name]
+    ended = together(stage, [folder] * COUNT, tmp_path)
     assert sorted(status for status, _ in ended) == [0] + [2] * (COUNT - 1), ended
     for status, printed in ended:
         assert "Traceback" not in printed
         if status:
-            assert f"error: {folder / 'run'}: " in printed
-    assert STAGES["fit"].result(folder) == alone(STAGES["fit"], tmp_path / "alone")
+            assert f"error: {folder / output}: " in printed
+    assert stage.result(folder) == alone(stage, tmp_path / "alone")
+
+
+def test_predictions_into_one_file(tmp_path):
+    """It has the lines of one command, not of several."""
+    folder, stage = tmp_path / "work", STAGES["predict"]
+    folder.mkdir()
+    given = stage.arguments(folder)  # which writes the texts once
+    ended = together(stage._replace(arguments=lambda folder: given), [folder] * COUNT, tmp_path)
+    assert [status for status, _ in ended] == [0] * COUNT, ended
+    assert stage.result(folder) == alone(stage, tmp_path / "alone")
 
 
 def test_workers_on_one_study(tmp_path):

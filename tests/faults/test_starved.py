@@ -44,6 +44,7 @@ def refused(ended, *words):
         ("fit", 120_000),
         ("evaluation", 20_000),
         ("predict", 20_000),
+        ("export", 20_000),
     ],
 )
 def test_files_that_may_not_grow(name, size, tmp_path, expected):
@@ -76,7 +77,10 @@ def small_disk(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "size"),
-    [("encoding", 100_000), ("fit", 900_000), ("vectors", 700_000), ("predict", 60_000)],
+    [
+        *(("encoding", 100_000), ("fit", 900_000), ("vectors", 700_000), ("evaluation", 60_000)),
+        *(("predict", 60_000), ("export", 200_000)),
+    ],
 )
 def test_a_full_disk(name, size, small_disk, tmp_path, expected):
     known, folder = expected(name), small_disk(size)
@@ -127,7 +131,7 @@ def test_a_home_that_cannot_be_written(tmp_path, monkeypatch):
     assert run(STAGES["fit"], folder, humble=True).status == 0  # with a cache elsewhere
 
 
-@pytest.mark.parametrize("name", ["encoding", "fit", "evaluation", "predict"])
+@pytest.mark.parametrize("name", STAGES)
 def test_no_memory(name, tmp_path, expected):
     known, folder = expected(name), tmp_path / "work"
     folder.mkdir()

@@ -80,9 +80,9 @@ def main() -> None:
     fault, (module, *arguments) = json.loads(sys.argv[1]), sys.argv[2:]
     sys.argv[1:] = arguments
     if "outage" in fault:
-        from gile_lightning.search import attempt
+        from gile_lightning.search import outage
 
-        attempt._OUTAGE_PAUSE = fault["outage"]
+        outage._PAUSE = fault["outage"]
     if "clock" in fault:
         jump(fault["clock"])
     if fault.get("shared"):

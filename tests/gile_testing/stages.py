@@ -151,6 +151,16 @@ def predicting(folder: Path) -> list[str]:
     return ["--checkpoint", str(trained()), *output]
 
 
+def exporting(folder: Path) -> list[str]:
+    return ["--checkpoint", str(trained()), "--output", str(folder / "model")]
+
+
+def of_folder(folder: Path) -> Any:
+    """Every file of the exported model."""
+    files = [file for file in (folder / "model").rglob("*") if file.is_file()]
+    return {str(file.relative_to(folder)): checksum(file) for file in files}
+
+
 STAGES = {
     "encoding": Stage("gile_lightning.prepare", lambda f: fitting(f)[:-2], of_shards),
     "vectors": Stage("gile_lightning.fit", pretrained, of_run),
@@ -159,4 +169,5 @@ STAGES = {
     "sweep": Stage("gile_lightning.sweep", sweeping, of_study),
     "reproduce": Stage("gile_lightning.reproduce", reproducing, of_table),
     "predict": Stage("gile_lightning.predict", predicting, lambda f: (f / "out.jsonl").read_text()),
+    "export": Stage("gile_lightning.export", exporting, of_folder),
 }

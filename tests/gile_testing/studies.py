@@ -9,7 +9,7 @@ from pathlib import Path
 import optuna
 
 from gile_lightning.commands.launcher import Launcher
-from gile_lightning.search import worker
+from gile_lightning.search import outage, worker
 from gile_lightning.search.plan import Plan
 from gile_lightning.search.settings import Search
 from gile_lightning.search.space import read_space
@@ -59,7 +59,7 @@ def plan(url, folder, jobs=1, devices=(), **search):
 def main():
     url, folder, trials, seed = sys.argv[1:]
     quiet_optuna()
-    Worker.program, worker._POLL = (STAND_IN,), 0.2
+    Worker.program, worker._POLL, outage._PAUSE = (STAND_IN,), 0.2, 0.5
     told = Worker(
         study(url, int(seed)),
         plan(url, Path(folder), trials=int(trials)),

@@ -22,6 +22,8 @@ def main():
     time.sleep(0.1)
     while hold.is_file():  # until the test says so
         time.sleep(0.02)
+    if (folder.parents[1] / "full").is_file():  # the disk
+        sys.exit(os.EX_IOERR)
     result = {"state": "complete", "reason": ""}
     if (folder.parents[1] / "die").is_file():
         (folder.parents[1] / "die").unlink()

@@ -10,11 +10,15 @@ from collections import Counter
 
 import optuna
 import pytest
+from optuna.exceptions import StorageInternalError
+from optuna.storages import RDBStorage
 from optuna.trial import TrialState
 
 from gile_lightning.commands import launcher
 from gile_lightning.common.errors import InputError
+from gile_lightning.search import outage
 from gile_lightning.search import worker as module
+from gile_lightning.search.attempt import Attempt
 from gile_lightning.search.recovery import OUTCOME, counted, first_number, outcome
 from gile_lightning.search.worker import Worker
 from gile_testing import children, studies
@@ -135,6 +139,66 @@ def test_a_trial_whose_process_is_killed_is_tried_again(url, tmp_path):
     first, second, third = study(url).trials
     assert third.state == TrialState.FAIL
     assert third.params != first.params
+
+
+def test_a_full_disk_ends_a_sweep_and_costs_no_trial(url, tmp_path):
+    known, wanted = study(url), plan(url, tmp_path, trials=1, retries=0)
+    (tmp_path / "full").touch()
+    with pytest.raises(InputError, match="0000: the disk is full; make room, then start again"):
+        Worker(known, wanted, lambda trial: None).run()
+    (tmp_path / "full").unlink()
+    Worker(known, wanted, lambda trial: None).run()
+    assert [trial.state for trial in known.trials] == [TrialState.FAIL, TrialState.COMPLETE]
+    assert [len(lines) for lines in starts(tmp_path).values()] == [2]
+
+
+def be_away(monkeypatch, name, calls):
+    """Let a function of databases fail so many times."""
+    whole, left = getattr(RDBStorage, name), [None] * calls
+
+    def call(*args, **options):
+        if left:
+            left.pop()
+            raise StorageInternalError("no connection")
+        return whole(*args, **options)
+
+    monkeypatch.setattr(RDBStorage, name, call)
+
+
+@pytest.mark.parametrize("name", ["set_trial_user_attr", "set_trial_state_values", "get_trial"])
+def test_a_storage_that_comes_back_costs_no_trial(name, url, tmp_path, monkeypatch):
+    known = study(url)
+    monkeypatch.setattr(outage, "_PAUSE", 0)
+    be_away(monkeypatch, name, 10)
+    Worker(known, plan(url, tmp_path, trials=1), lambda trial: None).run()
+    assert [trial.state for trial in known.trials] == [TrialState.COMPLETE]
+    assert [len(lines) for lines in starts(tmp_path).values()] == [1]
+
+
+@pytest.mark.parametrize("stays", [False, True])
+def test_a_trial_whose_end_nobody_could_be_told(stays, url, tmp_path, monkeypatch):
+    """Optuna's own error is then an `UnboundLocalError`."""
+    known, whole = study(url), Attempt.run
+    database = known._storage._backend
+    database.heartbeat_interval = database.grace_period = 1
+    monkeypatch.setattr(outage, "_PAUSE", 0)
+
+    def run(attempt, *args):
+        values = whole(attempt, *args)
+        monkeypatch.setattr(Attempt, "run", whole)
+        be_away(monkeypatch, "get_trial", 2 * (outage._ATTEMPTS + 1))
+        if stays:
+            be_away(monkeypatch, "_get_trials", 1000)
+        return values
+
+    monkeypatch.setattr(Attempt, "run", run)
+    worker = Worker(known, plan(url, tmp_path, trials=1), lambda trial: None)
+    if stays:
+        with pytest.raises(StorageInternalError):
+            worker.run()
+    else:
+        worker.run()
+        assert [trial.state for trial in known.trials] == [TrialState.FAIL, TrialState.COMPLETE]
 
 
 def test_a_sweep_whose_trials_all_fail_ends(url, tmp_path):
