@@ -25,12 +25,12 @@ os.environ |= {"HF_HUB_OFFLINE": "1", "WANDB_MODE": "disabled", "OMP_NUM_THREADS
 Path(WORK.name, "tmp").mkdir()
 tempfile.tempdir = None  # which is found anew
 
-import atheris
+import atheris  # noqa: E402
 
 with atheris.instrument_imports(include=["gile_lightning", "rdflib", "yaml"]):
     from fuzzing.targets import TARGETS, outcome
     from fuzzing.trial import Trial, mutated
-from gile_testing.faults import limit_memory
+from gile_testing.faults import limit_memory  # noqa: E402
 
 MEMORY = 2_000  # MB, beside what the imports take
 LONGEST = 20_000  # bytes of an input, where no sound one is longer

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from fuzzing.target import Target, part_of
 
+from fuzzing.target import Target, part_of
 from gile_lightning import load
 from gile_lightning.commands.stored import stored_configuration
 from gile_lightning.common.factories import instantiate
@@ -62,13 +62,13 @@ def _file() -> bytes:
 
 
 @functools.cache
-def _records() -> dict[str, bytes]:
+def records() -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(_file())) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
 def _pickle() -> bytes:
-    return next(content for name, content in _records().items() if name.endswith("/data.pkl"))
+    return next(content for name, content in records().items() if name.endswith("/data.pkl"))
 
 
 @functools.cache
@@ -104,7 +104,7 @@ def _load_pickle(path: Path) -> None:
     """Read a checkpoint whose structure is the file, and whose tensors are as they were."""
     file = path.with_name("model.ckpt")
     with zipfile.ZipFile(file, "w") as archive:
-        for name, content in _records().items():
+        for name, content in records().items():
             archive.writestr(name, path.read_bytes() if name.endswith("/data.pkl") else content)
     _load_file(file)
 

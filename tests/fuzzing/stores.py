@@ -9,9 +9,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+
 from fuzzing.target import Target, part_of
 from fuzzing.texts import DOCUMENTS, found_vectors
-
 from gile_lightning.data import Corpus
 from gile_lightning.data.formats.hub_datasets import read_dataset
 from gile_lightning.data.formats.word_vectors import read_word_vectors

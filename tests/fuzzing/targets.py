@@ -5,7 +5,6 @@ import io
 from pathlib import Path
 
 from fuzzing import models, stores, texts
-
 from gile_lightning.common.errors import InputError
 
 TARGETS = {**texts.TARGETS, **stores.TARGETS, **models.TARGETS}
@@ -16,8 +15,12 @@ def outcome(name: str, content: bytes, folder: Path) -> str:
 
     All other errors pass.
     """
+    return read(name, TARGETS[name].write(folder, content))
+
+
+def read(name: str, path: Path) -> str:
+    """Do the same with a file."""
     target = TARGETS[name]
-    path = target.write(folder, content)
     told = io.StringIO()
     with contextlib.redirect_stderr(told), contextlib.redirect_stdout(told):
         try:

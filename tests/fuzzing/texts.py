@@ -4,7 +4,6 @@ import gzip
 from pathlib import Path
 
 from fuzzing.target import Contents, Read, Target
-
 from gile_lightning.data import Columns, Corpus
 from gile_lightning.data.formats.label_files import read_labels
 from gile_lightning.data.formats.skipped import Skipped

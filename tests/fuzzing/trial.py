@@ -9,9 +9,9 @@ from pathlib import Path
 from random import Random
 
 import atheris
+
 from fuzzing.confined import confined
 from fuzzing.targets import outcome
-
 from gile_testing.broken import broken
 
 SECONDS = 5  # of CPU, for an input

@@ -49,10 +49,6 @@ class BinaryFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file, perhaps again."""
         self.file.close()
         if self.most is not None:
             self.raw.close()

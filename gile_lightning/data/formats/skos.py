@@ -3,6 +3,7 @@
 The terms are those of the SKOS reference (W3C Recommendation, 18 August 2009).
 """
 
+import io
 import json
 import re
 from collections import defaultdict
@@ -160,7 +161,8 @@ def _parse(path: Path | str) -> tuple[Any, Any]:
         _check_contexts(path)
     try:
         with BinaryFile(path) as file:
-            graph = rdflib.Graph().parse(file, format=kind)
+            content = io.BytesIO(file.read())  # as one parser asks for more than to read
+        graph = rdflib.Graph().parse(content, publicID=str(path), format=kind)
     except InputError:
         raise
     except Exception as error:  # each parser has its own kinds
