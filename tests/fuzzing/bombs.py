@@ -43,12 +43,12 @@ def endless(path: Path) -> None:
         file.truncate(GIGABYTE)
 
 
-def unfolding(block: bytes) -> Write:
-    """Write a gzip file of a megabyte that has a gigabyte in it."""
+def unfolding(block: bytes, size: int = GIGABYTE) -> Write:
+    """Write a gzip file that has so many bytes in it, a thousand times its own."""
     member = gzip.compress(block * (2**24 // len(block)), mtime=0)
 
     def write(path: Path) -> None:
-        path.write_bytes(member * (GIGABYTE // 2**24))
+        path.write_bytes(member * (size // 2**24))
 
     return write
 
@@ -133,7 +133,7 @@ BOMBS = {
     "many numbers": Bomb("vectors of words", text("1 99999999999999999\nthe 1\n"),
                          "announces vectors of"),
     "gzip, line": Bomb("allMeSH gzip", unfolding(b"x"), TOO_LONG.partition(" is")[0] + " is"),
-    "gzip, lines": Bomb("allMeSH gzip", unfolding(b"\n"), "unfolds to more than"),
+    "gzip, lines": Bomb("allMeSH gzip", unfolding(b"\n", GIGABYTE // 8), "unfolds to more than"),
     "gzip, STIX": Bomb("STIX gzip", unfolding(b"[]"), MORE),
     "gzip, XML": Bomb("MeSH XML", unfolding(b" "), MORE, "desc.xml.gz"),
     "gzip, SKOS": Bomb("SKOS Turtle", unfolding(b"# \n"), MORE, "labels.ttl.gz"),

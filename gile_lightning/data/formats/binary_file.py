@@ -8,7 +8,7 @@ from typing import IO
 from gile_lightning.common.errors import InputError
 
 RATIO = 100  # bytes in one of a gzip file; texts have 2 to 20, files made to fill a disk 1,000
-SMALL = 2**25  # bytes that any gzip file may have in it
+SMALL = 2**23  # bytes that any gzip file may have in it
 
 
 def most_of(path: Path | str) -> int:
