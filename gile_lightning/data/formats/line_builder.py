@@ -19,7 +19,7 @@ class TooMuchError(Exception):
     """A file holds more than a sound one does; the message says what."""
 
 
-class LineBuilder(Text):
+class LineBuilder(Text):  # type: ignore[misc]  # a class without types
     """Streams the lines of text files.
 
     Attributes:

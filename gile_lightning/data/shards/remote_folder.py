@@ -148,14 +148,9 @@ def _check(where: str, manifest: object) -> None:
         raise InputError(f"{where}: not the list of files that was uploaded")
     for name, checksum in manifest.items():
         plain = name not in ("", "..") and Path(name).name == name and "\\" not in name
+        plain = plain and name.isprintable() and len(name) <= 200
         size = checksum.get("bytes") if isinstance(checksum, dict) else None
-        if (
-            not plain
-            or not name.isprintable()
-            or len(name) > 200
-            or type(size) is not int
-            or size < 0
-        ):
+        if not plain or type(size) is not int or size < 0:
             raise InputError(
                 f"{where}: {name!r:.100} with {checksum!r:.100} is no file of a corpus"
             )
