@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from itertools import count
+from typing import Any, NamedTuple, TextIO
 
 from gile_lightning.common.console import complain
 from gile_lightning.common.errors import InputError, nearest
@@ -10,6 +11,7 @@ from gile_lightning.data.formats.lines import whole_characters
 from gile_lightning.systems import System
 from gile_lightning.systems.predictor import Text, find_language
 
+LONGEST = 2**26  # characters of a line: 64 MB are no document
 _MAX_BROKEN = 100
 _HEADINGS = ("title", "teaser")
 _PIECES = (*_HEADINGS, "abstract", "abstractText")
@@ -22,6 +24,25 @@ class Document(NamedTuple):
     id: str | int
     language: str
     text: Text
+
+
+def lines_of(source: TextIO, name: str) -> Iterator[str]:
+    """Yield the lines of a stream.
+
+    Args:
+        source: the stream.
+        name: of the input, for messages.
+
+    Raises:
+        InputError: a line is too long to be a document.
+    """
+    for number in count(1):
+        line = source.readline(LONGEST)
+        if len(line) == LONGEST:
+            raise InputError(f"{name}:{number}: a line is longer than {LONGEST:,} characters")
+        if not line:
+            return
+        yield line
 
 
 class DocumentReader:

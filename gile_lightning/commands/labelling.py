@@ -4,14 +4,14 @@ import json
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
 import torch
 
-from gile_lightning.commands.documents import Document, DocumentReader
+from gile_lightning.commands.documents import Document, DocumentReader, lines_of
 from gile_lightning.commands.explaining import writer
 from gile_lightning.common import console
 from gile_lightning.common.console import complain, note, show
@@ -91,7 +91,7 @@ def label_documents(
             predictor(default)  # which refuses wrong settings before a text is read
         name = "standard input" if input == "-" else input
         explained = None if explain is None else stack.enter_context(writer(explain))
-        reader = DocumentReader(source, name, format, system, default)
+        reader = DocumentReader(lines_of(source, name), name, format, system, default)
         lines = _Lines(output, explain, stack)
 
         def label(batch: list[Document]) -> list[Prediction]:
@@ -141,7 +141,8 @@ class _Lines:
         if self.kept is not None:
             self.kept.append(line)
         elif not self.silent:
-            self.stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+            text = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace").decode()
+            self.stream.write((console.printable(text) if self.to_terminal else text) + "\n")
 
     def flush(self) -> None:
         self.stream.flush()
@@ -157,7 +158,8 @@ def _progress(source: TextIO, lines: _Lines) -> Progress:
     """Show how many documents are labelled, unless the terminal shows the labels themselves."""
     total = None
     if source is not sys.stdin and source.seekable():
-        total = sum(1 for line in source.buffer)
+        blocks = iter(partial(source.buffer.read, 2**20), b"")
+        total = sum(block.count(b"\n") for block in blocks)
         source.seek(0)
     return Progress("labelling", total, "documents", show=not lines.to_terminal)
 

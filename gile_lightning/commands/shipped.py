@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.common.plain import check_plain
 
 SHIPPED = Path(__file__).parents[1] / "sweeps"
 """Their folder: a link to that at the top of the repository, whose files a wheel holds."""
@@ -56,7 +57,8 @@ def read_configuration(file: str) -> dict[str, Any]:
     The parser, which reads it too, says what is wrong.
 
     Raises:
-        InputError: it is no UTF-8 text, or nested so deep that no parser can read it.
+        InputError: it is no UTF-8 text, or nested so deep, or so large by its anchors, that no
+            parser can read it.
     """
     try:
         content = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
@@ -66,6 +68,7 @@ def read_configuration(file: str) -> dict[str, Any]:
         raise InputError(f"{file}: nested too deep") from error
     except (OSError, ValueError, yaml.YAMLError):
         return {}
+    check_plain(content, file)
     return content if isinstance(content, dict) else {}
 
 

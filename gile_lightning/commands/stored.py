@@ -10,6 +10,7 @@ import yaml
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import check_parts
+from gile_lightning.common.plain import check_plain
 from gile_lightning.training.checkpoint import STATE
 
 # the keys that a checkpoint's configuration passes on; others are of the machine that trained
@@ -35,7 +36,11 @@ def stored_configuration(
     Raises:
         InputError: it names a class that is no part, or there is no configuration.
     """
-    stored = yaml.safe_load(checkpoint[STATE]["config"])
+    try:
+        stored = yaml.safe_load(checkpoint[STATE]["config"])
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError("the configuration in the checkpoint is no YAML") from error
+    check_plain(stored, "the configuration in the checkpoint")
     if not isinstance(stored, dict):
         raise InputError("the checkpoint holds no configuration: gile_lightning.fit stores it")
     stored = {key: value for key, value in stored.items() if key in _STORED}

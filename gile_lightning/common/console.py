@@ -27,6 +27,7 @@ FLAGS = ("--quiet", "--json")
 _NOISE = ("💡", "`weights_only`", "TPU available", "GPU available", "Seed set", "HPU", "Restoring")
 _BIDI = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _RED = "31"
+_LONGEST = 4_000  # characters of a complaint
 
 
 class Live(Protocol):
@@ -156,6 +157,8 @@ def complain(text: str, error: bool = False) -> None:
         error: whether the command ends because of it.
     """
     word = paint("error:", _RED, coloured(sys.stderr)) + " " if error else ""
+    if len(text) > _LONGEST:  # it names what a file names, which may be a megabyte
+        text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
     _print(word + printed(text), "stderr")
 
 

@@ -10,6 +10,9 @@ _NO_MEMORY = (
 )
 
 
+_LONGEST = 200  # characters of a word that others are compared with
+
+
 class InputError(Exception):
     """Bad input: the message names the file, line or key, and the fix.
 
@@ -36,7 +39,9 @@ def out_of_memory(error: BaseException) -> bool:
 
 def nearest(word: str, words: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the most similar of the words, or ``""``."""
-    lower = {name.lower(): name for name in sorted(words)}
+    if len(word) > _LONGEST:  # comparing takes time by the square of the length
+        return ""
+    lower = {name.lower(): name for name in sorted(words) if len(name) <= _LONGEST}
     match = get_close_matches(word.lower(), lower, n=1, cutoff=0.6)
     return f"; did you mean {lower[match[0]]!r}?" if match else ""
 

@@ -37,7 +37,7 @@ def read_arguments(path: Path) -> dict[str, Any]:
         raise InputError(
             f"{path}: {error.strerror or error}; give the model's args.json"
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON text ({error})") from error
     if not isinstance(arguments, dict):
         raise InputError(f"{path}: a JSON {type(arguments).__name__}, expected an object")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError
 
+SMALL, RATIO = 2**25, 100  # bytes, and times the size of the file; Keras does not compress
 Array = NDArray[np.floating[Any]]
 
 _TENSOR = re.compile(r"(?:.*/)?(time_distributed|dense|gru)_(\d+)([/_])(\w+)")
@@ -90,13 +91,16 @@ def read_tensors(path: Path) -> WeightFile:
         with h5py.File(path, "r") as file:
             file.visititems(
                 lambda name, item: (
-                    found.update({name: np.asarray(item[()])})
+                    found.update({name: _values(item, path)})
                     if isinstance(item, h5py.Dataset)
                     else None
                 )
             )
-    except (OSError, RuntimeError) as error:
-        raise InputError(f"{path}: not a whole HDF5 file ({error}); get it again") from error
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file may raise any
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path}: not a whole HDF5 file ({reason:.200}); get it again") from error
     if not found:
         raise InputError(f"{path}: no tensor in the file; is it a Keras weight file?")
     keras_1, tensors = _by_layer(path, found)
@@ -111,6 +115,17 @@ def read_tensors(path: Path) -> WeightFile:
         ordered = {name: by_part[part] for part, name in names.items()}
         layers[kind].append(KerasLayer(kind, number, ordered))
     return WeightFile(path, keras_1, layers)
+
+
+def _values(tensor: Any, path: Path) -> Array:
+    """Read a tensor, if its values are in the file itself."""
+    if tensor.external or tensor.is_virtual:
+        raise InputError(f"{path}: {tensor.name} lies in another file, which is not read")
+    if tensor.nbytes > max(SMALL, RATIO * path.stat().st_size):
+        raise InputError(
+            f"{path}: {tensor.name} has shape {list(tensor.shape)}, far more than the file holds"
+        )
+    return np.asarray(tensor[()])
 
 
 def _by_layer(

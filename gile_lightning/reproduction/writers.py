@@ -5,6 +5,7 @@ import io
 from collections.abc import Sequence
 from itertools import groupby
 
+from gile_lightning.common.cells import as_text
 from gile_lightning.reproduction.grid import Grid
 from gile_lightning.reproduction.runner import FAILED
 from gile_lightning.reproduction.tables import Cell, Line
@@ -58,7 +59,7 @@ def comma_separated(grid: Grid, lines: Sequence[Line], data: str) -> str:
     """Return the table as CSV, a line per row."""
     headings, rows = records(grid, lines, data)
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([headings, *rows])
+    csv.writer(text, lineterminator="\n").writerows(map(as_text, row) for row in (headings, *rows))
     return text.getvalue()
 
 

@@ -7,7 +7,7 @@ import torch
 from jsonargparse import ArgumentError
 
 from gile_lightning.common import hub
-from gile_lightning.common.errors import InputError
+from gile_lightning.common.errors import InputError, out_of_memory
 from gile_lightning.common.factories import check_parts, import_part, instantiate
 from gile_lightning.data.known import Known
 from gile_lightning.data.pretrained import Backend
@@ -22,6 +22,10 @@ from gile_lightning.training.checkpoint import (
     with_backend,
 )
 from gile_lightning.training.model_folder import FILES, is_model_folder, read_folder
+
+# what parts raise of settings and weights that are none
+_WRONG = (ArgumentError, ImportError, AttributeError, ValueError, TypeError, LookupError)
+_WRONG += (RuntimeError, RecursionError, OverflowError)
 
 
 def read_model(path: Path | str) -> dict[str, Any]:
@@ -70,11 +74,17 @@ def load_system(checkpoint: dict[str, Any], pretrained_backend: Backend | None =
     check_parts(hparams)
     try:
         system: System = instantiate(_class_of(checkpoint), hparams, check_parts)
-    except (ArgumentError, ImportError, AttributeError, ValueError) as error:
+    except _WRONG as error:
         raise InputError(
             f"the checkpoint names a part that cannot be made here: {' '.join(str(error).split())}"
         ) from error
-    restore(system, checkpoint)
+    try:
+        restore(system, checkpoint)
+    except _WRONG as error:
+        if out_of_memory(error):
+            raise
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise InputError(f"the checkpoint is not whole: {reason:.300}") from error
     if pretrained_backend is not None and not any(
         task.tokenizer.pretrained for task in system.tasks.values()
     ):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import lightning
 
+from gile_lightning.common.cells import as_text
 from gile_lightning.common.files import write
 
 SPEED = "train/documents_per_second"
@@ -160,6 +161,6 @@ def write_csv(path: Path, rows: list[dict[str, float]]) -> None:
     columns = list(dict.fromkeys(key for row in rows for key in row))
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, columns, restval="")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer.writerow({key: as_text(key) for key in columns})
+    writer.writerows({key: as_text(value) for key, value in row.items()} for row in rows)
     write(path, file.getvalue())

@@ -1,6 +1,7 @@
 """Checkpoint files: written whole or not at all, read on any machine."""
 
 import os
+import pickletools
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from lightning.pytorch.plugins.io import TorchCheckpointIO
 from torch import distributed
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.common.plain import check_plain
 from gile_lightning.data.language_name import check_language
 from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.tokenizing.task import Task
@@ -112,11 +114,13 @@ def _read(file: Path, map_location: Any) -> dict[str, Any]:
         raise InputError(f"{file}: not a readable checkpoint ({reason})") from error
     if not isinstance(checkpoint, dict) or STATE not in checkpoint:
         raise InputError(f"{file}: a checkpoint of another kind; it was not made by gile_lightning")
-    if checkpoint[STATE].get("format") != FORMAT or HPARAMS not in checkpoint:
+    state = checkpoint[STATE]
+    if not isinstance(state, dict) or state.get("format") != FORMAT or HPARAMS not in checkpoint:
         raise InputError(
             f"{file}: not a checkpoint of format {FORMAT}, which this version reads: train the "
             "model again, or use the version of gile_lightning that wrote the file"
         )
+    check_plain(checkpoint[HPARAMS], f"{file}: {HPARAMS}")
     return cast("dict[str, Any]", checkpoint)
 
 
@@ -127,8 +131,20 @@ def _check_sums(file: Path) -> None:
         ValueError: one differs.
     """
     with zipfile.ZipFile(file) as archive:
+        for entry in archive.infolist():
+            if entry.compress_type != zipfile.ZIP_STORED:  # it may unfold to any size
+                raise ValueError(f"the record {entry.filename} is compressed, as PyTorch's are not")
+            if entry.filename.endswith("/data.pkl"):
+                _check_names(archive.read(entry))
         if (record := archive.testzip()) is not None:
             raise ValueError(f"the record {record} is damaged; take another checkpoint or a copy")
+
+
+def _check_names(content: bytes) -> None:
+    """Refuse long names in a pickle: PyTorch takes minutes to say that it does not know one."""
+    for operation, argument, _ in pickletools.genops(content):
+        if operation.name == "GLOBAL" and len(str(argument)) > 500:
+            raise ValueError("it names a class by more than 500 characters")
 
 
 def of_language(checkpoint: dict[str, Any], name: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
+from gile_lightning.common.plain import check_plain
 from gile_lightning.data.language_name import check_language
 from gile_lightning.training.checkpoint import FORMAT, HPARAMS, STATE, complete
 
@@ -28,6 +29,8 @@ FOLDER_FORMAT = 1
 
 _MARK = "gile_lightning"  # the key of the format
 _TENSOR = "$tensor"  # stands, with its name, for a tensor among plain values
+_DAMAGE = (OSError, SafetensorError, ValueError, TypeError, AttributeError, KeyError)
+_DAMAGE += (RecursionError,)
 _STATE = "state:"  # before the names of tensors that are no weights
 
 
@@ -86,6 +89,7 @@ def read_folder(folder: Path) -> dict[str, Any]:
                 f"{folder / CONFIG}: not a model of format {FOLDER_FORMAT} that "
                 "gile_lightning.export wrote, which this version reads"
             )
+        check_plain(config.get("init_args"), str(folder / CONFIG))
         weights = load_file(folder / WEIGHTS)
         config = _with_tensors(config, weights)
         tasks = {name: _task(folder, name, task) for name, task in config["tasks"].items()}
@@ -97,7 +101,7 @@ def read_folder(folder: Path) -> dict[str, Any]:
             HPARAMS: config["init_args"],
             STATE: {**state, "format": FORMAT, "config": "", "tasks": tasks},
         }
-    except (OSError, SafetensorError, ValueError, TypeError, AttributeError, KeyError) as error:
+    except _DAMAGE as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise InputError(f"{folder}: not a readable model ({reason})") from error
 

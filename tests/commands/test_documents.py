@@ -1,9 +1,11 @@
+import io
 import json
 from types import SimpleNamespace
 
 import pytest
 
-from gile_lightning.commands.documents import DocumentReader, text_of
+from gile_lightning.commands import documents
+from gile_lightning.commands.documents import DocumentReader, lines_of, text_of
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.descriptions import TextRecipe
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -110,3 +112,10 @@ def test_languages():
     with pytest.raises(InputError, match=r"in:1: the model has no 'fr'; its languages are"):
         records({"text": "t", "language": "fr"}, model=several)
     assert records({"text": "t", "language": "fr"})[0].language == "english"  # no such column
+
+
+def test_a_line_without_end_is_refused(monkeypatch):
+    monkeypatch.setattr(documents, "LONGEST", 8)
+    assert [*lines_of(io.StringIO("a\n123456\n\nb"), "in")] == ["a\n", "123456\n", "\n", "b"]
+    with pytest.raises(InputError, match="in:2: a line is longer than 8 characters"):
+        list(lines_of(io.StringIO("a\n123456789\n"), "in"))

@@ -138,3 +138,11 @@ def test_warnings_that_tell_nothing_are_left_out():
     warnings.warn("Checkpoint directory x exists and is not empty.", stacklevel=1)
     with pytest.raises(UserWarning, match="look out"):  # an error in these tests
         warnings.warn("look out", stacklevel=1)
+
+
+def test_a_complaint_that_names_a_megabyte_is_short(capsys):
+    complain(f"a.csv:1: {'x' * 1_000_000}: the fix", error=True)
+    told = capsys.readouterr().err
+    assert len(told) < 5_000
+    assert told.startswith("error: a.csv:1: xxx")
+    assert told.endswith("xxx: the fix\n")

@@ -36,7 +36,7 @@ def _other_values(random: Random, content: bytes) -> bytes:
         text = line.strip().rstrip(",")
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         changed = _changed(random, value)
         lines[number] = json.dumps(changed, ensure_ascii=random.random() < 0.5) + line[len(text) :]

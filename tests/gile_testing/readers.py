@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from gile_lightning.commands.cli import Parser
-from gile_lightning.commands.documents import DocumentReader
+from gile_lightning.commands.documents import DocumentReader, lines_of
 from gile_lightning.commands.shipped import with_bases
 from gile_lightning.data.formats.attack import Techniques
 from gile_lightning.data.formats.descriptions import TextRecipe
@@ -109,7 +109,7 @@ def _texts(path: Path) -> None:
     task = SimpleNamespace(tokenizer=tokenizer, recipe=recipe)
     system: Any = SimpleNamespace(tasks={"english": task})
     with open(path, encoding="utf-8") as lines:
-        list(DocumentReader(lines, str(path), "auto", system, "english"))
+        list(DocumentReader(lines_of(lines, str(path)), str(path), "auto", system, "english"))
 
 
 def _configuration(path: Path) -> None:

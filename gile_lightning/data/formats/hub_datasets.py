@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.arrow import check_table
 from gile_lightning.data.formats.lines import Record
 
 _SAVED = ("dataset_dict.json", "state.json")  # what `datasets` writes into a folder of its own
@@ -22,17 +23,22 @@ def read_dataset(path: str, split_column: str | None = None) -> Iterator[Record]
         split_column: gets the name of the split in rows that lack this column.
 
     Raises:
-        InputError: there is no such dataset.
+        InputError: there is no such dataset, or it is damaged.
     """
     import datasets  # which takes a second
 
     if Path(path).is_dir():
         try:
             source = datasets.load_from_disk(path)
+            for part in source.values() if isinstance(source, dict) else [source]:
+                check_table(part.data.table)
         except FileNotFoundError as error:
             raise InputError(
                 f"{path}: a folder without a saved dataset and without .txt files"
             ) from error
+        except Exception as error:  # of many kinds: damaged JSON, damaged Arrow files
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            raise InputError(f"{path}: no readable saved dataset ({reason:.200})") from error
     else:
         try:
             source = datasets.load_dataset(path, streaming=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.binary_file import most_of
 from gile_lightning.data.formats.skipped import Skipped
 
 BROKEN = "broken JSON line"
@@ -31,7 +32,8 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
     system that fsspec knows.
 
     Raises:
-        InputError: the file is missing, truncated, not gzip though named so, or wrongly encoded.
+        InputError: the file is missing, truncated, not gzip though named so, or wrongly encoded;
+            a line is endless, or a gzip file unfolds to far more than others of its size.
     """
     source = str(path)
     if "://" not in source:
@@ -42,13 +44,14 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
         codecs.lookup(encoding)
     except LookupError as error:
         raise InputError(f"{encoding!r} is no text encoding that Python knows") from error
-    import datasets  # which takes a second
+    # which takes a second
+    from gile_lightning.data.formats.line_builder import LineBuilder, TooMuchError
 
     number = 0
     try:
-        stream = datasets.load_dataset(
-            "text", data_files=[source], split="train", streaming=True, encoding=encoding
-        )
+        builder = LineBuilder(data_files={"train": [source]}, hash="lines", encoding=encoding)
+        builder.most = most_of(path) if source.endswith(".gz") and "://" not in source else None
+        stream = builder.as_streaming_dataset("train")
         for table in stream.with_format("arrow").iter(batch_size=1_000):
             for line in table.column("text").to_pylist():
                 number += 1
@@ -60,6 +63,8 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
             f"{path}: the gzip file is truncated or damaged after about line {number:,}; "
             "get it again"
         ) from error
+    except TooMuchError as error:
+        raise InputError(f"{path}: after line {number:,}: {error}; is the file damaged?") from error
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}: not {encoding} text near line {number + 1:,} ({error.reason})"

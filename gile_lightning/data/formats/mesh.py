@@ -1,18 +1,17 @@
 """Medical Subject Headings: names, scope notes and trees in NLM's XML and ASCII formats."""
 
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
-import fsspec
-
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.binary_file import BinaryFile
 from gile_lightning.data.formats.descriptions import Described, other_names
 from gile_lightning.data.formats.lines import read_lines
 
 _URI = "http://id.nlm.nih.gov/mesh/"  # before an identifier, as in NLM's linked data
+DEEPEST = 100  # elements within each other; in NLM's file there are ten
 PATTERNS = ("desc*.xml", "desc*.xml.gz", "d*.bin", "d*.bin.gz")
 
 
@@ -85,25 +84,25 @@ def with_parents(headings: Iterable[Heading]) -> Iterator[Described]:
 
 
 def _read_xml(path: Path | str) -> Iterator[Heading]:
-    if not Path(path).is_file():
-        raise InputError(f"{path}: no such file")
+    count = depth = 0
+    root: Element | None = None
     try:
-        with fsspec.open(str(path), "rb", compression="infer") as file:
-            count = 0
-            root: Element | None = None
+        with BinaryFile(path) as file:
             for event, element in iterparse(file, events=("start", "end")):
-                if root is None:
-                    root = element
-                if event == "start" or element.tag != "DescriptorRecord":
+                root = element if root is None else root
+                depth += 1 if event == "start" else -1
+                if depth > DEEPEST:
+                    raise InputError(f"{path}: more than {DEEPEST} elements within each other")
+                if event == "start":
                     continue
-                count += 1
-                yield _heading(element, f"{path}: record {count:,}")
-                root.clear()  # else the records would fill the memory
+                if element.tag == "DescriptorRecord":
+                    count += 1
+                    yield _heading(element, f"{path}: record {count:,}")
+                if depth == 1:
+                    root.clear()  # else the records would fill the memory
     except ParseError as error:
         line, column = error.position
         raise InputError(f"{path}:{line}:{column}: not well-formed XML ({error})") from error
-    except (EOFError, OSError, zlib.error) as error:
-        raise InputError(f"{path}: truncated or damaged gzip file ({error})") from error
     if not count:
         raise InputError(f"{path}: no DescriptorRecord in the file; is it NLM's desc*.xml?")
 

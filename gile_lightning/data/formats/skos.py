@@ -3,6 +3,7 @@
 The terms are those of the SKOS reference (W3C Recommendation, 18 August 2009).
 """
 
+import io
 import json
 import re
 from collections import defaultdict
@@ -10,9 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fsspec
-
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.binary_file import BinaryFile
 from gile_lightning.data.formats.descriptions import Described, composed, other_names
 from gile_lightning.data.formats.skipped import Skipped
 
@@ -156,14 +156,15 @@ def _parse(path: Path | str) -> tuple[Any, Any]:
         import rdflib
     except ImportError as error:
         raise InputError(f"{path}: SKOS needs rdflib: pip install rdflib") from error
-    if not Path(path).is_file():
-        raise InputError(f"{path}: no such file")
     kind = SERIALIZATIONS[Path(str(path).lower().removesuffix(".gz")).suffix]
     if kind == "json-ld":
         _check_contexts(path)
     try:
-        with fsspec.open(str(path), "rb", compression="infer") as file:
-            graph = rdflib.Graph().parse(file, format=kind)
+        with BinaryFile(path) as file:
+            content = io.BytesIO(file.read())  # as one parser asks for more than to read
+        graph = rdflib.Graph().parse(content, publicID=str(path), format=kind)
+    except InputError:
+        raise
     except Exception as error:  # each parser has its own kinds
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: no RDF in the format {kind} ({reason:.200})") from error
@@ -173,9 +174,9 @@ def _parse(path: Path | str) -> tuple[Any, Any]:
 def _check_contexts(path: Path | str) -> None:
     """Refuse contexts that lie elsewhere: rdflib would fetch them, from the network or the disk."""
     try:
-        with fsspec.open(str(path), "rt", compression="infer", encoding="utf-8") as file:
-            values = [json.load(file)]
-    except (OSError, EOFError, ValueError, RecursionError) as error:
+        with BinaryFile(path) as file:
+            values = [json.loads(file.read())]
+    except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: no RDF in the format json-ld ({reason:.200})") from error
     while values:

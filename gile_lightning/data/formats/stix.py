@@ -1,16 +1,13 @@
 """STIX 2.x: the objects of bundles, and their texts without markup."""
 
-import gzip
 import html
 import json
 import re
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-import fsspec
-
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.binary_file import BinaryFile
 from gile_lightning.data.formats.lines import Record
 
 PATTERNS = ("*.json", "*.json.gz")
@@ -62,12 +59,8 @@ def read_objects(files: Iterable[Path]) -> dict[str, Record]:
 
 def _bundle(file: Path) -> list[object]:
     try:
-        with fsspec.open(str(file), "rb", compression="infer") as stream:
-            bundle = json.load(stream)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{file}: truncated or damaged gzip file ({error})") from error
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror or error}") from error
+        with BinaryFile(file) as stream:
+            bundle = json.loads(stream.read())
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: not JSON ({error})") from error
     if not isinstance(bundle, dict) or bundle.get("type") != "bundle":

@@ -1,21 +1,21 @@
 """Large files of pretrained word vectors, from which only wanted words are read."""
 
-import gzip
 import struct
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.binary_file import BinaryFile
 from gile_lightning.data.formats.lines import read_lines
 
 BINARY = (".bin", ".bin.gz")
 CHUNK = 2**22  # bytes of a binary file in memory
+LONGEST_WORD = 2**16  # bytes
+MOST_NUMBERS = 2**20  # of a vector
 FASTTEXT = struct.pack("<i", 793712314)  # the first bytes of a fastText model
 
 Row = tuple[str, NDArray[np.float32]]
@@ -28,7 +28,7 @@ def vector_size(path: Path | str) -> int:
         InputError: the file is missing or in another format.
     """
     if _is_binary(path):
-        with _File(path) as file:
+        with BinaryFile(path) as file:
             return _announced(path, file)[1]
     return _text_size(path)
 
@@ -73,7 +73,7 @@ def _is_binary(path: Path | str) -> bool:
     """Return whether the file is in word2vec's binary format; refuse fastText's models."""
     name = str(path)
     if "://" not in name and Path(path).is_file():
-        with _File(path) as file:
+        with BinaryFile(path) as file:
             if file.read(len(FASTTEXT)) == FASTTEXT:
                 raise InputError(
                     f"{path}: a fastText model, not word vectors; take the .vec file that is "
@@ -82,37 +82,28 @@ def _is_binary(path: Path | str) -> bool:
     return name.endswith(BINARY)
 
 
-class _File:
-    """A plain or gzipped file; damage is raised as an `InputError`."""
+def header(fields: Sequence[str]) -> tuple[int, int] | None:
+    """Return the numbers of words and of their dimensions, if these are the fields of a line."""
+    if len(fields) != 2 or not all(x.isdecimal() and len(x) < 20 for x in fields):
+        return None
+    return int(fields[0]), int(fields[1])
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = path
 
-    def __enter__(self) -> "_File":
-        if not Path(self.path).is_file():
-            raise InputError(f"{self.path}: no such file")
-        zipped = str(self.path).endswith(".gz")
-        self.file: IO[bytes] = (
-            gzip.open(self.path) if zipped else open(self.path, "rb")  # type: ignore[assignment]
+def checked_size(path: Path | str, size: int) -> int:
+    """Return the size of a vector, if one can have it.
+
+    Raises:
+        InputError: it is too large.
+    """
+    if size > MOST_NUMBERS:
+        raise InputError(
+            f"{path}: the first line announces vectors of {size:,} numbers; at most "
+            f"{MOST_NUMBERS:,} are read"
         )
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.file.close()
-
-    def read(self, size: int) -> bytes:
-        """Read up to a number of bytes."""
-        try:
-            return self.file.read(size)
-        except gzip.BadGzipFile as error:
-            raise InputError(f"{self.path}: not a gzip file; rename it without .gz") from error
-        except (EOFError, zlib.error) as error:
-            raise InputError(
-                f"{self.path}: the gzip file is truncated or damaged; get it again"
-            ) from error
+    return size
 
 
-def _announced(path: Path | str, file: _File) -> tuple[int, int]:
+def _announced(path: Path | str, file: BinaryFile) -> tuple[int, int]:
     """Read the first line "V d" of a binary file."""
     line = b""
     while not line.endswith(b"\n") and len(line) < 40 and (byte := file.read(1)):
@@ -123,15 +114,20 @@ def _announced(path: Path | str, file: _File) -> tuple[int, int]:
             f"{path}: not word2vec's binary format, which begins with the numbers of words and of "
             "their dimensions; files of text end in .txt or .vec"
         )
-    return int(fields[0]), int(fields[1])
+    return int(fields[0]), checked_size(path, int(fields[1]))
 
 
 def _read_binary(path: Path | str, wanted: Callable[[str], bool]) -> Iterator[Row]:
-    with _File(path) as file:
+    with BinaryFile(path) as file:
         count, size = _announced(path, file)
         buffer, place = b"", 0
         for number in range(count):
             while (end := buffer.find(b" ", place)) < 0 or len(buffer) <= end + 4 * size:
+                if (len(buffer) if end < 0 else end) > place + LONGEST_WORD:
+                    raise InputError(
+                        f"{path}: word {number + 1:,} is longer than {LONGEST_WORD:,} bytes; is "
+                        "the file damaged?"
+                    )
                 more = file.read(CHUNK)
                 if not more:
                     raise InputError(
@@ -148,13 +144,13 @@ def _read_binary(path: Path | str, wanted: Callable[[str], bool]) -> Iterator[Ro
 def _text_size(path: Path | str) -> int:
     _, line = next(read_lines(path), (0, ""))
     fields = line.split()
-    if len(fields) == 2 and all(field.isdecimal() for field in fields):
-        size = int(fields[1])
+    if (announced := header(fields)) is not None:
+        size = announced[1]
     else:  # the word may have spaces, or be a number
         size = len(list(takewhile(_is_number, reversed(fields[1:]))))
     if not size:
         raise InputError(f"{path}: the first line has no word with numbers behind it")
-    return size
+    return checked_size(path, size)
 
 
 def _is_number(field: str) -> bool:

@@ -1,9 +1,9 @@
 """Pickles of word vectors, as the authors of Pappas & Henderson (2019, TACL) share them."""
 
-import gzip
 import io
 import pickle
-import zlib
+import struct
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.binary_file import RATIO, SMALL, BinaryFile
 
 NUMBERS = {f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)} | {"f2", "f4", "f8"}
 
@@ -26,14 +27,10 @@ def read_pickle(path: Path) -> tuple[list[str], NDArray[np.float32]]:
     Raises:
         InputError: the file is damaged, or holds something else.
     """
-    content = path.read_bytes()
-    try:
-        if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
-        elif path.name.endswith(".gz"):
-            raise InputError(f"{path}: not a gzip file; rename it without .gz")
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: the gzip file is truncated or damaged; get it again") from error
+    with path.open("rb") as opened:
+        zipped = opened.read(2) == b"\x1f\x8b"
+    with BinaryFile(path, zipped or path.name.endswith(".gz")) as file:
+        content = file.read()
     if not content:
         raise InputError(f"{path}: no word vectors in the file")
     try:
@@ -83,6 +80,8 @@ def _stack(path: Path, words: list[str], vectors: Any) -> NDArray[np.float32]:
     count = len(arrays[0]) if whole else len(arrays)
     if count != len(words):
         raise InputError(f"{path}: {len(words):,} words, but {count:,} vectors")
+    if sum(values.size for values in arrays) > max(SMALL, RATIO * path.stat().st_size):
+        raise InputError(f"{path}: the same vectors again and again, far more than the file holds")
     sizes = [values.shape[-1] for values in arrays]
     odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
     if odd is not None:
@@ -176,13 +175,27 @@ _ADMITTED = {
 }
 
 
-class _Unpickler(pickle.Unpickler):
-    """Makes lists, tuples, strings, numbers and stand-ins of arrays, and calls nothing else."""
+class _Unpickler(pickle._Unpickler):
+    """Makes lists, tuples, strings, numbers and stand-ins of arrays, and calls nothing else.
+
+    It is the one that Python has in Python. That in C takes as much memory as a pickle of ten bytes
+    asks for.
+    """
 
     def __init__(self, path: Path, content: bytes) -> None:
         # Python 2 strings stay bytes, which tells them from Unicode ones
         super().__init__(io.BytesIO(content), fix_imports=False, encoding="bytes")
         self.path = path
+
+    def load_bytearray8(self) -> None:
+        """Read an array of bytes; the method of the base makes room for any size first."""
+        (size,) = struct.unpack("<Q", self.read(8))
+        content = self.read(min(size, sys.maxsize))
+        if len(content) < size:
+            raise EOFError
+        self.append(bytearray(content))
+
+    dispatch = pickle._Unpickler.dispatch | {pickle.BYTEARRAY8[0]: load_bytearray8}
 
     def find_class(self, module: str, name: str, /) -> Any:
         try:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.data.formats.lines import read_lines
+from gile_lightning.data.formats.vector_files import checked_size, header
 from gile_lightning.data.formats.vector_pickle import read_pickle
 
 PICKLES = (".pkl.gz", ".pkl")
@@ -108,8 +109,8 @@ def _read_text(path: Path) -> tuple[list[str], NDArray[np.float32]]:
             continue
         if size is None:
             fields = line.split(" ")
-            if len(fields) == 2 and all(field.isdecimal() for field in fields):
-                announced, size = map(int, fields)
+            if (found := header(fields)) is not None:
+                announced, size = found[0], checked_size(path, found[1])
                 continue
             size = len(fields) - 1
         # from the right, as a few words of some files have spaces

@@ -13,6 +13,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import checksum
 from gile_lightning.common.processes import cores
 from gile_lightning.data.document import SPLITS
+from gile_lightning.data.formats.arrow import check_numbers, check_table
 from gile_lightning.data.shards.cache import META
 from gile_lightning.data.shards.encoding import TASK
 from gile_lightning.data.tokenizing.task import Task
@@ -54,7 +55,7 @@ class EncodedCorpus:
         for split in SPLITS:
             files = sorted(directory.glob(f"{split}-*.arrow"))
             if files:
-                shards = [datasets.Dataset.from_file(str(file)) for file in files]
+                shards = [_read_shard(file, self.task) for file in files]
                 self.splits[split] = datasets.concatenate_datasets(shards)
         if train_share < 1 and "train" in self.splits:
             documents = self.splits["train"]
@@ -66,7 +67,12 @@ class EncodedCorpus:
     def vectors(self) -> Tensor | None:
         """Return the word vectors [V, d] that came with the corpus, in the vocabulary's order."""
         file = self.directory / VECTORS
-        return torch.from_numpy(np.load(file)) if file.is_file() else None
+        if not file.is_file():
+            return None
+        try:
+            return torch.from_numpy(np.array(np.load(file, mmap_mode="r")))
+        except Exception as error:  # a damaged file may raise any
+            raise _damaged(file) from error
 
 
 def read_meta(directory: Path) -> dict[str, Any]:
@@ -80,8 +86,10 @@ def read_meta(directory: Path) -> dict[str, Any]:
         meta: dict[str, Any] = json.loads((directory / META).read_text())
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{directory}: not encoded; call prepare_data first") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _damaged(directory / META) from error
+    if not isinstance(meta, dict) or not isinstance(meta.get(FILES, {}), dict):
+        raise _damaged(directory / META)
     return meta
 
 
@@ -103,8 +111,31 @@ def _check_files(directory: Path, known: dict[str, list[int]]) -> None:
     with ThreadPoolExecutor(cores()) as pool:
         found = pool.map(lambda name: _checksum(directory / name), known)
         for (name, written), now in zip(known.items(), found, strict=True):
-            if now != tuple(written):
+            if not isinstance(written, list) or now != tuple(written):
                 raise _damaged(directory / name)
+
+
+def _read_shard(file: Path, task: Task) -> "Dataset":
+    """Map a shard into memory, if it is one: hostile numbers would reach beyond the model.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    import datasets
+
+    try:
+        shard = datasets.Dataset.from_file(str(file))
+        table = shard.data.table
+        check_table(table)
+        for column, most in (
+            ("words", len(task.tokenizer.vocabulary) + len(task.tokenizer.further)),
+            ("sentence_lengths", None),
+            ("labels", len(task.labels)),
+        ):
+            check_numbers(table.column(column), most)
+    except Exception as error:  # a damaged file may raise any
+        raise _damaged(file) from error
+    return shard
 
 
 def _checksum(file: Path) -> tuple[int, int] | None:

@@ -77,6 +77,9 @@ class RemoteFolder:
             found: dict[str, dict[str, Any]] = json.loads(content)
         except ValueError:  # it is being written
             return None
+        except RecursionError as error:
+            raise InputError(f"{self.url}/{MANIFEST}: nested too deep") from error
+        _check(f"{self.url}/{MANIFEST}", found)
         return found
 
     def start(self) -> None:
@@ -137,6 +140,20 @@ class RemoteFolder:
                 f"{self.url}: {type(error).__name__}: {error}; is data.cache_dir right, and are "
                 "there credentials for it?"
             ) from error
+
+
+def _check(where: str, manifest: object) -> None:
+    """Refuse a manifest that `upload` cannot have written, above all names of other folders."""
+    if not isinstance(manifest, dict):
+        raise InputError(f"{where}: not the list of files that was uploaded")
+    for name, checksum in manifest.items():
+        plain = name not in ("", "..") and Path(name).name == name and "\\" not in name
+        plain = plain and name.isprintable() and len(name) <= 200
+        size = checksum.get("bytes") if isinstance(checksum, dict) else None
+        if not plain or type(size) is not int or size < 0:
+            raise InputError(
+                f"{where}: {name!r:.100} with {checksum!r:.100} is no file of a corpus"
+            )
 
 
 def _checksum(file: Path) -> dict[str, Any]:

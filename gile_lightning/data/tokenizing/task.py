@@ -1,11 +1,12 @@
 """A task: how the texts of one language are encoded, and which labels it has."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.descriptions import TextRecipe
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -52,7 +53,22 @@ class Task:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Task":
-        """Rebuild what `state` returned."""
+        """Rebuild what `state` returned.
+
+        Raises:
+            InputError: it is not what `state` returns.
+        """
+        try:
+            _check(state["labels"])
+            return cls._of(state)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            raise InputError(
+                f"words and labels are damaged, not what was written ({reason:.200})"
+            ) from error
+
+    @classmethod
+    def _of(cls, state: dict[str, Any]) -> "Task":
         others = ("vocabulary", "further", "labels", "recipe")
         settings = {k: v for k, v in state.items() if k not in others}
         tokenizer = Tokenizer(state["vocabulary"].split("\n"), **settings)
@@ -67,8 +83,35 @@ class Task:
 
     @classmethod
     def load(cls, path: Path) -> "Task":
-        """Read what `save` wrote."""
-        return cls.from_state(json.loads(path.read_text(encoding="utf-8")))
+        """Read what `save` wrote.
+
+        Raises:
+            InputError: it is damaged.
+        """
+        try:
+            return cls.from_state(json.loads(path.read_text(encoding="utf-8")))
+        except (InputError, ValueError, RecursionError) as error:
+            raise InputError(
+                f"{path}: damaged, not what was written there; delete the folder {path.parent}, "
+                "and the corpus is encoded anew"
+            ) from error
+
+
+def _check(labels: Mapping[str, Any]) -> None:
+    """Check the types of a label set's state: others would raise errors far from here.
+
+    Raises:
+        TypeError: one is wrong.
+    """
+    texts = [labels[key] for key in ("names", "texts")] + [labels.get("uris", [])]
+    texts += labels.get("synonyms", [])
+    counts = [*labels["frequencies"], labels.get("documents", 0)]
+    if not all(isinstance(row, list | tuple) for row in texts):
+        raise TypeError("names, texts, synonyms or URIs are no lists")
+    if not all(isinstance(text, str) for row in texts for text in row):
+        raise TypeError("names, texts, synonyms or URIs are no texts")
+    if not all(isinstance(count, int) and count >= 0 for count in counts):
+        raise TypeError("frequencies are no whole numbers from 0 on")
 
 
 def _described(labels: LabelSet) -> Iterator[tuple[str, str, tuple[str, ...]]]:

@@ -72,7 +72,8 @@ def test_refused_files(write, tmp_path):
     with pytest.raises(InputError, match=r"none: no such file or folder \(--data.path\)"):
         find_bundles(tmp_path / "none")
     whole = write("a.json.gz", bundle(OLD)).read_bytes()
-    for broken in (whole[:-20], bundle(OLD).encode()):
+    no_gzip = bundle(OLD).encode()
+    for broken, error in ((whole[:-20], "truncated or damaged"), (no_gzip, "not a gzip file")):
         (tmp_path / "a.json.gz").write_bytes(broken)
-        with pytest.raises(InputError, match=r"a\.json\.gz: truncated or damaged gzip file"):
+        with pytest.raises(InputError, match=rf"a\.json\.gz: .*{error}"):
             read_objects([tmp_path / "a.json.gz"])

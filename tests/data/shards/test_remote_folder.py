@@ -1,3 +1,6 @@
+import hashlib
+import json
+
 import pytest
 from fsspec.registry import known_implementations
 
@@ -111,3 +114,16 @@ def test_errors_name_the_folder(folder, monkeypatch):
             InputError, match=r"://.*PermissionError: no credentials; is data.cache"
         ):
             method()
+
+
+SIZE = {"bytes": 0, "sha256": hashlib.sha256(b"").hexdigest()}
+NAMES = ["../x", "/tmp/x", "a/b", "..", ".", "", "a\\b", "a\nb", "x" * 300]
+
+
+@pytest.mark.parametrize("listed", [*({name: SIZE} for name in NAMES), [1], 5, "a", {"a": {}}])
+def test_a_manifest_writes_into_its_folder_alone(folder, listed, tmp_path):
+    write(folder, MANIFEST, json.dumps(listed).encode())
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match=MANIFEST):
+        folder.download(folder.manifest(), tmp_path / "copy" / "here")
+    assert sorted(tmp_path.rglob("*")) == before
