@@ -15,6 +15,7 @@ import optuna
 
 from gile_lightning.commands import launcher
 from gile_lightning.commands.launcher import exit_reason
+from gile_lightning.commands.run_folder import read_metrics
 from gile_lightning.common.errors import InputError
 from gile_lightning.search import recovery
 from gile_lightning.search.plan import Plan
@@ -148,7 +149,7 @@ class Attempt:
         """Read the scores from the run folder: the status is that of one process alone."""
         found = self._ending(status)
         if found["state"] == "complete":
-            metrics = json.loads((self.folder / "metrics.json").read_text(encoding="utf-8"))
+            metrics = read_metrics(self.folder)
             for key, value in metrics.items():
                 validated = f"val.{key.rpartition('.')[2]}" in metrics
                 if key in _KEPT or (key.startswith(_SETS) and validated):
