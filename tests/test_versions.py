@@ -43,7 +43,7 @@ def test_each_dependency_has_a_pin_and_each_pin_a_dependency():
 
 
 @pytest.mark.parametrize("name", [*DIRECT, *OTHERS])
-def test_a_range_begins_with_a_tested_version_and_holds_the_pin(name):
+def test_a_range_has_a_floor_and_holds_the_pin(name):
     allowed = (DIRECT | OTHERS)[name].specifier
     operators = {specifier.operator for specifier in allowed}
     assert ">=" in operators

@@ -124,7 +124,8 @@ def _score(folder: Path, language: str) -> float:
     """Return the micro-F1 of a run at the epoch that is best for the target language."""
     metrics = read_metrics(folder)
     key = "test.micro.f1"
-    return float(metrics.get(f"{language}.own_epoch.{key}", metrics.get(key)))
+    own = f"{language}.own_epoch.{key}"
+    return float(metrics[own if own in metrics else key])
 
 
 def _table(scores: Mapping[float, float], means: Mapping[str, float]) -> str:

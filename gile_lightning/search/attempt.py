@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 import optuna
 
@@ -154,7 +154,8 @@ class Attempt:
                 validated = f"val.{key.rpartition('.')[2]}" in metrics
                 if key in _KEPT or (key.startswith(_SETS) and validated):
                     self.trial.set_user_attr(key, value)
-            values = {name: metrics.get(name.replace("/", ".")) for name in self.plan.objectives}
+            keys = {name: name.replace("/", ".") for name in self.plan.objectives}
+            values: dict[str, Any] = {name: metrics.get(key) for name, key in keys.items()}
             missing = [name for name, x in values.items() if x is None or not math.isfinite(x)]
             if not missing:
                 self.trial.set_user_attr(OUTCOME, "complete")
