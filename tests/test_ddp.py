@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from gile_lightning import evaluate
+from gile_lightning.commands.run_folder import read_metrics
 from gile_testing import children, runs
 
 EPOCHS = 2
@@ -39,7 +40,7 @@ def test_processes_have_the_same_weights_and_score_as_one(tmp_path):
     (folder,) = tmp_path.glob("runs/*/*")
     (history,) = tmp_path.rglob("metrics.csv")
     assert len(history.read_text().splitlines()) == 1 + EPOCHS
-    stored = json.loads((folder / "metrics.json").read_text())
+    stored = read_metrics(folder)
     metrics = evaluate.main(["--checkpoint", str(folder)])
     assert {key for key in metrics if key.startswith("test.unseen.")}
     for key, value in metrics.items():

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from gile_lightning import fit
+from gile_lightning.commands.run_folder import read_metrics
 from gile_testing import children, dw_runs, processes, runs
 
 ALL = (
@@ -102,7 +103,7 @@ def test_the_metrics_are_those_of_one_process(same):
     """Seen, unseen, all, buckets, means over labels, micro-F1, thresholds tuned in validation."""
     _, one, output = same
     assert {"test.micro.tuned_threshold", "test.all.macro_f1"} <= one.keys()
-    assert_same_metrics(one, json.loads((output / "metrics.json").read_text()), 1e-9)
+    assert_same_metrics(one, read_metrics(output), 1e-9)
 
 
 # --- two nodes, started by torchrun, with a cache in common ---
@@ -277,7 +278,7 @@ def test_three_processes_train_a_checkpoint_further_and_validate_two_documents(u
         else:
             ended = processes.run(tmp_path, given, count)
             assert ended.status == [0] * count, ended.printed
-        metrics[count] = json.loads((tmp_path / f"run-{count}/metrics.json").read_text())
+        metrics[count] = read_metrics(tmp_path / f"run-{count}")
     for rank in range(3):
         assert_same_weights(tmp_path / "1/rank-0.pt", tmp_path / f"3/rank-{rank}.pt", 1e-9)
     assert_same_metrics(metrics[1], metrics[3], 1e-9)

@@ -7,6 +7,7 @@ import pytest
 import gile_lightning
 from gile_lightning import evaluate
 from gile_lightning.builtin import write_bioasq
+from gile_lightning.commands.run_folder import read_metrics
 from gile_lightning.data import Corpus
 from gile_testing import runs
 
@@ -94,7 +95,7 @@ def test_the_numbers_of_fit(run, anew, monkeypatch, tmp_path):
     assert [path.name for path in tmp_path.rglob("*.json") if "cache" not in path.parts] == (
         ["metrics.json"] if anew else []
     )
-    assert not anew or json.loads((tmp_path / "deep/scores/metrics.json").read_text()) == metrics
+    assert not anew or read_metrics(tmp_path / "deep/scores") == metrics
     assert anew or not list(tmp_path.iterdir())  # nothing is left behind
 
 

@@ -151,7 +151,8 @@ def with_config(**changes):
     [
         ("model.safetensors", lambda content: content[:100], "not a readable model (Safetensor"),
         ("config.json", lambda content: content[:100], "not a readable model (JSONDecodeError"),
-        ("config.json", with_config(gile_lightning={"format": 2}), "not a model of format 1"),
+        ("config.json", with_config(gile_lightning={"format": 2}), "of format 2, and this version"),
+        ("config.json", with_config(gile_lightning={"format": 0}), "export the model again"),
         ("config.json", with_config(class_path="os.system"), "'os.system' cannot be stored"),
         ("config.json", with_config(tasks={"../x": {}}), "'../x' cannot be the name of a language"),
         ("config.json", with_config(tasks={"latin": {}}), "not a readable model (FileNotFound"),

@@ -1,6 +1,5 @@
 """Commands with a pretrained encoder: fit, evaluate and predict from the raw text."""
 
-import json
 import shutil
 
 import pytest
@@ -8,6 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from gile_lightning import evaluate, fit, load, predict
+from gile_lightning.commands.run_folder import read_metrics
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import quantized
 from gile_lightning.data.pretrained.model import find_model
@@ -45,7 +45,7 @@ def run(tmp_path_factory):
 
 
 def test_evaluate_gives_the_figures_of_the_run(run):
-    metrics = json.loads((run / "metrics.json").read_text())
+    metrics = read_metrics(run)
     again = call(evaluate.main, "--checkpoint", run)
     scores = [key for key in metrics if key.startswith("test.")]
     assert scores
@@ -175,7 +175,7 @@ def test_a_model_in_8_bits(tmp_path, monkeypatch):
         done = runs.call(predict.main, "--checkpoint", output, "--input", texts, *more)
         assert done.status is None, done.errors
         assert ("run by torch, unlike in training" in done.errors) is said
-    metrics = json.loads((output / "metrics.json").read_text())
+    metrics = read_metrics(output)
     for backend, same in (("openvino-int8", True), ("torch", False)):
         again = call(evaluate.main, *("--checkpoint", output, "--data.pretrained_backend", backend))
         key = "test.seen.ranking_loss"

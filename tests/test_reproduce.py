@@ -1,7 +1,6 @@
 """The `reproduce` command: tables of fits, killed and started again."""
 
 import csv
-import json
 import os
 import signal
 import time
@@ -10,6 +9,7 @@ import pytest
 
 from gile_lightning import reproduce
 from gile_lightning.commands import launcher
+from gile_lightning.commands.run_folder import read_metrics
 from gile_lightning.reproduction.grid_file import read_grid
 from gile_lightning.reproduction.runner import Runner
 from gile_testing import runs
@@ -63,7 +63,7 @@ def test_the_table_shows_what_the_fits_say(unbroken):
     assert [row["system"] for row in table] == ["WAN", "GILE-WAN"]
     for row, fit in zip(table, read_grid("2").fits(1, {}, ["WAN", "GILE-WAN"]), strict=True):
         (folder,) = [x for x in (output / "fits").glob("*/") if output_layer(x) == row["system"]]
-        metrics = json.loads((folder / "metrics.json").read_text())
+        metrics = read_metrics(folder)
         loss = 100 * metrics["test.seen.ranking_loss"]
         assert float(row["seen RL"]) == pytest.approx(loss)
         paper = fit.row.paper[0]
@@ -106,8 +106,7 @@ def test_a_killed_command_ends_with_the_same_table(unbroken, tmp_path):
     assert figures(tmp_path) == figures(unbroken[0])
     for folder in tmp_path.glob("fits/*/"):
         metrics, same = (
-            json.loads((path / "fits" / folder.name / "metrics.json").read_text())
-            for path in (tmp_path, unbroken[0])
+            read_metrics(path / "fits" / folder.name) for path in (tmp_path, unbroken[0])
         )
         assert runs.reproducible(metrics) == runs.reproducible(same)
 

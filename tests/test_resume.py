@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from gile_lightning import fit
+from gile_lightning.commands.run_folder import read_metrics
 from gile_testing import children, runs
 
 STOPS = (signal.SIGTERM, signal.SIGUSR1)
@@ -27,7 +28,7 @@ def arguments(output: Path, cache: Path) -> list[str]:
 
 def outcome(output: Path):
     weights = torch.load(output / "checkpoints/last.ckpt", weights_only=True)
-    metrics = json.loads((output / "metrics.json").read_text())
+    metrics = read_metrics(output)
     timed = ("seconds", "documents_per_second")
     history = list(csv.DictReader((output / "metrics.csv").read_text().splitlines()))
     assert all(0 <= float(row.pop("train/data_wait")) < 1 for row in history)  # a time, too

@@ -13,6 +13,7 @@ from optuna.trial import TrialState
 
 from gile_lightning import fit, sweep
 from gile_lightning.commands import launcher
+from gile_lightning.commands.run_folder import read_metrics
 from gile_testing import children, offline, runs
 
 pytestmark = [
@@ -114,7 +115,7 @@ def test_values_are_those_of_the_kept_checkpoint(first):
         with (run / "metrics.csv").open() as file:
             column = [float(row["val/average_precision"]) for row in csv.DictReader(file)]
         assert trial.value == max(column)
-        metrics = json.loads((run / "metrics.json").read_text())
+        metrics = read_metrics(run)
         assert metrics["val.average_precision"] == max(column)
         assert metrics["best_epoch"] == column.index(max(column))
         key = "test.seen.average_precision"

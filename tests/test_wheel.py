@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-FILES = ("LICENSE", "README.md", "pyproject.toml", "requirements.txt")
+FILES = ("LICENSE", "README.md", "pyproject.toml")
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,14 @@ def command(site, tmp_path):
         return done.stdout
 
     return run
+
+
+def test_other_packages_can_stand_beside_it(site):
+    """Its metadata name ranges: an exact version would be in the way of another package's."""
+    (metadata,) = site.glob("gile_lightning-*.dist-info/METADATA")
+    needed = re.findall(r"^Requires-Dist: (.*)", metadata.read_text(), re.M)
+    assert "torch>=2.11" in needed
+    assert not [line for line in needed if "==" in line.partition(";")[0]]
 
 
 def test_every_configuration_is_in_it(site):

@@ -16,7 +16,7 @@ from gile_lightning.commands.cli import GileCLI, announce
 from gile_lightning.commands.explaining import explain_tested
 from gile_lightning.commands.languages import language_warning
 from gile_lightning.commands.launcher import CONFIG
-from gile_lightning.commands.run_folder import METRICS, REPORT, SKIPPED, best_of
+from gile_lightning.commands.run_folder import REPORT, SKIPPED, best_of, write_metrics
 from gile_lightning.commands.scoring import say_uncalibrated
 from gile_lightning.common.console import complain, say, show
 from gile_lightning.common.errors import InputError, positive
@@ -95,7 +95,7 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
             explanations=[*sample.explanations[True], *sample.explanations[False]],
         )
         write(cli.output / REPORT, fit_page(report))
-        write(cli.output / METRICS, json.dumps(metrics, indent=1))
+        write_metrics(cli.output, metrics)
         if isinstance(cli.trainer.logger, RunLogger):
             cli.trainer.logger.log_report(report, metrics)
     show(f"run folder: {cli.output}", output=cli.output)

@@ -13,6 +13,7 @@ from torch import Tensor
 from gile_lightning.commands.cli import GileCLI
 from gile_lightning.common.console import say, show
 from gile_lightning.common.errors import InputError, positive
+from gile_lightning.common.formats import check_format
 from gile_lightning.data import DocumentDataModule
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.pretrained.cross_encoder import CrossEncoder
@@ -22,6 +23,8 @@ from gile_lightning.systems.best_labels import BestLabels, best_labels
 from gile_lightning.systems.loading import restore
 from gile_lightning.systems.reranker import (
     FOLDER,
+    REMEDY,
+    RERANKER_FORMAT,
     SETTINGS,
     combine,
     find_reranker,
@@ -167,8 +170,9 @@ def _read_state(folder: Path, made_of: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a fit that was stopped, or that of a new one."""
     file = folder / _STATE
     if not file.is_file():
-        return {"made_of": made_of}
+        return {"format": RERANKER_FORMAT, "made_of": made_of}
     state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+    check_format(file, state.get("format", 1), RERANKER_FORMAT, REMEDY)
     if changed := [key for key in made_of if state["made_of"].get(key) != made_of[key]]:
         raise InputError(
             f"{folder}: begun with another {', '.join(changed)}; give the same again to go on, or "

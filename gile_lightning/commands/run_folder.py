@@ -1,6 +1,8 @@
 """The folder of a run: its files, where it lies, and the checkpoint that it goes on from."""
 
+import json
 import os
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -9,11 +11,36 @@ from gile_lightning.commands.launcher import CONFIG
 from gile_lightning.commands.shipped import with_bases
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
+from gile_lightning.common.files import write
+from gile_lightning.common.formats import check_format
 from gile_lightning.training.checkpoint import BEST, LAST
 
 METRICS, REPORT, SKIPPED = "metrics.json", "report.html", "skipped.json"
 
+RUN_FORMAT = 1
+"""The number of the format. Raise it when `read_metrics` would misread older folders."""
+
 _RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID")  # 0 in the first process
+
+
+def write_metrics(folder: Path, metrics: Mapping[str, Any]) -> None:
+    """Write the figures of a run, with the number of the folder's format."""
+    write(folder / METRICS, json.dumps({"format": RUN_FORMAT, **metrics}, indent=1))
+
+
+def read_metrics(folder: Path) -> dict[str, Any]:
+    """Read what `write_metrics` wrote; a folder without a number is one of format 1.
+
+    Raises:
+        InputError: a newer version wrote it.
+        OSError: there are no figures, as the run is not done.
+        ValueError: it is no JSON object, such as half a file.
+    """
+    found = json.loads((folder / METRICS).read_text(encoding="utf-8"))
+    if not isinstance(found, dict):
+        raise ValueError(f"{folder / METRICS}: not a JSON object")
+    check_format(folder / METRICS, found.pop("format", 1), RUN_FORMAT, "repeat the run")
+    return found
 
 
 def best_of(language: str) -> Path:

@@ -1,14 +1,12 @@
 """Scores a checkpoint on the test documents of a configuration."""
 
-import json
 from typing import Any
 
 from gile_lightning.commands.cli import GileCLI, announce
 from gile_lightning.commands.reranking import rerank_tests
-from gile_lightning.commands.run_folder import METRICS
+from gile_lightning.commands.run_folder import write_metrics
 from gile_lightning.common.console import say, show
 from gile_lightning.common.errors import InputError
-from gile_lightning.common.files import write
 from gile_lightning.systems import System
 from gile_lightning.systems.loading import restore, start_from
 from gile_lightning.systems.sizes import count_parameters
@@ -37,7 +35,7 @@ def score(cli: GileCLI, checkpoint: dict[str, Any], reranked: str | None = None)
     show(*table(model.results, figures, model.by_language, added=model.metrics), metrics=metrics)
     say_uncalibrated(model)
     if cli.config.output is not None and cli.trainer.is_global_zero:
-        write(cli.output / METRICS, json.dumps(metrics, indent=1))
+        write_metrics(cli.output, metrics)
         show(output=cli.output)
     return metrics
 

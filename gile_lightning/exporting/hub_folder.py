@@ -1,11 +1,10 @@
 """Models for the Hugging Face hub: weights, settings, labels and a card in one folder."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gile_lightning.commands.run_folder import METRICS
+from gile_lightning.commands.run_folder import METRICS, read_metrics, write_metrics
 from gile_lightning.common import hub
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
@@ -40,7 +39,7 @@ def export_for_hub(
     card = model_card(checkpoint, metrics, title, licence, _usage(checkpoint, title))
     write(folder / CARD, card)
     if metrics is not None:
-        write(folder / METRICS, json.dumps(metrics, indent=1))
+        write_metrics(folder, metrics)
     write_folder(checkpoint, folder)  # last, as its last file makes the folder a model
 
 
@@ -82,12 +81,11 @@ def metrics_of(path: Path | str) -> dict[str, Any] | None:
     if not (whole and file.is_file()):
         return None
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        return read_metrics(path)
     except ValueError as error:
         raise InputError(
             f"{file}: not JSON ({error}); remove it to export without scores"
         ) from error
-    return found if isinstance(found, dict) else None
 
 
 def _usage(checkpoint: Mapping[str, Any], title: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.launcher import FIT, LOG, Launcher, exit_reason, lock, tail
 from gile_lightning.commands.options import option
-from gile_lightning.commands.run_folder import METRICS
+from gile_lightning.commands.run_folder import METRICS, read_metrics
 from gile_lightning.common import processes
 from gile_lightning.common.console import complain, say, show
 from gile_lightning.common.errors import InputError, nearest
@@ -122,9 +122,10 @@ def _run(launcher: Launcher, args: list[str], language: str, share: float, folde
 
 def _score(folder: Path, language: str) -> float:
     """Return the micro-F1 of a run at the epoch that is best for the target language."""
-    metrics = json.loads((folder / METRICS).read_text())
+    metrics = read_metrics(folder)
     key = "test.micro.f1"
-    return float(metrics.get(f"{language}.own_epoch.{key}", metrics.get(key)))
+    own = f"{language}.own_epoch.{key}"
+    return float(metrics[own if own in metrics else key])
 
 
 def _table(scores: Mapping[float, float], means: Mapping[str, float]) -> str:

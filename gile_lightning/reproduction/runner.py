@@ -1,6 +1,5 @@
 """Runs the fits of tables: several at a time, each of them once."""
 
-import json
 import textwrap
 import threading
 from collections.abc import Callable, Sequence
@@ -9,6 +8,7 @@ from typing import IO, Any
 
 from gile_lightning.commands import launcher
 from gile_lightning.commands.launcher import CONFIG, FIT, LOG, Launcher, exit_reason
+from gile_lightning.commands.run_folder import read_metrics
 from gile_lightning.common import processes
 from gile_lightning.common.console import clock, complain, say
 from gile_lightning.common.errors import positive
@@ -53,8 +53,7 @@ class Runner:
         """Return the figures of a fit; None if it is not done."""
         if key not in self._metrics:
             try:
-                text = (self.folder / key / "metrics.json").read_text(encoding="utf-8")
-                self._metrics[key] = json.loads(text)
+                self._metrics[key] = read_metrics(self.folder / key)
             except (OSError, ValueError):  # no such file, or half of one
                 return None
         return self._metrics[key]

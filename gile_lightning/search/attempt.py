@@ -9,12 +9,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import optuna
 
 from gile_lightning.commands import launcher
 from gile_lightning.commands.launcher import exit_reason
+from gile_lightning.commands.run_folder import read_metrics
 from gile_lightning.common.errors import InputError
 from gile_lightning.search import recovery
 from gile_lightning.search.outage import with_retries
@@ -154,12 +155,13 @@ class Attempt:
             self.trial.set_user_attr(OUTCOME, f"{INTERRUPTED}: {found['reason']}")
             raise InputError(f"{self.folder}: {found['reason']}; make room, then start again")
         if found["state"] == "complete":
-            metrics = json.loads((self.folder / "metrics.json").read_text(encoding="utf-8"))
+            metrics = read_metrics(self.folder)
             for key, value in metrics.items():
                 validated = f"val.{key.rpartition('.')[2]}" in metrics
                 if key in _KEPT or (key.startswith(_SETS) and validated):
                     self.trial.set_user_attr(key, value)
-            values = {name: metrics.get(name.replace("/", ".")) for name in self.plan.objectives}
+            keys = {name: name.replace("/", ".") for name in self.plan.objectives}
+            values: dict[str, Any] = {name: metrics.get(key) for name, key in keys.items()}
             missing = [name for name, x in values.items() if x is None or not math.isfinite(x)]
             if not missing:
                 self.trial.set_user_attr(OUTCOME, "complete")

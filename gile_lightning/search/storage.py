@@ -40,7 +40,7 @@ def open_storage(url: str, heartbeat: int = 15) -> BaseStorage:
         heartbeat: seconds between two heartbeats of a trial; journal files have none.
 
     Raises:
-        InputError: it cannot be reached.
+        InputError: it cannot be reached, or another version of Optuna made its tables.
     """
     from sqlalchemy.exc import SQLAlchemyError  # imported here and below: it takes half a second
 
@@ -50,7 +50,7 @@ def open_storage(url: str, heartbeat: int = 15) -> BaseStorage:
             path.parent.mkdir(parents=True, exist_ok=True)
             return JournalStorage(JournalFileBackend(str(path)))
         return _database(url, heartbeat)
-    except (SQLAlchemyError, ImportError, OSError, ValueError) as error:
+    except (SQLAlchemyError, ImportError, OSError, RuntimeError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"sweep.storage, {without_password(url)}: {reason}") from error
 

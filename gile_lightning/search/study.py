@@ -1,6 +1,7 @@
 """A study that many workers share."""
 
 import json
+import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,12 +13,19 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.common.formats import check_format
 from gile_lightning.search.settings import Direction, Search
 from gile_lightning.search.space import Space, values_of
 
 CORPUS = "corpus"  # user attribute of a study: counts of the encoded corpus
 ID = "id"  # user attribute of a study, and a file in its folder: names this study alone
 CONFIGURATION = "configuration"  # user attribute of a study: what all its trials share
+NUMBER = "format"  # user attribute of a study: `FORMAT` of the version that began it
+
+FORMAT = 1
+"""The number of the format of studies. Raise it when older ones cannot be continued."""
+
+_PATIENCE = 100  # tenths of a second that a study may take to be made
 
 _REMEDY = "continue with the same, or name another study (sweep.study)"
 _MACHINE = (  # keys that may differ between the machines of one study
@@ -53,6 +61,7 @@ def join(
         sampler.reseed_rng()  # with the same seed it would try the same values again
         return study
     study.set_metric_names(list(objectives))
+    study.set_user_attr(NUMBER, FORMAT)
     study.set_user_attr(ID, uuid.uuid4().hex)
     study.set_user_attr(CORPUS, dict(corpus))
     study.set_user_attr(CONFIGURATION, configuration)
@@ -68,6 +77,7 @@ def _check(
     configuration: str,
     corpus: Mapping[str, Any],
 ) -> None:
+    _check_origin(study)
     found = [direction.name.lower() for direction in study.directions]
     names = study.metric_names or list(objectives)
     if dict(zip(names, found, strict=True)) != dict(objectives):
@@ -95,6 +105,21 @@ def _check(
                     raise setting.error(
                         f"the study {study.study_name} was begun with other choices; {_REMEDY}"
                     ) from error
+
+
+def _check_origin(study: optuna.Study) -> None:
+    """Refuse a study that no sweep has begun, or one of another format."""
+    for _ in range(_PATIENCE):
+        if ID in study.user_attrs:
+            break
+        time.sleep(0.1)  # another worker is making it
+    else:
+        raise InputError(
+            f"the study {study.study_name} was not begun by gile_lightning.sweep; name another "
+            "study (sweep.study)"
+        )
+    found = study.user_attrs.get(NUMBER, 1)  # a version that wrote none
+    check_format(f"the study {study.study_name}", found, FORMAT, "name another (sweep.study)")
 
 
 def claim(study: optuna.Study, folder: Path) -> None:

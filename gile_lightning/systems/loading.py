@@ -24,8 +24,10 @@ from gile_lightning.training.checkpoint import (
 from gile_lightning.training.model_folder import FILES, is_model_folder, read_folder
 
 # what parts raise of settings and weights that are none
-_WRONG = (ArgumentError, ImportError, AttributeError, ValueError, TypeError, LookupError)
-_WRONG += (RuntimeError, RecursionError, OverflowError)
+_WRONG = (
+    *(ArgumentError, ImportError, AttributeError, ValueError, TypeError, LookupError),
+    *(RuntimeError, RecursionError, OverflowError),
+)
 
 
 def read_model(path: Path | str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
+from gile_lightning.common.formats import check_format
 from gile_lightning.data.pretrained.cross_encoder import CrossEncoder
 from gile_lightning.metrics.thresholded import micro_f1_of_pairs
 from gile_lightning.systems.best_labels import BestLabels
@@ -20,6 +21,11 @@ from gile_lightning.training.combination import Combination, fit_combination
 FOLDER = "reranker"  # beside the checkpoint
 SETTINGS = "gile_lightning.json"
 DEPTH = 50
+
+RERANKER_FORMAT = 1
+"""The number of the format. Raise it when a change makes older folders unreadable."""
+
+REMEDY = "delete the folder and fit it anew (python -m gile_lightning.rerank)"
 
 
 class Reranker:
@@ -101,6 +107,7 @@ class Reranker:
         """Write the model, then the weights: a folder with these is whole."""
         self.encoder.save(folder)
         settings = {
+            "format": RERANKER_FORMAT,
             "ranking": self.ranking._asdict(),
             "probability": self.probability._asdict(),
             "threshold": self.threshold,
@@ -179,16 +186,14 @@ def find_reranker(path: Path | str, device: str = "cpu") -> Reranker:
         )
     try:
         stored: dict[str, Any] = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        check_format(folder / SETTINGS, stored.get("format", 1), RERANKER_FORMAT, REMEDY)
         ranking, probability = (Combination(**stored[key]) for key in ("ranking", "probability"))
         threshold, depth = float(stored["threshold"]), int(stored["depth"])
         own, longest = str(stored["checkpoint"]), int(stored["max_subwords"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{folder / SETTINGS}: not readable ({error}); fit it anew") from error
     if own != identity(checkpoint):
-        raise InputError(
-            f"{folder}: fitted for another checkpoint than {checkpoint}; delete the folder and fit "
-            "it anew (python -m gile_lightning.rerank)"
-        )
+        raise InputError(f"{folder}: fitted for another checkpoint than {checkpoint}; {REMEDY}")
     encoder = CrossEncoder(folder, longest)
     encoder.to(device)
     return Reranker(encoder, ranking, probability, threshold, depth, own)

@@ -13,6 +13,7 @@ from lightning.pytorch.plugins.io import TorchCheckpointIO
 from torch import distributed
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.common.formats import check_format
 from gile_lightning.common.plain import check_plain
 from gile_lightning.data.language_name import check_language
 from gile_lightning.data.pretrained import Backend
@@ -26,6 +27,8 @@ HPARAMS = lightning.LightningModule.CHECKPOINT_HYPER_PARAMS_KEY  # of the system
 
 FORMAT = 2
 """The number of the format. Raise it when a change makes older files unreadable."""
+
+_OUTDATED = "train the model again, or use the version that wrote the file"
 
 # beside the weights, what a checkpoint of one language keeps; Lightning asks for most of them
 _KEPT = ("epoch", "global_step", "pytorch-lightning_version", HPARAMS)
@@ -115,11 +118,8 @@ def _read(file: Path, map_location: Any) -> dict[str, Any]:
     if not isinstance(checkpoint, dict) or STATE not in checkpoint:
         raise InputError(f"{file}: a checkpoint of another kind; it was not made by gile_lightning")
     state = checkpoint[STATE]
-    if not isinstance(state, dict) or state.get("format") != FORMAT or HPARAMS not in checkpoint:
-        raise InputError(
-            f"{file}: not a checkpoint of format {FORMAT}, which this version reads: train the "
-            "model again, or use the version of gile_lightning that wrote the file"
-        )
+    found = state.get("format") if isinstance(state, dict) and HPARAMS in checkpoint else None
+    check_format(file, found, FORMAT, _OUTDATED, oldest=FORMAT)
     check_plain(checkpoint[HPARAMS], f"{file}: {HPARAMS}")
     return cast("dict[str, Any]", checkpoint)
 

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
+from gile_lightning.common.formats import check_format
 from gile_lightning.common.plain import check_plain
 from gile_lightning.data.language_name import check_language
 from gile_lightning.training.checkpoint import FORMAT, HPARAMS, STATE, complete
@@ -29,8 +30,10 @@ FOLDER_FORMAT = 1
 
 _MARK = "gile_lightning"  # the key of the format
 _TENSOR = "$tensor"  # stands, with its name, for a tensor among plain values
-_DAMAGE = (OSError, SafetensorError, ValueError, TypeError, AttributeError, KeyError)
-_DAMAGE += (RecursionError,)
+_DAMAGE = (
+    *(OSError, SafetensorError, ValueError, TypeError, AttributeError, KeyError),
+    RecursionError,
+)
 _STATE = "state:"  # before the names of tensors that are no weights
 
 
@@ -84,11 +87,9 @@ def read_folder(folder: Path) -> dict[str, Any]:
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         mark = config.get(_MARK) if isinstance(config, dict) else None
-        if not isinstance(mark, dict) or mark.get("format") != FOLDER_FORMAT:
-            raise InputError(
-                f"{folder / CONFIG}: not a model of format {FOLDER_FORMAT} that "
-                "gile_lightning.export wrote, which this version reads"
-            )
+        found = mark.get("format") if isinstance(mark, dict) else None
+        remedy = "export the model again (python -m gile_lightning.export)"
+        check_format(folder / CONFIG, found, FOLDER_FORMAT, remedy)
         check_plain(config.get("init_args"), str(folder / CONFIG))
         weights = load_file(folder / WEIGHTS)
         config = _with_tensors(config, weights)

@@ -1,10 +1,17 @@
+import json
 import os
 import time
 
 import pytest
 from jsonargparse import Namespace
 
-from gile_lightning.commands.run_folder import config_name, run_folder
+from gile_lightning.commands.run_folder import (
+    METRICS,
+    config_name,
+    read_metrics,
+    run_folder,
+    write_metrics,
+)
 from gile_lightning.common.errors import InputError
 
 LAST = "checkpoints/last.ckpt"
@@ -100,3 +107,18 @@ def test_killed_before_the_first_checkpoint_or_done(tmp_path, capsys):
 def test_nothing_to_go_on_with(output, path, error):
     with pytest.raises(InputError, match=error):
         folder(output, path)
+
+
+def test_figures_have_a_number_and_those_of_earlier_versions_are_read(tmp_path):
+    write_metrics(tmp_path, {"f1": 0.5})
+    assert json.loads((tmp_path / METRICS).read_text()) == {"format": 1, "f1": 0.5}
+    assert read_metrics(tmp_path) == {"f1": 0.5}
+    (tmp_path / METRICS).write_text('{"f1": 0.25}')
+    assert read_metrics(tmp_path) == {"f1": 0.25}
+    (tmp_path / METRICS).write_text('{"format": 2, "f1": 0.25}')
+    with pytest.raises(InputError, match=rf"{tmp_path / METRICS}: of format 2, .* a newer one"):
+        read_metrics(tmp_path)
+    for content in ("[]", '{"f1": 0.'):
+        (tmp_path / METRICS).write_text(content)
+        with pytest.raises(ValueError, match=r"JSON object|Expecting|delimiter"):
+            read_metrics(tmp_path)

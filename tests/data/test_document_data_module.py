@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data import Columns, Corpus
+from gile_lightning.data import Columns, Corpus, document_data_module
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -37,6 +37,18 @@ def test_second_preparation_reads_nothing(corpus, prepared, monkeypatch):
     ready(again)
     assert content(again) == content(first)
     assert again.tasks == first.tasks
+
+
+def test_a_corpus_of_an_older_format_is_left_alone_and_encoded_anew(corpus, prepared, monkeypatch):
+    newest = document_data_module.FORMAT
+    monkeypatch.setattr(document_data_module, "FORMAT", newest - 1)
+    older = prepared()
+    key = older.fingerprint()
+    monkeypatch.setattr(document_data_module, "FORMAT", newest)
+    newer = corpus()
+    assert newer.fingerprint() != key
+    ready(newer)
+    assert content(newer) == content(older)
 
 
 CHANGES = {

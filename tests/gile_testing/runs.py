@@ -18,6 +18,7 @@ import torch
 from sklearn.metrics import label_ranking_average_precision_score, label_ranking_loss
 
 from gile_lightning import fit
+from gile_lightning.commands.run_folder import read_metrics
 
 # The tensors are tiny: threads would wait for each other, on a busy machine most of the time.
 os.environ["OMP_NUM_THREADS"] = "1"  # of the processes that tests start
@@ -112,7 +113,7 @@ def finished(make: Callable[[Path], list[str]]) -> Run:
     output = Path(tempfile.mkdtemp(dir=folder())) / "run"
     done = call(fit.main, *make(output))
     assert done.status is None, done.errors
-    return Run(output, json.loads((output / "metrics.json").read_text()), done.printed)
+    return Run(output, read_metrics(output), done.printed)
 
 
 @functools.cache

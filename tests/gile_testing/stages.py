@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import optuna
 import torch
 
+from gile_lightning.commands.run_folder import read_metrics
 from gile_lightning.common.files import checksum
 from gile_testing import children, runs
 
@@ -68,7 +69,7 @@ def of_run(folder: Path) -> Any:
         history = [unlike_time(row) for row in csv.DictReader(file)]
     last = torch.load(folder / "run/checkpoints/last.ckpt", weights_only=True)
     weights = {name: weight.tolist() for name, weight in last["state_dict"].items()}
-    metrics = json.loads((folder / "run/metrics.json").read_text())
+    metrics = read_metrics(folder / "run")
     return unlike_time(metrics), history, weights
 
 
@@ -79,7 +80,7 @@ def of_shards(folder: Path) -> Any:
 
 
 def of_scores(folder: Path) -> Any:
-    return unlike_time(json.loads((folder / "scored/metrics.json").read_text()))
+    return unlike_time(read_metrics(folder / "scored"))
 
 
 def of_study(folder: Path) -> Any:

@@ -6,6 +6,7 @@ import pytest
 
 from gile_lightning import low_resource
 from gile_lightning.commands import launcher
+from gile_lightning.commands.run_folder import read_metrics
 from gile_lightning.reproduction import low_resource as protocol
 from gile_testing import children, dw_runs, runs
 
@@ -77,6 +78,6 @@ def test_a_fit(tmp_path, monkeypatch):
     target = ("--language", "german", "--output", tmp_path / "low")
     done = runs.call(low_resource.main, *fit, *target)
     assert done.status is None, done.errors + done.printed
-    metrics = json.loads((tmp_path / "low/share-0.5/metrics.json").read_text())
+    metrics = read_metrics(tmp_path / "low/share-0.5")
     assert metrics["test.micro.threshold"] == 0.3
     assert done.result["mean"] == {"medium": metrics["test.micro.f1"]}

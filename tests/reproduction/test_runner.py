@@ -59,6 +59,17 @@ def test_runs_what_is_not_done_and_nothing_twice(tmp_path, capsys):
     assert "2 of 2 fits are done" in printed
 
 
+def test_fits_of_an_earlier_version_are_kept_and_those_of_a_newer_one_refused(tmp_path):
+    (fit,) = fits("work")
+    file = tmp_path / fit.key / "metrics.json"
+    file.parent.mkdir()
+    file.write_text('{"seconds": 7.0, "f1": 0.5}')
+    assert Runner(tmp_path, jobs=1).result(fit.key) == ("done", {"seconds": 7.0, "f1": 0.5})
+    file.write_text('{"format": 2, "seconds": 7.0, "f1": 0.5}')
+    with pytest.raises(InputError, match=rf"{file}: of format 2, .* install a newer one"):
+        Runner(tmp_path, jobs=1).run([fit], lambda: None)
+
+
 def test_one_that_was_begun_goes_on(tmp_path):
     runner = Runner(tmp_path, jobs=1)
     (tmp_path / "fit-0").mkdir()

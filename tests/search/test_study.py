@@ -1,13 +1,16 @@
 """A study continues as it was begun, in a folder of its own."""
 
+import sqlite3
+
 import optuna
 import pytest
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.search import study as studies_module
 from gile_lightning.search.settings import Search
 from gile_lightning.search.space import read_space
 from gile_lightning.search.storage import open_storage
-from gile_lightning.search.study import best, claim, differences, join
+from gile_lightning.search.study import FORMAT, ID, NUMBER, best, claim, differences, join
 from gile_testing import studies
 from gile_testing.studies import SPACE
 
@@ -55,6 +58,42 @@ def test_it_does_not_with_anything_else(joined, change, problem):
         joined(**change)
     assert problem in str(error.value)
     assert "name another study (sweep.study)" in str(error.value)
+
+
+def test_a_study_of_an_earlier_version_goes_on(joined, tmp_path):
+    study = joined()
+    assert study.user_attrs[NUMBER] == FORMAT == 1
+    storage = open_storage(f"journal://{tmp_path}/study.log")
+    older = {key: value for key, value in study.user_attrs.items() if key != NUMBER}
+    storage.delete_study(study._study_id)
+    by_hand = optuna.create_study(study_name="study", storage=storage, direction="maximize")
+    for key, value in older.items():
+        by_hand.set_user_attr(key, value)
+    assert joined().user_attrs[ID] == older[ID]
+    by_hand.set_user_attr(NUMBER, FORMAT + 1)
+    with pytest.raises(InputError, match=r"the study study: of format 2, .* install a newer one"):
+        joined()
+
+
+def test_a_study_that_no_sweep_has_begun(joined, tmp_path, monkeypatch):
+    monkeypatch.setattr(studies_module, "_PATIENCE", 1)
+    storage = open_storage(f"journal://{tmp_path}/study.log")
+    optuna.create_study(study_name="study", storage=storage, direction="maximize")
+    with pytest.raises(InputError, match=r"not begun by gile_lightning.sweep; name another study"):
+        joined()
+
+
+def test_a_database_of_another_version_of_optuna(tmp_path):
+    url = f"sqlite:///{tmp_path}/study.db"
+    open_storage(url)
+    with sqlite3.connect(tmp_path / "study.db") as database:
+        database.execute("UPDATE alembic_version SET version_num = 'v99.0.0.a'")
+    with pytest.raises(InputError, match=r"study.db: The runtime optuna version .* pip install -U"):
+        open_storage(url)
+    with sqlite3.connect(tmp_path / "study.db") as database:
+        database.execute("UPDATE alembic_version SET version_num = 'v0.9.0.a'")
+    with pytest.raises(InputError, match=r"study.db: The runtime .* optuna storage upgrade"):
+        open_storage(url)
 
 
 def test_differences():

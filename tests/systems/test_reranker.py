@@ -4,7 +4,13 @@ import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.systems.reranker import FOLDER, SETTINGS, Reranker, find_reranker
+from gile_lightning.systems.reranker import (
+    FOLDER,
+    RERANKER_FORMAT,
+    SETTINGS,
+    Reranker,
+    find_reranker,
+)
 from gile_lightning.training.combination import Combination
 
 LABELS = ["a", "b", "c", "d", "e"]
@@ -72,5 +78,12 @@ def test_a_missing_foreign_or_broken_second_stage_is_refused(tmp_path):
     weights = Combination()._asdict()
     stored = {"ranking": weights, "probability": weights, "threshold": 0.3, "depth": 3}
     file.write_text(json.dumps(stored | {"max_subwords": 9, "checkpoint": "another"}))
+    # which has no number, as those of earlier versions
     with pytest.raises(InputError, match=r"fitted for another checkpoint than .*delete the folder"):
+        find_reranker(checkpoint)
+    file.write_text(json.dumps(stored | {"format": RERANKER_FORMAT + 1}))
+    with pytest.raises(InputError, match=rf"{file}: of format 2, .* install a newer one"):
+        find_reranker(checkpoint)
+    file.write_text(json.dumps(stored | {"format": 0}))
+    with pytest.raises(InputError, match=rf"{file}: of format 0, .* fit it anew"):
         find_reranker(checkpoint)

@@ -9,6 +9,7 @@ import wandb
 import yaml
 
 import gile_lightning
+from gile_lightning.commands.run_folder import read_metrics
 from gile_lightning.data import BioASQ
 from gile_lightning.tracking import wandb_logger
 from gile_lightning.tracking.dashboard import workspace
@@ -127,7 +128,7 @@ def test_curves_against_the_step(done):
 
 def test_tables_and_summary(done):
     run = done.offline
-    metrics = json.loads((run.output / "metrics.json").read_text())
+    metrics = read_metrics(run.output)
     for key, value in metrics.items():
         assert run.summary[key] == pytest.approx(value), key
     columns, rows = run.table("results")

@@ -59,23 +59,29 @@ OTHER = {
     "a dictionary": {"a": torch.ones(3)},
     "another program's": {"state_dict": {}, "pytorch-lightning_version": "2.6.6", "epoch": 1},
 }
-OLDER = {
+NUMBERED = {
     "no format": lambda good: good | {STATE: {**good[STATE], "format": None}},
     "an older format": lambda good: good | {STATE: good[STATE] | {"format": FORMAT - 1}},
+    "a newer format": lambda good: good | {STATE: good[STATE] | {"format": FORMAT + 1}},
     "no arguments": lambda good: {key: good[key] for key in good if key != HPARAMS},
 }
 
 
-@pytest.fixture(scope="module", params=[*KINDS, *OTHER, *OLDER])
+@pytest.fixture(scope="module", params=[*KINDS, *OTHER, *NUMBERED])
 def no_checkpoint(request, run, tmp_path_factory):
     """A file that is no checkpoint of ours, and what is said of it."""
     path = tmp_path_factory.mktemp("kinds") / "model.ckpt"
     if request.param in OTHER:
         torch.save(OTHER[request.param], path)
         return path, f"{path}: a checkpoint of another kind; it was not made by gile_lightning"
-    if request.param in OLDER:
-        torch.save(OLDER[request.param](torch.load(run.best, weights_only=True)), path)
-        return path, f"{path}: not a checkpoint of format {FORMAT}, which this version reads: train"
+    if request.param in NUMBERED:
+        torch.save(NUMBERED[request.param](torch.load(run.best, weights_only=True)), path)
+        newer = request.param == "a newer format"
+        number = {"an older format": FORMAT - 1, "a newer format": FORMAT + 1}.get(request.param)
+        named = "no known format" if number is None else f"format {number}"
+        remedy = "install a newer one" if newer else "train the model again"
+        known = f"and this version of gile_lightning reads {FORMAT}; {remedy}"
+        return path, f"{path}: of {named}, {known}"
     path.write_bytes(KINDS[request.param](run.best.read_bytes()))
     return path, f"{path}: not a readable checkpoint ("
 

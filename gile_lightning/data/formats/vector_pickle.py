@@ -6,7 +6,7 @@ import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,7 +175,7 @@ _ADMITTED = {
 }
 
 
-class _Unpickler(pickle._Unpickler):
+class _Unpickler(pickle._Unpickler):  # whose inside the types of Python do not describe
     """Makes lists, tuples, strings, numbers and stand-ins of arrays, and calls nothing else.
 
     It is the one that Python has in Python. That in C takes as much memory as a pickle of ten bytes
@@ -189,13 +189,16 @@ class _Unpickler(pickle._Unpickler):
 
     def load_bytearray8(self) -> None:
         """Read an array of bytes; the method of the base makes room for any size first."""
-        (size,) = struct.unpack("<Q", self.read(8))
-        content = self.read(min(size, sys.maxsize))
+        (size,) = struct.unpack("<Q", self.read(8))  # type: ignore[attr-defined]
+        content = self.read(min(size, sys.maxsize))  # type: ignore[attr-defined]
         if len(content) < size:
             raise EOFError
-        self.append(bytearray(content))
+        self.append(bytearray(content))  # type: ignore[attr-defined]
 
-    dispatch = pickle._Unpickler.dispatch | {pickle.BYTEARRAY8[0]: load_bytearray8}
+    dispatch: ClassVar[dict[int, Any]] = {
+        **pickle._Unpickler.dispatch,
+        pickle.BYTEARRAY8[0]: load_bytearray8,
+    }
 
     def find_class(self, module: str, name: str, /) -> Any:
         try:

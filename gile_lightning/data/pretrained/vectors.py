@@ -15,6 +15,7 @@ from torch import Tensor
 from gile_lightning.common.console import note
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import append, write
+from gile_lightning.common.formats import check_format
 from gile_lightning.common.progress import Progress
 from gile_lightning.data.pretrained import backends
 from gile_lightning.data.pretrained.backends import Backend
@@ -23,6 +24,10 @@ from gile_lightning.data.pretrained.model import dimension
 GROUP = 65_536  # texts that are sorted by length at a time; 64 MB of subword ids
 CHUNK = 1_024  # texts that are written at once; at most these are encoded twice after a kill
 VECTORS, SUMS, KEYS = "vectors.f32", "vectors.crc32", "texts.keys"
+FORMAT_FILE = "format"
+
+FORMAT = 1
+"""The number of the format. Raise it when the files would be misread."""
 
 Ids = NDArray[np.int32]
 
@@ -57,6 +62,10 @@ class VectorStore:
 
     def _open(self) -> None:
         """Map the vectors into memory and sort the hashes."""
+        number = self.folder / FORMAT_FILE
+        found = number.read_text() if number.exists() else "1"  # of a version that wrote none
+        remedy = f"delete the folder {self.folder}, and the texts will be encoded anew"
+        check_format(number, int(found) if found.isdecimal() else None, FORMAT, remedy)
         keys, vectors = self.folder / KEYS, self.folder / VECTORS
         own = np.fromfile(keys, "S16", _size(keys) // 16) if keys.exists() else np.empty(0, "S16")
         if _size(vectors) < len(own) * self.dimension * 4:
@@ -115,6 +124,8 @@ class VectorStore:
         file = self.folder / f"{mark}.texts"
         with FileLock(self.folder / "lock"):
             self._open()  # another process may have added some
+            if not (self.folder / FORMAT_FILE).exists():
+                write(self.folder / FORMAT_FILE, str(FORMAT))
             if not self._has_sums():
                 write(self.folder / SUMS, _sums(self._vectors).tobytes())
             self._take_over()

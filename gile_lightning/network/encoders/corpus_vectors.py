@@ -23,6 +23,7 @@ from gile_lightning.network.encoders.singular_vectors import left_singular_vecto
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+FORMAT = 1  # of the vectors in the cache; raised when the same texts would get others
 ITERATIONS = 4  # of the power method; with 2, the 300th singular value is 7 % too small
 
 
@@ -91,7 +92,7 @@ class CorpusVectors(Configured, ABC):
         return torch.from_numpy(np.load(file))
 
     def _identity(self, texts: Texts, words: int, dim: int) -> str:
-        digest = hashlib.sha256(f"{type(self).__module__} {self} {words} {dim}".encode())
+        digest = hashlib.sha256(f"{FORMAT} {type(self).__module__} {self} {words} {dim}".encode())
         for tensor in texts[:3]:
             digest.update(f" {tensor.dtype} {len(tensor)} ".encode() + tensor.numpy().tobytes())
         return digest.hexdigest()[:20]

@@ -104,7 +104,7 @@ class OneVersusRest(OnePass):
         super().check(*args, **kwargs)
         try:
             estimator = self.estimator()
-            with warnings.catch_warnings(action="ignore"):  # such as of no convergence
+            with warnings.catch_warnings(action="ignore", category=UserWarning):  # no convergence
                 estimator.fit(csr_array(np.eye(20)), np.arange(20) % 2)
         except (ValueError, TypeError) as error:
             raise InputError(f"model.estimator: {' '.join(str(error).split())}") from error

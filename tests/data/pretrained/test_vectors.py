@@ -148,7 +148,8 @@ def test_files_of_older_versions_become_one(encode, tmp_path, capsys):
     assert np.array_equal(store.take(rows)[:4].numpy(), old[[2, 0, 1, 3]])  # to the last bit
     assert capsys.readouterr().err.count("2 files become one; this is done once") == 1
     names = {file.name for file in folder.iterdir()} - {"lock"}
-    assert names == {vectors.VECTORS, vectors.SUMS, vectors.KEYS, "corpus.texts"}
+    own = {vectors.VECTORS, vectors.SUMS, vectors.KEYS, vectors.FORMAT_FILE}
+    assert names == own | {"corpus.texts"}
 
 
 def test_a_broken_file_of_an_older_version(encode, tmp_path):
@@ -212,6 +213,23 @@ def test_vectors_of_an_earlier_version_get_checksums(encode, tmp_path):
     assert file.read_bytes() == before
     second = np.full(DIM, 2, np.float32)
     assert np.frombuffer(before, np.uint32)[rows[1]] == zlib.crc32(second.tobytes())
+
+
+def test_vectors_without_a_number_are_read_and_those_of_a_newer_version_refused(encode, tmp_path):
+    encode()
+    store = VectorStore(NAME, tmp_path)
+    rows = store.fill([texts([1], [2])])
+    file = store.folder / vectors.FORMAT_FILE
+    assert file.read_text() == "1"
+    file.unlink()
+    store = VectorStore(NAME, tmp_path)
+    assert sums(store.take(rows)) == [1, 2]
+    store.fill([texts([3])])
+    assert file.read_text() == "1"
+    for number, remedy in ("2", "install a newer one"), ("", f"delete the folder {store.folder}"):
+        file.write_text(number)
+        with pytest.raises(InputError, match=rf"{file}: of .*{remedy}"):
+            VectorStore(NAME, tmp_path)
 
 
 def test_a_cache_that_cannot_be_written(encode, tmp_path):
