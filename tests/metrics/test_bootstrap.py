@@ -37,6 +37,10 @@ def test_a_difference_that_all_documents_have_is_clear():
     assert found.clear
 
 
+def test_ten_thousand_draws_by_default():
+    assert paired_bootstrap(torch.full((3,), 2.0)).p == 2 / 10_001
+
+
 @pytest.mark.parametrize("values", [[], [0.0, float("nan")], [[1.0]]])
 def test_what_is_refused(values):
     with pytest.raises(ValueError, match="must be numbers"):

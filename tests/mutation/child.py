@@ -30,7 +30,7 @@ OWN = ("gile_lightning", "gile_testing", "tests.", "conftest", "test_", "_pytest
 
 
 class Timed:
-    """Notes how long each test took, which one failed first, and the lines it ran of `watched`."""
+    """Notes the CPU time of each test, which one failed first, and the lines it ran of `watched`."""
 
     def __init__(self, watched: Iterable[str] = (), chosen: dict[str, float] | None = None) -> None:
         self.watched = frozenset(watched)
@@ -50,7 +50,7 @@ class Timed:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item):
         self.lines = set()
-        start = time.perf_counter()
+        start = time.process_time()
         trace = self._trace if self.watched else None
         threading.settrace(trace)
         sys.settrace(trace)
@@ -59,7 +59,7 @@ class Timed:
         finally:
             sys.settrace(None)
             threading.settrace(None)
-            seconds = time.perf_counter() - start
+            seconds = time.process_time() - start
             lines = sorted(f"{Path(path).relative_to(ROOT)}:{n}" for path, n in self.lines)
             self.tests[item.nodeid] = {"seconds": seconds, "lines": lines}
 

@@ -4,6 +4,7 @@ import ast
 import hashlib
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from os.path import commonprefix
 from pathlib import Path
 
@@ -85,6 +86,7 @@ class _Bare(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
+@cache
 def _bare(source: str) -> str:
     return ast.dump(_Bare().visit(ast.parse(source)))
 
