@@ -106,7 +106,7 @@ def main() -> None:
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
     os.chdir(ROOT)
-    argued = EQUIVALENT.read_text(encoding="utf-8") if EQUIVALENT.exists() else ""
+    argued = {*EQUIVALENT.read_text(encoding="utf-8").splitlines()}
     import_libraries([path for group in given.groups for path in files(group)[1]])
     for group in given.groups:
         start = time.perf_counter()
@@ -131,7 +131,7 @@ def main() -> None:
         report(group, now, argued, (time.perf_counter() - start) / 60)
 
 
-def report(group: str, mutants: list[dict], argued: str, minutes: float) -> None:
+def report(group: str, mutants: list[dict], argued: set[str], minutes: float) -> None:
     survived = [mutant for mutant in mutants if mutant["outcome"] == "survived"]
     left = [mutant for mutant in survived if mutant["mutant"] not in argued]
     for mutant in left:
