@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.stats import bootstrap
 
-from gile_lightning.metrics.bootstrap import paired_bootstrap
+from gile_lightning.metrics.bootstrap import Interval, paired_bootstrap
 
 
 @pytest.fixture
@@ -35,6 +35,23 @@ def test_a_difference_that_all_documents_have_is_clear():
     found = paired_bootstrap(torch.full((10,), -2.0), resamples=999)
     assert found == (-2.0, -2.0, -2.0, 2 / 1000)
     assert found.clear
+
+
+def test_no_difference_at_all_has_the_largest_p():
+    """Every mean is 0, neither above nor below: the one drawn, and the one that counts anyway."""
+    assert paired_bootstrap(torch.zeros(3), resamples=1) == (0, 0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "clear"),
+    [(-0.2, 0.5, False), (0.0, 0.5, False), (-0.5, 0.0, False), (0.1, 2.0, True), (-2, -0.1, True)],
+)
+def test_clear_intervals_leave_out_0(low, high, clear):
+    assert Interval(0.0, low, high, 1.0).clear is clear
+
+
+def test_ten_thousand_draws_by_default():
+    assert paired_bootstrap(torch.full((3,), 2.0)).p == 2 / 10_001
 
 
 @pytest.mark.parametrize("values", [[], [0.0, float("nan")], [[1.0]]])

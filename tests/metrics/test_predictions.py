@@ -1,7 +1,8 @@
+import pytest
 import torch
 
 from gile_lightning.metrics import MicroF1
-from gile_lightning.metrics.predictions import predictions
+from gile_lightning.metrics.predictions import candidates, predictions
 
 
 def test_predictions_keep_the_shape():
@@ -24,3 +25,14 @@ def test_low_precision_logit_where_the_floor_is_rounded_to():
     metric = MicroF1()
     metric.update(logits.bfloat16(), torch.tensor([70]), torch.tensor([1]))
     assert metric.totals[:, 0].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("above", "left"), [(0, 0), (3, 3), (4, 16), (5, 16)])
+def test_blocks_without_a_candidate_are_left_out(above, left):
+    """A fourth of the 16 blocks of 64 columns at most; 10 columns that fill no block stay."""
+    logits = torch.full((2, 8 * 64 + 10), -0.1)  # below 0, the logit of 0.5
+    for block in range(above):
+        logits[block % 2, 64 * block + 7] = 0.1
+    found = torch.cat([*candidates(logits, 0.5)])
+    assert len(found) == 64 * left + 20
+    assert (found > 0).sum() == above

@@ -15,6 +15,7 @@ COUNTS = torch.tensor([1, 2])
         ((SCORES.long(), IDS, COUNTS), "scores must be floating point.*not torch.int64"),
         ((SCORES, IDS, COUNTS[:1]), "one entry for each of the 2 rows"),
         ((SCORES, IDS.float(), COUNTS), "label_ids must be integers in one dimension"),
+        ((SCORES, IDS.unsqueeze(1), COUNTS), r"label_ids must be integers in one .* \[3, 1\]"),
         ((SCORES, IDS, COUNTS.bool()), "label_counts must be integers in one dimension"),
         ((SCORES, IDS, COUNTS + 1), "label_counts add up to 5, but there are 3 label_ids"),
         ((SCORES, IDS, torch.tensor([-1, 4])), "label_counts must not be negative"),

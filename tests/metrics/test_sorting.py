@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+from gile_lightning.metrics import sorting
 from gile_lightning.metrics.sorting import sort_rows, ties_before
 
 
@@ -29,8 +30,10 @@ def test_no_rows():
     assert sort_rows(torch.zeros(0, 4)).shape == (0, 4)
 
 
+@pytest.mark.parametrize("compared", [10, 100, 2**22])  # less than a row, two rows, all
 @pytest.mark.parametrize("dtype", [torch.float, torch.double])
-def test_ties_to_the_left_equal_a_loop(dtype):
+def test_ties_to_the_left_equal_a_loop(monkeypatch, dtype, compared):
+    monkeypatch.setattr(sorting, "_COMPARED", compared)
     given = scores(dtype)
     rows = torch.arange(7).repeat_interleave(40)
     columns = torch.arange(40).repeat(7)
@@ -40,3 +43,6 @@ def test_ties_to_the_left_equal_a_loop(dtype):
     ]
     assert ties_before(given, rows, columns).tolist() == expected
     assert ties_before(given, rows[:0], columns[:0]).tolist() == []
+    on_a_gpu = sorting._compared
+    assert on_a_gpu(given, rows, columns).tolist() == expected
+    assert on_a_gpu(given, rows[:0], columns[:0]).tolist() == []

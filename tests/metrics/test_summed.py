@@ -63,3 +63,9 @@ def test_forward_returns_the_values_of_its_batch(make):
     scores = torch.randint(-3, 3, (17, 12), generator=generator).float()[:5]
     found = metric(scores, target.nonzero()[:, 1], target.sum(1))
     torch.testing.assert_close(found, batch, equal_nan=True)
+
+
+@pytest.mark.parametrize("make", METRICS)
+def test_sums_are_where_the_model_is(make):
+    metric = make().to("meta")
+    assert {getattr(metric, name).device.type for name in metric._defaults} == {"meta"}

@@ -142,7 +142,7 @@ def _read_binary(path: Path | str, wanted: Callable[[str], bool]) -> Iterator[Ro
 
 
 def _text_size(path: Path | str) -> int:
-    _, line = next(read_lines(path), (0, ""))
+    line = next((line for _, line in read_lines(path)), "")
     fields = line.split()
     if (announced := header(fields)) is not None:
         size = announced[1]

@@ -60,7 +60,8 @@ def find_word_vectors(path: Path | str, language: str) -> Path:
             f"the folder has {there or 'no file'}"
             + nearest(language, (name.split(".")[0] for name in files))
         )
-    return found[0]
+    (only,) = found
+    return only
 
 
 def read_word_vectors(path: Path | str) -> WordVectors:

@@ -61,9 +61,9 @@ class OutputLayer(Part, nn.Module, ABC):
         if self.scores_unseen:
             sizes.append(("label", labels, self.label_dim, "label_encoder"))
         for what, vectors, size, part in sizes:
-            if vectors.shape[-1] != size:
+            if vectors.shape[1] != size:
                 raise ValueError(
-                    f"the {what} vectors have {vectors.shape[-1]} dimensions, but "
+                    f"the {what} vectors have {vectors.shape[1]} dimensions, but "
                     f"{type(self).__name__} was made for {size}: output_dim of model.{part} must "
                     "be the size of what it returns"
                 )

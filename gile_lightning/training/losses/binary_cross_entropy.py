@@ -19,4 +19,4 @@ class BinaryCrossEntropy(Loss):
     def __call__(self, logits: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
         """Return the loss of logits, targets and weights [B, K]; see `Loss`."""
         losses = F.binary_cross_entropy_with_logits(logits, targets, weights, reduction="none")
-        return (losses.sum(-1) / weights.sum(-1).clamp(min=1)).mean()
+        return (losses.sum(1) / weights.sum(1).clamp(min=1)).mean()

@@ -25,13 +25,13 @@ class SoftmaxCrossEntropy(Loss):
         counted = logits + weights.log()
         # not -inf: a document without a scored label would have no softmax
         lowest = torch.finfo(counted.dtype).min
-        scores = counted.masked_fill(weights == 0, lowest).log_softmax(-1)
-        shares = targets / targets.sum(-1, keepdim=True).clamp(min=1)
-        return -(shares * scores.masked_fill(targets == 0, 0)).sum(-1).mean()
+        scores = counted.masked_fill(weights == 0, lowest).log_softmax(1)
+        shares = targets / targets.sum(1, keepdim=True).clamp(min=1)
+        return -(shares * scores.masked_fill(targets == 0, 0)).sum(1).mean()
 
     def log_odds(self, logits: Tensor) -> Tensor:
         """Return log(p / (1 - p)) of the softmax over all labels: [B, K] in float32."""
-        scores = logits.float().log_softmax(-1)
+        scores = logits.float().log_softmax(1)
         # the largest float32 below 1 is 1 - 2⁻²⁴: the odds stay finite
         scores = scores.clamp(max=-(2.0**-24))
         return scores - torch.log(-torch.expm1(scores))

@@ -69,7 +69,6 @@ def find_violations(
     vectors = labels.index_select(0, drawn.flatten()).view(*drawn.shape, -1)
     scores = torch.bmm(queries.unsqueeze(1), vectors.transpose(1, 2)).squeeze(1)
     violated = (scores > bounds.unsqueeze(1)) & ~own.gather(1, drawn)
-    violated &= torch.arange(first, device=drawn.device) < limits.unsqueeze(1)
     found, place = violated.max(1)
     found_labels = drawn.gather(1, place.unsqueeze(1)).squeeze(1)
     trials = torch.where(found, place + 1, 0)
@@ -77,7 +76,7 @@ def find_violations(
     if len(rest):
         more = (queries[rest] @ labels.T > bounds[rest].unsqueeze(1)) & ~own[rest]
         found_labels[rest], further = _draw(more, generator)
-        trials[rest] = torch.where(further <= limits[rest] - first, first + further, 0)
+        trials[rest] = first + further
     return found_labels, trials.masked_fill_(trials > limits, 0)
 
 
@@ -85,13 +84,13 @@ def _draw(violated: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]
     """Draw one of the violations [B, L], and the number of uniform trials until the first [B]."""
     cumulative = violated.cumsum(1, dtype=torch.int32)
     counts = cumulative[:, -1].double()
-    uniform = torch.rand(
+    which, when = torch.rand(
         2, len(violated), generator=generator, device=violated.device, dtype=torch.double
     )
-    order = (uniform[0] * counts).to(torch.int32) + 1
+    order = (which * counts).to(torch.int32) + 1
     labels = torch.searchsorted(cumulative, order.unsqueeze(1)).squeeze(1)
-    trials = torch.log1p(-uniform[1]) / torch.log1p(-counts / violated.shape[1]) + 1
-    none = violated.shape[1] * 4.0  # above any limit: without violations it is infinite
+    trials = torch.log1p(-when) / torch.log1p(-counts / violated.shape[1]) + 1
+    none = float(violated.shape[1])  # with those before above any limit; else it may be infinite
     return labels.clamp(max=violated.shape[1] - 1), trials.nan_to_num(none).clamp(max=none).long()
 
 

@@ -85,3 +85,10 @@ def test_unusable_tables(write, name, content, message):
 def test_unusable_labels(write, content, message):
     with pytest.raises(InputError, match=message):
         list(read_labels(write("l", content)))
+
+
+def test_the_first_language_of_a_table_is_an_example(write):
+    path = write("l.csv", "uri,label_de,label_en,label_fi\nurn:a,a,b,c\n")
+    message = r"label_de, label_en, label_fi; choose one .*\(label_language: de\)"
+    with pytest.raises(InputError, match=message):
+        list(read_labels(path))

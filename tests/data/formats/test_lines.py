@@ -119,3 +119,16 @@ def test_find_files(write, tmp_path):
     assert find_files(f"{tmp_path}/a") == find_files(f"{tmp_path}/none") == []
     with pytest.raises(InputError, match="no file matches"):
         find_files(f"{tmp_path}/*.json")
+
+
+def test_a_record_of_articles_after_the_first_line_is_one(write):
+    rows = [{"a": 1}, {"articles": [1, 2]}]
+    assert fields(write("a.jsonl", rows)) == rows
+
+
+def test_a_hundred_broken_lines_are_passed_over_by_default(write):
+    broken = ["{"] * 100
+    path = write("a.jsonl", "\n".join([*broken, '{"a": 1}']))
+    assert fields(path) == [{"a": 1}]
+    with pytest.raises(InputError, match="101"):
+        fields(write("b.jsonl", "\n".join([*broken, "{", '{"a": 1}'])))

@@ -223,3 +223,12 @@ def test_real_formats_agree(shared):
         above = {places[tree[:-4]] for tree in headings[name].trees if "." in tree} - {name}
         assert set(label.parents) == above
     assert labels["Abdomen, Acute"].parents == ("Abdominal Pain",)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_record_without_a_heading_is_left_out(write, place):
+    """It is a qualifier, say."""
+    records = ["*NEWRECORD\nMH = One\nUI = D1\n", "*NEWRECORD\nMH = Two\nUI = D2\n"]
+    records.insert(place, "*NEWRECORD\nSH = analysis\nUI = Q1\n")
+    headings = [*read_headings(write("d.bin", "".join(records)))]
+    assert [(heading.name, heading.ui) for heading in headings] == [("One", "D1"), ("Two", "D2")]

@@ -112,3 +112,9 @@ def test_bad_gzip(tmp_path, name, write):
         (tmp_path / name).write_bytes(damaged)
         with pytest.raises(InputError, match=message):
             find_vectors(tmp_path / name, ["w1"])
+
+
+@pytest.mark.parametrize("header", ["2 2\n", ""])
+def test_a_number_of_the_header_that_is_a_word_too(write, header):
+    path = write("a.vec", f"{header}2 0.5 1.5\nthe -1 3\n".encode())
+    assert found(path, ["the", "2"]) == {0: [-1, 3], 1: [0.5, 1.5]}

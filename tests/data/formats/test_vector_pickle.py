@@ -235,3 +235,9 @@ def test_gzip(tmp_path):
     refuse(path, "not a gzip file; rename it without .gz")
     path.write_bytes(gzip.compress(content)[:-6])
     refuse(path, "the gzip file is truncated or damaged")
+
+
+@pytest.mark.parametrize("kind", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+def test_whole_numbers(write, kind):
+    vectors = np.arange(18).reshape(6, 3).astype(kind)
+    expect(write("a.pkl.gz", pickle.dumps((WORDS, vectors))), vectors=vectors.astype(np.float32))

@@ -6,6 +6,7 @@ import pytest
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import BioASQ
+from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -190,3 +191,11 @@ def test_real_articles(shared, tmp_path):
     assert seen | unseen == set(names)
     assert (len(seen), len(unseen)) == (8_476, 977)
     assert sum(bool(labels[id] & unseen) for id in new) == 693
+
+
+def test_invented_headings_have_no_identifiers(builtin, write):
+    """Those of MeSH have: http://id.nlm.nih.gov/mesh/ and the unique ID."""
+    assert {label.uri for label in builtin.descriptions(Skipped())} == {""}
+    descriptors = write("d2014.bin", "*NEWRECORD\nMH = Cells\nUI = D002477\n")
+    (label,) = BioASQ(str(descriptors.parent)).descriptions(Skipped())
+    assert label.uri == "http://id.nlm.nih.gov/mesh/D002477"

@@ -1,8 +1,10 @@
+from inspect import signature
+
 import datasets
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data import Columns
+from gile_lightning.data import Columns, Corpus
 from gile_lightning.data.document import SPLITS
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.readers import corpus as module
@@ -315,3 +317,9 @@ def test_a_uri_names_one_label(corpus):
     data = corpus(labels=[{"name": x, "description": "d", "uri": "urn:x"} for x in "ab"])
     with pytest.raises(InputError, match=r":2: the label 'b' has the URI of 'a' at .*:1; URIs"):
         data.label_texts(Skipped())
+
+
+def test_defaults_that_decide_what_is_read():
+    """Others would change the documents and results of everybody who gives none."""
+    defaults = {p.name: p.default for p in signature(Corpus).parameters.values()}
+    assert defaults["max_broken_lines"] == 100

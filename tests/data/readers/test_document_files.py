@@ -7,6 +7,7 @@ import pytest
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns, Corpus
 from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.readers.document_files import read_document_files
 
 URI = "http://example.org/thesaurus/subj"
 VOCABULARY = [
@@ -133,3 +134,13 @@ def test_json_lines_may_name_labels_by_uri(read, write):
     rows = [{"id": 1, "text": TEXTS[0], "labels": [f"{URI}1", "Internet Protocol"]}]
     path = write("d.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     assert read(path)[0] == EXPECTED[:1]
+
+
+def test_tables_between_json_lines(write):
+    files = [
+        write("a.jsonl", [{"id": "1"}]),
+        write("b.csv", "id,labels\n2,x|y\n"),
+        write("c.jsonl", [{"id": "3"}]),
+    ]
+    found = read_document_files(files, Columns(), Skipped(), 0, "utf-8")
+    assert [record.fields["id"] for record in found] == ["1", "2", "3"]

@@ -3,6 +3,7 @@ import json
 import pickle
 import re
 import warnings
+from inspect import signature
 
 import datasets
 import numpy as np
@@ -332,3 +333,13 @@ def test_real_articles_of_json_lines(real, shared, words_of, language):
                 assert words == text.words(row["text"])  # none is lost between sentences
                 assert {word for word in row["text"].split() if word in known} <= set(words)
     assert uncut > 500
+
+
+def test_defaults_that_decide_what_is_drawn():
+    """Others would change the documents and results of everybody who gives none."""
+    parameters = signature(DW).parameters.values()
+    defaults = {parameter.name: parameter.default for parameter in parameters}
+    assert (defaults["seed"], defaults["split_seed"]) == (1234, 1234)
+    assert (defaults["max_broken_lines"], defaults["builtin_documents"]) == (100, 1_500)
+    named = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    assert named == ["path", "word_vectors", "languages", "label_set"]

@@ -48,6 +48,11 @@ def test_joint_bilinear(inputs, kind, sigma):
     np.testing.assert_allclose(layer(*inputs).detach().numpy(), expected, rtol=1e-12, atol=1e-15)
 
 
+def test_joint_space_of_the_paper():
+    """100 dimensions for BioASQ."""
+    assert JointBilinear(D_H, D, K).label_projection.out_features == 100
+
+
 def test_joint_dim_must_be_positive():
     with pytest.raises(InputError, match="joint_dim is 0"):
         JointBilinear(100, 40, 3, joint_dim=0)

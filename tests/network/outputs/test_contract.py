@@ -14,6 +14,7 @@ from gile_lightning.network.outputs import (
     JointBilinear,
     Linear,
     MatchersOnly,
+    OutputLayer,
 )
 
 DOCUMENT_DIM, LABEL_DIM, LABEL_COUNT = 3, 4, 6
@@ -108,6 +109,16 @@ def test_vectors_of_another_size_are_refused(name):
     if output.scores_unseen:
         with pytest.raises(ValueError, match=r"5 dimensions, but .* 4: .* model.label_encoder"):
             output(documents, torch.zeros(2, LABEL_DIM + 1).double())
+        with pytest.raises(ValueError, match=r"3 dimensions, but .* 4: .* model.label_encoder"):
+            output(documents, torch.zeros(2, LABEL_DIM - 1).double())
+
+
+@pytest.mark.parametrize("lacking", ["score", "project_labels"])
+def test_a_layer_projects_labels_and_scores(lacking):
+    methods = {"score": None, "project_labels": None}
+    del methods[lacking]
+    with pytest.raises(TypeError, match=f"abstract method '?{lacking}"):
+        type("Own", (OutputLayer,), methods)(DOCUMENT_DIM, LABEL_DIM)
 
 
 @every_output

@@ -6,6 +6,7 @@ from torch.utils._pytree import tree_leaves
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.network.outputs import GILE
+from gile_lightning.network.outputs.skip_connection import SkipConnection
 
 B, K, D_H, D, D_J = 7, 11, 3, 5, 13
 
@@ -131,3 +132,15 @@ def weights(gile):
     return (
         sum(p.numel() for name, p in gile.named_parameters() if p.ndim == 2) - gile.unit.in_features
     )
+
+
+def test_the_smallest_joint_space_of_deep_layers():
+    gile = GILE(1, 1, 1, joint_dim="matched", layers=9)
+    assert gile.unit.in_features == 1
+
+
+def test_untrained_further_layers_are_near_the_identity():
+    """x + 0.1 σ(x W + b)."""
+    layer = SkipConnection(3, nn.Identity)
+    x = torch.randn(4, 3)
+    torch.testing.assert_close(layer(x), x + 0.1 * layer.linear(x))

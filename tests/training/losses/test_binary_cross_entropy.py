@@ -44,6 +44,12 @@ def test_document_without_a_scored_label_adds_nothing():
     assert logits.grad.tolist() == [[0.125, 0.125, 0.0], [0.0, 0.0, 0.0]]
 
 
+def test_document_with_one_scored_label():
+    weights = torch.tensor([[0.0, 1.0, 0.0]])
+    loss = binary_cross_entropy(torch.zeros(1, 3), torch.zeros(1, 3), weights)
+    assert loss.item() == pytest.approx(math.log(2))
+
+
 def test_extreme_logits_are_finite():
     logits = torch.tensor([[1e4, -1e4], [-1e4, 1e4]], requires_grad=True)
     targets = torch.tensor([[1.0, 0.0], [1.0, 1.0]])

@@ -1,12 +1,18 @@
 """What every sampler promises. A new sampler is one more entry of SAMPLERS."""
 
+from copy import copy
+from dataclasses import FrozenInstanceError
+
 import pytest
 import torch
 
 from gile_lightning.training.samplers import (
     AllLabels,
     HardLabels,
+    LabelSample,
+    LabelSampler,
     PopularLabels,
+    SharedLabels,
     SharedUniformLabels,
     UniformLabels,
 )
@@ -91,3 +97,46 @@ def test_depends_on_the_generator_alone(sampler):
 def test_another_state_gives_another_sample(sampler):
     samples = [draw(sampler, BATCHES["several documents"], seed) for seed in range(20)]
     assert len({(*s.labels.tolist(), *s.weights.flatten().tolist()) for s in samples}) > 10
+
+
+@every_sampler
+def test_samplers_are_values(sampler):
+    assert copy(sampler) == sampler
+    assert len({copy(sampler), sampler}) == 1
+    with pytest.raises(FrozenInstanceError):
+        sampler.scale = 2
+
+
+class Fixed(LabelSampler):
+    """A sampler that does not ask for a device."""
+
+    sampled = LabelSample(
+        torch.tensor([2, 5]),
+        torch.tensor([[1.0, 0.0]]),
+        torch.tensor([[1.0, 3.0]]),
+        torch.tensor([0.5, -0.5]),
+    )
+
+    def __init__(self, offsets=True):
+        self.offsets = offsets
+
+    def __call__(self, label_ids, label_counts, frequencies, generator):
+        return self.sampled if self.offsets else self.sampled._replace(offsets=None)
+
+
+@pytest.mark.parametrize("offsets", [True, False])
+def test_a_sampler_without_a_device_is_sent_to_one(offsets):
+    given = torch.tensor([2]), torch.tensor([1]), FREQUENCIES, torch.Generator()
+    found = Fixed(offsets).sample(*given, torch.device("meta"))
+    devices = [None if part is None else part.device.type for part in found]
+    assert devices == ["cpu", "meta", "meta", "meta" if offsets else None]
+    same = Fixed(offsets).sample(*given, torch.device("cpu"))
+    for part, expected in zip(same, Fixed(offsets)(*given), strict=True):
+        assert part is expected is None or torch.equal(part, expected)
+    assert Fixed().negative_rates(FREQUENCIES, 2.0) is None
+
+
+@pytest.mark.parametrize("kind", [LabelSampler, SharedLabels])
+def test_a_sampler_draws(kind):
+    with pytest.raises(TypeError, match="abstract"):
+        kind()

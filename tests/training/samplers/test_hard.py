@@ -76,6 +76,16 @@ def test_random_negatives_are_from_the_rest_and_uniform():
             assert kept[rest].sub(share).abs().max() < 5 * deviation
 
 
+def test_ten_of_a_tenth_of_the_labels_by_default():
+    counts = torch.zeros(1, dtype=torch.long)
+    sampler, frequencies = HardLabels(), torch.ones(200).long()
+    sample = sampler(counts[:0], counts, frequencies, torch.Generator())
+    assert sample.weights.tolist() == [[1] * 20]
+    logits = torch.arange(20.0).unsqueeze(0)
+    kept = sampler.refine(sample, logits, torch.Generator()).weights
+    assert kept.tolist() == [[0] * 10 + [1] * 10]
+
+
 @pytest.mark.parametrize(
     ("settings", "error"),
     [

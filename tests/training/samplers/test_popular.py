@@ -55,6 +55,14 @@ def test_equal_probabilities_give_all_pairs_equally_often():
     assert chi_square < 9 + 5 * math.sqrt(18)
 
 
+def test_a_sum_that_is_rounded_down_leaves_no_place_empty(monkeypatch):
+    """The last step, 1.9999, is beyond the end of the line, 1.996: it is the last label's."""
+    monkeypatch.setattr(torch, "rand", lambda *shape, **_: torch.full(shape, 0.9999).double())
+    monkeypatch.setattr(torch, "randperm", lambda count, **_: torch.arange(count))
+    drawn = draw_systematic(torch.full((4,), 0.499).double(), 2, generator())
+    assert drawn.tolist() == [2, 3]
+
+
 @pytest.mark.parametrize("exponent", [-0.1, 1.5])
 def test_exponent_out_of_range(exponent):
     with pytest.raises(InputError, match=f"exponent is {exponent}: .* from 0 .* to 1"):

@@ -41,6 +41,19 @@ def test_draws_are_without_replacement_and_uniform(count, total):
         assert_uniform(with_first)
 
 
+@pytest.mark.parametrize(("count", "total"), [(1, 4), (10, 40), (40, 1000), (2, 7), (11, 40)])
+def test_all_ids_are_listed_only_for_more_than_a_fourth_of_them(monkeypatch, count, total):
+    """Else twice as many as wanted are drawn, and 64 more: seldom are too few of them distinct."""
+    drawn = []
+    for name in ("randperm", "randint"):
+        draw = getattr(torch, name)
+        spy = lambda *given, draw=draw, **more: drawn.append(draw(*given, **more)) or drawn[-1]  # noqa: E731
+        monkeypatch.setattr(torch, name, spy)
+    assert len(_distinct(count, total, generator()).unique()) == count
+    few = 4 * count <= total
+    assert {len(ids) for ids in drawn} == {2 * count + 64 if few else total}
+
+
 def test_probability_of_a_draw():
     """Three of ten labels."""
     sample = SharedUniformLabels(0.3, "log_q")(*batch([[1]]), equal(10), generator())
