@@ -131,7 +131,7 @@ def test_a_home_that_cannot_be_written(tmp_path, monkeypatch):
     assert run(STAGES["fit"], folder, humble=True).status == 0  # with a cache elsewhere
 
 
-@pytest.mark.parametrize("name", STAGES)
+@pytest.mark.parametrize("name", ["encoding", "vectors", "fit", "evaluation", "predict"])
 def test_no_memory(name, tmp_path, expected):
     known, folder = expected(name), tmp_path / "work"
     folder.mkdir()
