@@ -95,3 +95,21 @@ def test_a_picture_has_its_texts_and_equal_drawings_are_equal():
     assert COLOURS[0] in content
     assert picture(curve()) == picture(curve())
     assert picture(curve()) != picture(curve(y=(3.0, 2.0, 1.0)))
+
+
+def luminance(colour):
+    """As WCAG 2.2 defines it, of #rrggbb."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_all_colours_of_text_can_be_read_in_both_schemes():
+    schemes = re.findall(r":root \{([^}]*)\}", fit())
+    assert len(schemes) == 2  # light and dark
+    for scheme in schemes:
+        colour = dict(re.findall(r"--(\w+): (#\w{6})", scheme))
+        for text in ("ink", "soft", "good", "bad", "accent"):
+            for ground in ("paper", "tint"):
+                dark, light = sorted((luminance(colour[text]), luminance(colour[ground])))
+                assert (light + 0.05) / (dark + 0.05) >= 4.5, (text, ground)  # level AA
