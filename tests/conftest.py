@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-# they take minutes: `tox -e faults`
-collect_ignore = [] if os.environ.get("GILE_LIGHTNING_FAULTS") else ["faults"]
+collect_ignore = ["mutation"]  # no tests: `tox -e mutants` runs it
+if not os.environ.get("GILE_LIGHTNING_FAULTS"):
+    collect_ignore.append("faults")  # which takes minutes: `tox -e faults`
 pytest_plugins = ["gile_testing.coverage"]
 
 # set before anything imports `datasets`, `wandb` or `matplotlib`, which read these only once

@@ -14,7 +14,8 @@ def named_in(path: Path) -> set[str]:
 
 
 def test_each_promise_has_a_test():
-    rows = re.findall(r"^\| .* \|$", PAGE.read_text(encoding="utf-8"), re.M)
+    text = PAGE.read_text(encoding="utf-8").partition("## What was tried")[0]
+    rows = re.findall(r"^\| .* \|$", text, re.M)
     promises = [row for row in rows if not row.startswith("| Promise |")]
     assert len(promises) > 30
     for row in promises:

@@ -21,8 +21,11 @@ def oracle(texts, max_subwords=256):
     """Encode with the library's own method: [B, d]."""
     from gile_lightning.data.pretrained.transformer import frozen
 
-    model = frozen(NAME).model
-    model.max_seq_length = max_subwords
-    return model.encode(
-        texts, normalize_embeddings=True, show_progress_bar=False, convert_to_tensor=True
-    )
+    model = frozen(NAME).model  # which other tests use too
+    before, model.max_seq_length = model.max_seq_length, max_subwords
+    try:
+        return model.encode(
+            texts, normalize_embeddings=True, show_progress_bar=False, convert_to_tensor=True
+        )
+    finally:
+        model.max_seq_length = before

@@ -1,4 +1,4 @@
-"""Processes that run tests: forked from one that has imported all libraries, but not the package."""
+"""Processes that run tests: forked from one that has imported all libraries, not the package."""
 
 import gc
 import importlib
@@ -23,14 +23,14 @@ import pytest
 from groups import ROOT
 
 MEMORY = 6 * 2**30  # bytes that a child may add to what it inherits
-OPTIONS = "-q -x --tb=no -p no:cacheprovider -n 0 --timeout=0".split()
+OPTIONS = ["-q", "-x", "--tb=no", "-p", "no:cacheprovider", "-n", "0", "--timeout=0"]
 OPTIONS += ["-o", "addopts=--import-mode=importlib"]
 OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of plugins imported before
 OWN = ("gile_lightning", "gile_testing", "tests.", "conftest", "test_", "_pytest", "pytest")
 
 
 class Timed:
-    """Notes the CPU time of each test, which one failed first, and the lines it ran of `watched`."""
+    """Notes each test's CPU time and the lines it ran of `watched`, and which test failed first."""
 
     def __init__(self, watched: Iterable[str] = (), chosen: dict[str, float] | None = None) -> None:
         self.watched = frozenset(watched)

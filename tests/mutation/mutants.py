@@ -5,7 +5,7 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from os.path import commonprefix
+from itertools import takewhile
 from pathlib import Path
 
 from cosmic_ray.ast import Visitor, ast_nodes, get_ast
@@ -33,12 +33,16 @@ class Mutant:
     def __str__(self) -> str:
         """Name the mutant by its lines, so that those above may change."""
         old, new = (ROOT / self.path).read_text(encoding="utf-8"), self.source()
-        start = old.rfind("\n", 0, len(commonprefix([old, new]))) + 1
-        same = len(commonprefix([old[start:][::-1], new[start:][::-1]]))
+        start = old.rfind("\n", 0, _common(old, new)) + 1
+        same = _common(old[start:][::-1], new[start:][::-1])
         end = old.find("\n", len(old) - same)
         text, changed = old[start:end], new[start : len(new) - len(old) + end]
         again = f" ({self.number})" if self.number > 1 else ""
         return f"{self.path}: {' '.join(text.split())} -> {' '.join(changed.split())}{again}"
+
+
+def _common(one: str, other: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))  # noqa: B905
 
 
 class _Mutate(Visitor):
@@ -77,11 +81,11 @@ class _Bare(ast.NodeTransformer):
     def visit_arg(self, node: ast.arg) -> ast.arg:
         return ast.arg(node.arg)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
         return self.generic_visit(node)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         node.annotation = ast.Name("Any")
         return self.generic_visit(node)
 

@@ -26,9 +26,11 @@ def traced(group: str, output: Path) -> dict[str, dict]:
         changed = max(file.stat().st_mtime for file in [path, *package])
         if not cache.exists() or cache.stat().st_mtime < changed:
             plugin = Timed(map(str, package))
-            result, seconds = forked(lambda p=path, t=plugin: run([str(p)], t), 600)
+            result, _ = forked(lambda p=path, t=plugin: run([str(p)], t), 600)
             if result is None or result["status"] != 0:
-                print(f"left out, as it fails without a mutant: {path} {result and result['failed']}")
+                print(
+                    f"left out, as it fails without a mutant: {path} {result and result['failed']}"
+                )
                 continue
             cache.write_text(json.dumps(result["tests"]))
         found |= json.loads(cache.read_text())
@@ -88,11 +90,15 @@ def outcome(order: dict[str, float], mutated: tuple[str, str] | None) -> dict:
     paths = dict.fromkeys(name.split("::")[0] for name in order)
     limit = 10 * sum(order.values()) + 20
     result, seconds = forked(lambda: run(paths, Timed(chosen=order), mutated), limit)
-    by = f"{len(order)} tests" if result is not None else "time or memory"
-    if result is not None and result["status"] in (0, 5):  # all passed, none was found
-        return {"outcome": "survived", "by": by, "seconds": seconds}
-    if result is not None:
-        by = result["failed"] or f"status {result['status']}"
+    if result is None:
+        return {
+            "outcome": "caught",
+            "by": "time" if seconds > limit else "died",
+            "seconds": seconds,
+        }
+    if result["status"] in (0, 5):  # all passed, or none was found
+        return {"outcome": "survived", "by": f"{len(order)} tests", "seconds": seconds}
+    by = result["failed"] or f"status {result['status']}"
     return {"outcome": "caught", "by": by, "seconds": seconds}
 
 

@@ -86,6 +86,9 @@ def test_split(rows):
     assert [as_lists(part) for part in parts] == [first, second]
     assert [as_lists(part) for part in batch.texts.split(2)] == [first[:3], second[:3]]
     assert list(batch.split(3)) == [batch]
+    assert next(batch.split(9)) is batch
+    whole = batch.texts
+    assert next(whole.split(9)) is whole
     assert [len(part.label_counts) for part in batch.split(1)] == [1, 1, 1]
 
 

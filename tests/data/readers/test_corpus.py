@@ -230,7 +230,7 @@ def test_labels_of_the_same_known_words_are_one(named, write):
         "labels without a known word": {"count": 2, "first": ""},
         "label assignments without a description": {
             "count": 2 * 3,
-            "first": f"{data.path}:5",
+            "first": f"{data.path}:5: unknown",
         },
     }
 

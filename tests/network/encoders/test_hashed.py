@@ -37,3 +37,13 @@ def test_products_are_those_of_tfidf_vectors():
 def test_a_size_is_above_0():
     with pytest.raises(InputError, match="dim is 0"):
         HashedWords(0, 0)
+
+
+def test_features_are_the_same_in_every_version():
+    """Models that are trained depend on them: Carter and Wegman's hashes modulo 2³¹ - 1."""
+    ids = [0, 5, 999_999, 2**31 - 2]
+    places, signs = HashedWords(0, 100).features_of(torch.tensor(ids))
+    factors = 2_654_435_761, 2_654_476_264
+    hashes = [[(i + 1) * factor % 2_147_483_647 for i in ids] for factor in factors]
+    assert places.tolist() == [[value % 100 for value in row] for row in hashes]
+    assert signs.tolist() == [[-1 if value // 100 % 2 else 1 for value in row] for row in hashes]

@@ -4,6 +4,7 @@ import torch
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from gile_lightning.network.encoders import IdfMean
+from gile_lightning.network.encoders.idf import damping
 from gile_testing.ragged import texts
 
 # words of documents; everyone has the word 4
@@ -54,3 +55,11 @@ def test_learned_weights_are_stored(table):
     expected = weights / weights.sum() @ table[ids].numpy()
     found = other.double()(table, texts([[0, 3]]))[0]
     np.testing.assert_allclose(found.detach(), expected, rtol=1e-6)
+
+
+def test_words_are_counted_in_their_own_document_alone():
+    """Also where there are more documents than words."""
+    words = torch.tensor([1, 1, *[0] * 8])
+    lengths = torch.tensor([2, *[1] * 8])
+    expected = [(1 + np.log(2)) / 2] * 2 + [1] * 8
+    assert damping(words, lengths, 8).tolist() == pytest.approx(expected)

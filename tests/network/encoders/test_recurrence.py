@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from gile_lightning.network.encoders import GRU, BiGRU
+from gile_lightning.network.encoders.recurrence import ROWS, _runs
 
 INPUT_DIM, DIM = 5, 4
 recurrent = pytest.mark.parametrize("kind", [GRU, BiGRU])
@@ -118,3 +119,11 @@ def test_second_derivatives_are_refused(kind):
     (gradient,) = torch.autograd.grad(total, values, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         gradient.sum().backward()
+
+
+def test_a_run_is_one_step_or_has_no_more_rows_than_the_cache_holds():
+    half = ROWS // 2
+    sizes = [half, half, 1, ROWS + 5, 3, 4]
+    runs = _runs(sizes, torch.zeros(1, sum(sizes), 1))
+    assert [run[0] for run in runs] == [[half, half], [1], [ROWS + 5], [3, 4]]
+    assert [run[1].shape[1] for run in runs] == [2 * half, 1, ROWS + 5, 7]

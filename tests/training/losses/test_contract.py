@@ -39,5 +39,5 @@ def test_a_loss_compares_logits_with_targets():
     class Nothing(Loss):
         pass
 
-    with pytest.raises(TypeError, match="abstract method '?__call__"):
+    with pytest.raises(TypeError, match=r"abstract method '?__call__"):
         Nothing()
