@@ -9,6 +9,7 @@ from gile_lightning.commands.languages import MULTILINGUAL, stemmer_of
 from gile_lightning.common.console import show
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.document_data_module import DocumentDataModule
+from gile_lightning.data.formats.skipped import told
 from gile_lightning.data.inspection import inspect
 from gile_lightning.data.near_duplicates import NEAR
 from gile_lightning.data.text_data_module import TextDataModule
@@ -101,8 +102,7 @@ def lines(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 f"{_share(found['near'], documents[split])}{example}",
             )
     for reason, case in figures["left_out"].items():
-        first = f" (first: {case['first']})" if case["first"] else ""
-        yield "left out", f"{case['count']:,} {reason}{first}"
+        yield "left out", told(reason, case)
 
 
 def recommendations(

@@ -37,6 +37,12 @@ class Skipped:
 LOST = ("documents without a described label", "documents without a word")
 
 
+def told(reason: str, case: Mapping[str, Any]) -> str:
+    """Write one of the reasons of `Skipped.state`: how many, why, and the first of them."""
+    first = f" (first: {case['first'].replace(_PACKAGE, '')})" if case["first"] else ""
+    return f"{case['count']:,} {reason}{first}"
+
+
 def describe(meta: Mapping[str, Any]) -> str:
     """Describe an encoded corpus in a few lines: sizes, labels and what was left out."""
     counts = meta["counts"]
@@ -58,8 +64,7 @@ def describe(meta: Mapping[str, Any]) -> str:
         names = f" ({', '.join(named)}{more})" if named else ""
         lines.append(f"held out of training: {held_out:,} of the unseen labels{names}")
     for reason, case in meta["skipped"].items():
-        first = f" (first: {case['first'].replace(_PACKAGE, '')})" if case["first"] else ""
-        lines.append(f"left out: {case['count']:,} {reason}{first}")
+        lines.append(f"left out: {told(reason, case)}")
     kept = sum(counts["documents"].values())
     lost = sum(meta["skipped"].get(reason, {"count": 0})["count"] for reason in LOST)
     if lost > kept:
