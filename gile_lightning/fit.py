@@ -26,7 +26,8 @@ DESCRIPTION = (
 )
 
 _START = "--start_from"
-_DONE = ("label_changes", "replay")  # keys of the data that were for that run alone
+# keys of the data that were for that run alone
+_DONE = ("held_out_labels", "label_changes", "replay")
 
 
 @command

@@ -74,7 +74,6 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
         **course,
     }
     metrics = flatten(model.results, model.by_language, own_epochs) | figures
-    _show(cli, metrics, figures, own_epochs, tested)
     if cli.trainer.is_global_zero:
         report = FitReport(
             title=cli.output.name,
@@ -98,6 +97,8 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
         write_metrics(cli.output, metrics)
         if isinstance(cli.trainer.logger, RunLogger):
             cli.trainer.logger.log_report(report, metrics)
+    # after they are written: nobody may read any more what is printed
+    _show(cli, metrics, figures, own_epochs, tested)
     show(f"run folder: {cli.output}", output=cli.output)
     return metrics
 

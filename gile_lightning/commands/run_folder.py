@@ -78,14 +78,17 @@ def run_folder(config: Any) -> tuple[Path, Path | None]:
 
 
 def run_name(path: Path | str) -> str:
-    """Return the name of a run, by its folder or one of its checkpoints.
+    """Return a name for what goes on with a run, by its folder or one of its checkpoints.
 
-    >>> run_name("runs/best/2026-01-31_12-00-00"), run_name("mine/checkpoints/best.ckpt")
-    ('best', 'mine')
+    It is not that of a folder below which the run itself lies.
+
+    >>> run_name("runs/best/2026-01-31_12-00-00"), run_name("runs/mine/checkpoints/best.ckpt")
+    ('best', 'mine-further')
     """
     place = Path(path).absolute()
     folder = place.parent.parent if place.suffix == ".ckpt" else place
-    return folder.parent.name if folder.parent.parent.name == "runs" else folder.name
+    timed = folder.parent.parent.name == "runs"
+    return folder.parent.name if timed else f"{folder.name}-further"
 
 
 def config_name(config: Any, default: str) -> str:
