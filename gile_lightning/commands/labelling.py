@@ -158,8 +158,10 @@ def _progress(source: TextIO, lines: _Lines) -> Progress:
     """Show how many documents are labelled, unless the terminal shows the labels themselves."""
     total = None
     if source is not sys.stdin and source.seekable():
-        blocks = iter(partial(source.buffer.read, 2**20), b"")
-        total = sum(block.count(b"\n") for block in blocks)
+        total, last = 0, b"\n"
+        for block in iter(partial(source.buffer.read, 2**20), b""):
+            total, last = total + block.count(b"\n"), block[-1:]
+        total += last != b"\n"  # a text that no newline ends
         source.seek(0)
     return Progress("labelling", total, "documents", show=not lines.to_terminal)
 

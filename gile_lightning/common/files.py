@@ -48,11 +48,11 @@ def new_text(path: Path) -> Iterator[TextIO]:
 
     What is there but no file, such as a pipe, gets the text at once.
     """
-    path = path.resolve()
-    if path.exists() and not path.is_file():
+    if path.exists() and not path.is_file():  # asked first: the target of /dev/stdout is no path
         with open(path, "w", encoding="utf-8") as file:
             yield file
         return
+    path = path.resolve()
     partial = _partial(path)
     try:
         with open(partial, "w", encoding="utf-8") as file:

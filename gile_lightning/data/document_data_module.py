@@ -338,7 +338,9 @@ class DocumentDataModule(Reader, ShardDataModule):
         )
         if self.known is not None and self.replay and trained is None:
             counts |= self._replay(self.known, directory, counts)
-        runs = {key: counts.pop(key) for key in ("unspaced",) if key in counts}
+        runs: dict[str, Any] = {
+            key: counts.pop(key) for key in ("unspaced", "first_held_out") if key in counts
+        }
         meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources(), **runs}
         write_meta(directory, meta)
 

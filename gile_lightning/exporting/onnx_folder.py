@@ -34,7 +34,7 @@ CONFIG, LABELS, WORDS, PREDICT, CARD = (
 )
 FILES = (MODEL, LABEL_MODEL, "*.onnx.data", CONFIG, LABELS, VOCABULARY, WORDS, PREDICT, CARD)
 
-ONNX_FORMAT = 1
+ONNX_FORMAT = 2
 """The number of the format. Raise it when a change makes older scripts fail."""
 
 _MARK = "gile_lightning_onnx"

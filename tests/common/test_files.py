@@ -2,6 +2,7 @@ import errno
 import os
 import resource
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,3 +71,13 @@ def test_a_pipe_gets_texts_at_once(tmp_path):
         file.flush()
         assert os.read(reader, 10) == b"now"
     os.close(reader)
+
+
+def test_a_pipe_gets_the_text_at_once(tmp_path):
+    """Also by the name that a process has for its own end of it, which leads nowhere."""
+    read, write = os.pipe()
+    with new_text(Path(f"/dev/fd/{write}")) as file:
+        file.write("text")
+    os.close(write)
+    with open(read) as end:
+        assert end.read() == "text"

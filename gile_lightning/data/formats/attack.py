@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gile_lightning.data.formats.descriptions import Described
+from gile_lightning.data.formats.descriptions import Described, composed
 from gile_lightning.data.formats.lines import Record
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.formats.stix import plain_text
@@ -121,7 +121,7 @@ def _in_force(fields: Mapping[str, Any]) -> bool:
 
 
 def _name(fields: Mapping[str, Any]) -> str:
-    return str(fields.get("name") or "").strip()
+    return composed(str(fields.get("name") or "").strip())
 
 
 def _why_out(fields: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.binary_file import BinaryFile
-from gile_lightning.data.formats.descriptions import Described, other_names
+from gile_lightning.data.formats.descriptions import Described, composed, other_names
 from gile_lightning.data.formats.lines import read_lines
 
 _URI = "http://id.nlm.nih.gov/mesh/"  # before an identifier, as in NLM's linked data
@@ -76,11 +76,11 @@ def with_parents(headings: Iterable[Heading]) -> Iterator[Described]:
     of A01.923.047. All headings are read before the first is yielded.
     """
     headings = list(headings)
-    names = {tree: heading.name for heading in headings for tree in heading.trees}
+    names = {tree: composed(heading.name) for heading in headings for tree in heading.trees}
     for where, name, note, synonyms, trees, ui in headings:
         above = (names.get(tree.rpartition(".")[0], name) for tree in trees)
         parents, uri = tuple(other_names(name, above)), f"{_URI}{ui}" if ui else ""
-        yield Described(where, name, note, tuple(synonyms), parents, uri)
+        yield Described(where, composed(name), note, tuple(synonyms), parents, uri)
 
 
 def _read_xml(path: Path | str) -> Iterator[Heading]:

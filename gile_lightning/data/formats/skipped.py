@@ -59,7 +59,7 @@ def describe(meta: Mapping[str, Any]) -> str:
             "replayed of the earlier run: " + "  ".join(f"{k} {n:,}" for k, n in replayed.items())
         )
     if (held_out := counts.get("held_out_labels")) is not None:
-        named = counts.get("first_held_out", [])  # which corpora of earlier versions do not name
+        named = meta.get("first_held_out", [])  # which corpora of earlier versions do not name
         more = ", ..." if len(named) < held_out else ""
         names = f" ({', '.join(named)}{more})" if named else ""
         lines.append(f"held out of training: {held_out:,} of the unseen labels{names}")

@@ -20,9 +20,9 @@ def test_describe():
         | {
             "words": 7,
             "held_out_labels": 2,
-            "first_held_out": ["Newts"],
             "training_documents_used": 4,
         },
+        "first_held_out": ["Newts"],
         "skipped": {"documents without a word": {"count": 1_200, "first": "a:1"}},
     }
     text = describe(meta)
