@@ -25,11 +25,14 @@ def confined(*folders: Path) -> Iterator[None]:
     if _hook not in _added:
         _added.append(_hook)
         sys.addaudithook(_hook)
+    # a module that a reader imports first would be compiled into the installation
+    compiles, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     _folders[:] = [os.path.realpath(folder) for folder in folders]
     try:
         yield
     finally:
         _folders.clear()
+        sys.dont_write_bytecode = compiles
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
