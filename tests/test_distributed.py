@@ -203,7 +203,7 @@ def test_a_killed_process_ends_the_other(killed):
     directory, ended = killed
     assert ended.status[1] == -signal.SIGKILL
     assert ended.status[0] not in (0, None)
-    assert last_state(directory / "run")["global_step"] == 3
+    assert last_state(directory / "kept")["global_step"] == 3
 
 
 def test_one_process_goes_on_with_a_run_of_two(cut_off, unbroken):
