@@ -38,8 +38,8 @@ def check(data: TextDataModule, output: Path | None) -> dict[str, Any]:
         {"set": key, "why": f"{why} (so it is here)" if _is_set(data, key) else why}
         for key, why in recommendations(data, corpus)
     ]
-    told = {name: list(lines(figures)) for name, figures in corpus.items()}
-    for name, rows in told.items():
+    by_part = {name: list(lines(figures)) for name, figures in corpus.items()}
+    for name, rows in by_part.items():
         show("\n".join([f"{name}:", *(f"  {key:<28}{value}" for key, value in rows)]))
     width = max(len(item["set"]) for item in advice)
     show("\n".join(["recommended:", *(f"  {x['set']:<{width}}  {x['why']}" for x in advice)]))
@@ -48,7 +48,7 @@ def check(data: TextDataModule, output: Path | None) -> dict[str, Any]:
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         (output / CHECK).write_text(json.dumps(found, indent=1, ensure_ascii=False), "utf-8")
-        page = render("check.html", title="What is in the corpus", advice=advice, corpus=told)
+        page = render("check.html", title="What is in the corpus", advice=advice, corpus=by_part)
         (output / PAGE).write_text(page, encoding="utf-8")
         show(f"written: {output / CHECK}, {output / PAGE}", output=output)
     return found

@@ -1,5 +1,6 @@
 """Errors that a user can cause and fix."""
 
+import errno
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -9,6 +10,8 @@ _NO_MEMORY = (
     *("std::bad_alloc", "can't start new thread", "failed to map segment from shared object"),
 )
 
+# what a file, or a folder in its place, can cause
+_OF_THE_FILE = (errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.EINVAL)
 
 _LONGEST = 200  # characters of a word that others are compared with
 
@@ -35,6 +38,12 @@ def out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory has run out, of the machine or of a GPU."""
     own = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
     return own or any(words in str(error) for words in _NO_MEMORY)
+
+
+def of_the_machine(error: BaseException) -> bool:
+    """Whether the machine could not read a file, which may be sound: no memory, too many files."""
+    number = error.errno if isinstance(error, OSError) else None
+    return out_of_memory(error) or number not in (None, *_OF_THE_FILE)
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

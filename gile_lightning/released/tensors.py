@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gile_lightning.common.errors import InputError
+from gile_lightning.common.errors import InputError, of_the_machine
 
 SMALL, RATIO = 2**25, 100  # bytes, and times the size of the file; Keras does not compress
 Array = NDArray[np.floating[Any]]
@@ -99,6 +99,8 @@ def read_tensors(path: Path) -> WeightFile:
     except InputError:
         raise
     except Exception as error:  # a damaged file may raise any
+        if of_the_machine(error):
+            raise
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: not a whole HDF5 file ({reason:.200}); get it again") from error
     if not found:

@@ -1,6 +1,11 @@
+import errno
+import os
+
 import pytest
 
-from gile_lightning.common.errors import InputError, nearest, positive
+from gile_lightning.common.errors import InputError, nearest, of_the_machine, positive
+from gile_lightning.data.formats.hub_datasets import read_dataset
+from gile_lightning.released.tensors import read_tensors
 
 
 @pytest.mark.parametrize(
@@ -24,3 +29,34 @@ def test_long_words_are_not_compared():
     word = "".join(map(chr, range(10_000, 40_000))) * 30
     assert nearest(word, [word[1:], "b"]) == ""
     assert nearest("labels", [word, "label"]) == "; did you mean 'label'?"
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        *((OSError(number, os.strerror(number)), True) for number in (errno.EMFILE, errno.EIO)),
+        (MemoryError(), True),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), True),
+        *((OSError(number, ""), False) for number in (errno.ENOENT, errno.EISDIR, errno.EINVAL)),
+        (OSError("file signature not found"), False),
+        (ValueError("no number"), False),
+    ],
+)
+def test_faults_of_the_machine(error, expected):
+    assert of_the_machine(error) is expected
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), MemoryError()])
+def test_a_sound_file_is_not_called_damaged_if_the_machine_cannot_read_it(
+    error, monkeypatch, tmp_path
+):
+    def refuse(*args, **kwargs):
+        raise error
+
+    (tmp_path / "weights.h5").write_bytes(b"HDF")
+    monkeypatch.setattr("h5py.File", refuse)
+    with pytest.raises(type(error)):
+        read_tensors(tmp_path / "weights.h5")
+    monkeypatch.setattr("datasets.load_from_disk", refuse)
+    with pytest.raises(type(error)):
+        list(read_dataset(str(tmp_path)))

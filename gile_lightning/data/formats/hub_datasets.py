@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from gile_lightning.common.errors import InputError
+from gile_lightning.common.errors import InputError, of_the_machine
 from gile_lightning.data.formats.arrow import check_table
 from gile_lightning.data.formats.lines import Record
 
@@ -37,6 +37,8 @@ def read_dataset(path: str, split_column: str | None = None) -> Iterator[Record]
                 f"{path}: a folder without a saved dataset and without .txt files"
             ) from error
         except Exception as error:  # of many kinds: damaged JSON, damaged Arrow files
+            if of_the_machine(error):
+                raise
             reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
             raise InputError(f"{path}: no readable saved dataset ({reason:.200})") from error
     else:

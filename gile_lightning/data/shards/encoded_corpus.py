@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gile_lightning.common.errors import InputError, out_of_memory
+from gile_lightning.common.errors import InputError, of_the_machine
 from gile_lightning.common.files import checksum
 from gile_lightning.common.processes import cores
 from gile_lightning.data.document import SPLITS
@@ -134,8 +134,8 @@ def _read_shard(file: Path, task: Task) -> "Dataset":
         ):
             check_numbers(table.column(column), most)
     except Exception as error:  # a damaged file may raise any
-        if out_of_memory(error) or getattr(error, "errno", None) is not None:
-            raise  # the machine's fault, not the file's
+        if of_the_machine(error):
+            raise
         raise _damaged(file) from error
     return shard
 
