@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from gile_lightning.data.loading.ragged import segment_ids, segment_starts, send
+from gile_lightning.metrics.counting import count_below, ties_before
 from gile_lightning.metrics.ranks import Ranks
-from gile_lightning.metrics.sorting import sort_rows, ties_before
 
 
 def rank_positives(
@@ -15,8 +15,8 @@ def rank_positives(
 
     Arguments and errors are those of `ranking_metrics`; ``finite`` says that no score is NaN.
 
-    Each row of scores is sorted, without its columns. A binary search finds the positives there.
-    Columns matter only if a positive is tied with another label.
+    Columns matter only if a positive is tied with another label: for the rest, the scores below a
+    positive are counted.
 
     On a device only two numbers are waited for: whether there is a NaN, and how many ties. With the
     labels on the host all else is known there.
@@ -42,11 +42,7 @@ def rank_positives(
     positives = scores.new_full((rows, most), torch.inf)
     positives[document, slot] = of_positives
 
-    ascending = sort_rows(scores)
-    lower, lower_or_tied = (
-        torch.searchsorted(ascending, positives, right=right)[document, slot]
-        for right in (False, True)
-    )
+    lower, lower_or_tied = count_below(scores, document, slot, positives)
     lower_positives = torch.searchsorted(positives.sort(dim=1).values, positives)
     positives_not_below = label_counts[document] - lower_positives[document, slot]
     position = columns - lower_or_tied
