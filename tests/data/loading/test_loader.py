@@ -97,6 +97,11 @@ def test_one_process_reads_in_order_unless_shuffled():
     assert list(map(joined, epochs(RaggedLoader(**given, shuffle=True), 2))) == shuffled
 
 
+def test_a_single_document_is_read_in_every_epoch():
+    (loader,) = loaders(1, 4)
+    assert epochs(loader, 3) == [[[0]]] * 3
+
+
 @pytest.mark.parametrize(("documents", "batch_size"), [(13, 4), (25, 8), (50, 6)])
 def test_batches_hold_the_documents(documents, batch_size):
     (loader,) = loaders(documents, batch_size, shuffle=True)
