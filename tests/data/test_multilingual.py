@@ -206,6 +206,13 @@ def test_restored_loader_goes_on_exactly(make, done, options, world_size):
     assert before + after == expected
 
 
+def test_epoch_is_set_in_every_language(make):
+    loader = make().train_dataloader()
+    next(iter(loader))
+    loader.set_epoch(2)
+    assert loader.state_dict() == dict.fromkeys(SIZES, position(2, 0))
+
+
 # ---------------------------------------------------------------- evaluation
 
 

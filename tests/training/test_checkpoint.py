@@ -1,7 +1,9 @@
 import resource
+import zipfile
 
 import pytest
 import torch
+from torch import distributed
 
 from gile_lightning import evaluate, fit, predict
 from gile_lightning.builtin import write_bioasq
@@ -14,6 +16,7 @@ from gile_lightning.training.checkpoint import (
     find_checkpoint,
     of_language,
     read_checkpoint,
+    with_backend,
 )
 from gile_testing import runs
 
@@ -111,6 +114,55 @@ def test_a_damaged_checkpoint_is_refused(run, tmp_path):
     assert torch.load(path, weights_only=True)
     with pytest.raises(InputError, match=rf"{path}: not a readable .*\(the record .* is damaged"):
         read_checkpoint(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "compression", "error"),
+    [
+        (b"N.", zipfile.ZIP_DEFLATED, "the record a/data.pkl is compressed"),
+        (b"c" + b"x" * 501 + b"\ny\n.", zipfile.ZIP_STORED, "a class by more than 500 characters"),
+    ],
+)
+def test_what_takes_long_to_read_is_refused(tmp_path, content, compression, error):
+    path = tmp_path / "model.ckpt"
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        archive.writestr("a/data.pkl", content)
+    with pytest.raises(InputError, match=rf"{path}: not a readable checkpoint \(.*{error}"):
+        read_checkpoint(path)
+
+
+@pytest.fixture
+def group(tmp_path):
+    """A group of one process."""
+    file = f"file://{tmp_path / 'group'}"
+    distributed.init_process_group("gloo", init_method=file, rank=0, world_size=1)
+    yield
+    distributed.destroy_process_group()
+
+
+def test_the_first_of_several_processes_reads_a_file_of_format_2(group, tmp_path):
+    checkpoint = {STATE: {"format": 2}, HPARAMS: {}, "state_dict": {"a": 1}}
+    torch.save(checkpoint, tmp_path / "model.ckpt")
+    assert AtomicCheckpointIO().load_checkpoint(tmp_path / "model.ckpt") == checkpoint
+
+
+def test_another_backend():
+    """For the tasks with a pretrained model alone; the checkpoint itself stays as it is."""
+    tasks = {
+        "english": {"pretrained": "model", "pretrained_backend": "torch", "labels": 1},
+        "german": {"pretrained": None},
+        "french": None,
+    }
+    checkpoint = {"epoch": 5, STATE: {"format": FORMAT, "tasks": tasks}}
+    assert with_backend(checkpoint, "openvino-int8") == {
+        "epoch": 5,
+        STATE: {
+            "format": FORMAT,
+            "tasks": tasks
+            | {"english": tasks["english"] | {"pretrained_backend": "openvino-int8"}},
+        },
+    }
+    assert checkpoint[STATE]["tasks"]["english"]["pretrained_backend"] == "torch"
 
 
 def test_a_checkpoint_of_one_language():

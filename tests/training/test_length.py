@@ -18,6 +18,15 @@ def test_bounds(documents, epochs):
     assert TrainingLength(least=2, most=9)(documents) == epochs
 
 
+@pytest.mark.parametrize(
+    ("documents", "epochs"),
+    [(10, 40), (300, 33), (5_000, 8), (5_688, 8), (5_689, 7), (20_000, 4), (10**6, 3)],
+)
+def test_eight_epochs_of_five_thousand_documents_by_default(documents, epochs):
+    """8 sqrt(5000 / N) is 7.5 at 5,688.9 documents, and 4 at 20,000."""
+    assert TrainingLength()(documents) == epochs
+
+
 @pytest.mark.parametrize("wrong", [{"epochs": 0}, {"least": 0}, {"least": 5, "most": 4}])
 def test_refused(wrong):
     with pytest.raises(InputError):

@@ -4,7 +4,7 @@ import torch
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.systems import NeuralSystem
-from gile_lightning.training.schedules import WarmupDecay
+from gile_lightning.training.schedules import Schedule, WarmupDecay
 from gile_testing.two_languages import PARTS, TwoLanguages, languages
 
 
@@ -35,11 +35,21 @@ def test_ends_with_training():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"warmup": -0.1}, {"warmup": 1}, {"end": 2}, {"end": -0.1}, {"epochs": 0}],
+    [{"warmup": -0.1}, {"warmup": 1}, {"warmup": 1.5}, {"end": 2}, {"end": -0.1}, {"epochs": 0}],
 )
 def test_refused(wrong):
     with pytest.raises(InputError):
         WarmupDecay(**wrong)
+
+
+def test_a_schedule_has_a_factor():
+    class Constant(Schedule):
+        def __call__(self, epoch, last):
+            return 0.5
+
+    Constant().check(last=-1)  # by default every length fits
+    with pytest.raises(TypeError, match="abstract"):
+        Schedule()
 
 
 def test_a_training_without_end_is_refused():

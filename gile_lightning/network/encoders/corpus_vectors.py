@@ -134,6 +134,6 @@ def draw(batches: Iterable[Texts], size: int, seed: int) -> list[Texts]:
 def _smallest(
     kept: list[Texts], numbers: NDArray[np.float64], size: int
 ) -> tuple[list[Texts], NDArray[np.float64]]:
-    """Keep the texts with the smallest numbers."""
-    best = np.sort(np.argpartition(numbers, size - 1)[:size])
+    """Keep the texts with the smallest numbers, of more than ``size``."""
+    best = np.sort(np.argpartition(numbers, size)[:size])
     return [gather_texts(join(kept), torch.from_numpy(best))], numbers[best]

@@ -25,7 +25,7 @@ def make_dataset(number):
     return datasets.Dataset.from_dict(rows, datasets.Features(features))
 
 
-DATASETS = {n: make_dataset(n) for n in (1, 2, 3, 5, 9, 12, 13, 25, 50)}
+DATASETS = {n: make_dataset(n) for n in (0, 1, 2, 3, 5, 9, 12, 13, 25, 50)}
 
 
 def documents_of(batch):
@@ -90,9 +90,16 @@ def test_every_document_once_in_equal_steps(documents, world_size, batch_size, s
     assert max(sizes) <= max(batch_size, 2 if world_size > 1 else 1)
 
 
-def test_in_order_unless_shuffled():
-    (loader,) = loaders(9, 4)
-    assert epochs(loader, 2) == [[[0, 1, 2], [3, 4, 5], [6, 7, 8]]] * 2
+def test_one_process_reads_in_order_unless_shuffled():
+    given = {"documents": DATASETS[9], "language": "english", "batch_size": 4}
+    assert epochs(RaggedLoader(**given), 2) == [[[0, 1, 2], [3, 4, 5], [6, 7, 8]]] * 2
+    shuffled = [np.random.default_rng((0, epoch)).permutation(9).tolist() for epoch in (0, 1)]
+    assert list(map(joined, epochs(RaggedLoader(**given, shuffle=True), 2))) == shuffled
+
+
+def test_a_single_document_is_read_in_every_epoch():
+    (loader,) = loaders(1, 4)
+    assert epochs(loader, 3) == [[[0]]] * 3
 
 
 @pytest.mark.parametrize(("documents", "batch_size"), [(13, 4), (25, 8), (50, 6)])
@@ -194,17 +201,24 @@ def test_another_number_of_processes_goes_on_with_the_next_document(documents, b
                 break
 
 
-def test_what_was_cut_anew_is_resumed_exactly():
-    """25 documents in 7 steps, 10 of them done: the other 15 in steps of 2 processes, 4 each."""
-    left, broken = (loaders(25, 4, 2, shuffle=True, seed=3) for _ in range(2))
+@pytest.mark.parametrize(
+    ("processes", "done", "sizes", "following"),
+    [
+        (2, 10, [[3, 4], [4, 4]], 17),  # 15 documents are left, for steps of 8
+        (1, 4, [[3, 4, 3, 4, 3, 4]], 7),  # 21 for steps of 4; 18 would begin with a step of 3
+    ],
+)
+def test_what_was_cut_anew_is_resumed_exactly(processes, done, sizes, following):
+    """Some of 25 documents are done in steps of another size."""
+    left, broken = (loaders(25, 4, processes, shuffle=True, seed=3) for _ in range(2))
     for loader in left + broken:
-        loader.load_state_dict(position(0, 10))
+        loader.load_state_dict(position(0, done))
     expected = [epochs(loader, 1)[0] for loader in left]
-    assert [[len(batch) for batch in own] for own in expected] == [[3, 4], [4, 4]]
+    assert [[len(batch) for batch in own] for own in expected] == sizes
     before = [[numbers(batch) for batch in islice(loader, 1)] for loader in broken]
-    for rank, loader in enumerate(loaders(25, 4, 2, shuffle=True, seed=3)):
+    for rank, loader in enumerate(loaders(25, 4, processes, shuffle=True, seed=3)):
         state = broken[rank].state_dict()
-        assert state == position(0, 17, cut=10)
+        assert state == position(0, following, cut=done)
         loader.load_state_dict(state)
         assert before[rank] + epochs(loader, 1)[0] == expected[rank]
 
@@ -236,6 +250,7 @@ def test_epoch_is_set_without_losing_a_restored_position():
     assert epochs(other, 1)[0] == unbroken[1][5:]
     other.load_state_dict(position(0, 17))
     other.sampler.set_epoch(2)
+    assert other.state_dict() == position(2)
     assert epochs(other, 1)[0] == unbroken[2]
 
 

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pyarrow as pa
 import pytest
 import torch
@@ -5,11 +7,14 @@ import torch
 from gile_lightning.data.loading.ragged import (
     RaggedBatch,
     batch_from_arrow,
+    count_ids,
     distinct,
     gather_segments,
     gather_texts,
     join,
     segment_starts,
+    send,
+    sum_by_id,
 )
 
 LENGTHS = torch.tensor([2, 0, 3, 1])
@@ -116,3 +121,33 @@ def test_ids_of_rows_of_a_table():
     assert texts.word_ids is texts.words
     rows = texts._replace(words=torch.arange(6), ids=texts.words)
     assert rows.word_ids.tolist() == [5, 6, 7, 8, 9, 10]
+
+
+def test_split_with_what_a_pretrained_model_reads():
+    texts = batch_from_arrow(table()).texts._replace(
+        subwords=torch.arange(6), subword_counts=torch.tensor([1, 3, 2]), vectors=torch.eye(3)
+    )
+    first, second = texts.split(2)
+    assert as_lists(first)[3:] == [[0, 1, 2, 3], [1, 3], [[1, 0, 0], [0, 1, 0]]]
+    assert as_lists(second)[3:] == [[4, 5], [2], [[0, 0, 1]]]
+
+
+def test_on_a_device_no_size_depends_on_values():
+    """The meta device has none."""
+    ids = torch.zeros(4, dtype=torch.long, device="meta")
+    assert count_ids(ids, 7).shape == (7,)
+    assert count_ids(ids, 7, ids.bool()).shape == (7,)
+    values = torch.zeros(5, 3, device="meta")
+    assert sum_by_id(values, ids, ids, 7).shape == (7, 3)
+
+
+@pytest.mark.parametrize(("place", "pinned"), [("cpu", True), ("cuda:1", False)])
+def test_memory_of_the_host_alone_is_pinned(place, pinned):
+    calls = []
+    tensor = SimpleNamespace(
+        device=torch.device(place),
+        pin_memory=lambda: calls.append("pinned") or tensor,
+        to=lambda device, non_blocking: calls.append((device, non_blocking)),
+    )
+    send(tensor, torch.device("cuda:0"))
+    assert calls == ["pinned"] * pinned + [(torch.device("cuda:0"), True)]

@@ -46,6 +46,7 @@ def test_rows_of_the_decomposition(power):
     assert found.dtype == torch.float32
     assert found[[3, 7]].eq(0).all()
     wider = Given(values=values, power=power, norm=2.5).learn([NOTHING], NOTHING, 30, 22)
+    assert wider.shape == (30, 22)
     assert wider[:, 20:].eq(0).all()  # the corpus has no more dimensions
 
 

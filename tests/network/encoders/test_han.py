@@ -60,6 +60,22 @@ def test_equals_numpy_document_by_document(kind, pool):
     torch.testing.assert_close(actual, torch.from_numpy(np.stack(expected)), rtol=1e-12, atol=1e-14)
 
 
+def test_attention_is_of_words_in_sentences_and_of_sentences_in_documents():
+    """Its sums of the states are the document's vector; a sentence without a word has 0."""
+    torch.manual_seed(1)
+    encoder = HAN(INPUT_DIM, layer=partial(Dense, dim=DIM)).double()
+    sizes = torch.tensor([3, 0, 1, 2])
+    words = torch.randn(6, INPUT_DIM, dtype=torch.double)
+    texts = Texts(torch.arange(6), sizes, torch.tensor([3, 1]))
+    of_words, of_sentences = encoder.attention(words, texts)
+    assert of_sentences[1] == 0
+    weighted = encoder.word_layer(words, sizes) * of_words.unsqueeze(1)
+    sums = torch.stack([part.sum(0) for part in weighted.split(sizes.tolist())])
+    states = encoder.sentence_layer(sums, sizes) * of_sentences.unsqueeze(1)
+    vectors = torch.stack([part.sum(0) for part in states.split([3, 1])])
+    torch.testing.assert_close(vectors, encoder(words, texts), rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("make", "hidden", "output"),
     [

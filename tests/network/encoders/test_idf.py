@@ -57,6 +57,15 @@ def test_learned_weights_are_stored(table):
     np.testing.assert_allclose(found.detach(), expected, rtol=1e-6)
 
 
+def test_weights_are_not_learned_by_default():
+    assert not list(fitted().parameters())
+
+
+def test_no_word_is_known_before_the_vocabulary_is():
+    with pytest.raises(IndexError):
+        IdfMean(DIM).idf(torch.tensor([0]))
+
+
 def test_words_are_counted_in_their_own_document_alone():
     """Also where there are more documents than words."""
     words = torch.tensor([1, 1, *[0] * 8])

@@ -34,6 +34,13 @@ def test_matrix(documents, sublinear_tf):
     assert found.dtype == np.float32
 
 
+def test_a_word_of_all_texts_weighs_nothing():
+    """Nor is anything stored for it, or for a text of that word alone."""
+    found = LSA().matrix(texts([[0, 1], [0], [0, 2, 0]]), 3)
+    assert found.nnz == 2
+    assert found.toarray().tolist() == [[0, 0, 0], [1, 0, 0], [0, 0, 1]]
+
+
 @pytest.mark.parametrize("power", [0, 0.5, 1])
 def test_vectors_are_those_of_scikit_learn(documents, power):
     # with these dimensions and the ten more that are tried, the randomised method is exact

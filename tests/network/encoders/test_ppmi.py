@@ -37,6 +37,25 @@ def test_smoothing_and_shift_by_hand():
     np.testing.assert_allclose(matrix.toarray(), expected, rtol=1e-5, atol=1e-7)
 
 
+def test_words_that_are_no_contexts():
+    """The contexts are a and b: the pair bc counts for c alone, which makes 7 pairs."""
+    matrix = PPMI(window=2, smoothing=1, contexts=2).matrix(texts([[0, 1, 0], [1, 2]]), 3)
+    expected = np.zeros((3, 2))
+    expected[0, 1] = log(2 * 7 / (4 * 3))
+    expected[1, 0] = log(2 * 7 / (2 * 4))
+    expected[2, 1] = log(1 * 7 / (1 * 3))
+    np.testing.assert_allclose(matrix.toarray(), expected, rtol=1e-6)
+
+
+def test_five_words_on_each_side_by_default():
+    """Of the 42 pairs of seven words, the two of the first and the last are too far apart."""
+    assert PPMI(smoothing=1).matrix(texts([[*range(7)]]), 7).nnz == 40
+
+
+def test_a_hundred_thousand_contexts_by_default():
+    assert PPMI().matrix(texts([[0, 1]]), 100_001).shape == (100_001, 100_000)
+
+
 @pytest.mark.parametrize("chunk", [1, 64, 10_000])
 @pytest.mark.parametrize("contexts", [4, 12])
 def test_counts_are_those_of_a_loop(monkeypatch, chunk, contexts):
@@ -57,6 +76,8 @@ def test_counts_are_those_of_a_loop(monkeypatch, chunk, contexts):
     places = np.repeat(np.arange(len(sentences)), [len(sentence) for sentence in sentences])
     found = ppmi.count_neighbours(np.array(flat), places, columns, (12, contexts), 3)
     assert (found.toarray() == expected).all()
+    again = ppmi.count_neighbours(np.array(flat), -places, columns, (12, contexts), 3)
+    assert (again.toarray() == expected).all()  # however sentences are numbered
     assert PPMI(contexts=contexts).matrix(texts(sentences), 12).shape == expected.shape
 
 

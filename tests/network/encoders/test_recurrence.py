@@ -92,8 +92,9 @@ def test_frozen_vectors_change_no_other_gradient(kind):
 
 @recurrent
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
-def test_without_gradients(kind, mode):
-    layer, values, lengths = make(kind, [3, 0, 5])
+@pytest.mark.parametrize("sizes", [[3, 0, 5], [2] * (ROWS + 1)], ids=["one run", "two full ones"])
+def test_without_gradients(kind, mode, sizes):
+    layer, values, lengths = make(kind, sizes)
     expected = layer(values, lengths)
     with mode():
         states = layer(values, lengths)

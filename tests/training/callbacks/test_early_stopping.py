@@ -65,6 +65,7 @@ LEFT = [0.2, 0.19, 0.2, 0.3, 0.29, 0.31, 0.3, 0.3]  # in epoch 4; the best is ep
         (LEFT, {"patience": 1}, 5),
         (LEFT, {"patience": 2}, 8),
         (LEFT, {"patience": 3}, None),
+        ([0.3, *[0.2] * 4], {}, 4),  # three by default
         ([0.3, 0.1, 0.1], {"patience": 2}, 3),  # a fall back below popularity counts
         ([0.2, *[0.1] * 8], {"patience": 2, "plateau": 0}, 3),
         ([0.2, *[0.1] * 8], {"patience": 2, "plateau": 3}, 5),

@@ -36,6 +36,14 @@ def test_losses_are_checked_every_so_many_steps(loss):
     assert trainer.checks == 2
 
 
+def test_every_fifty_steps_by_default():
+    trainer = Steps(FiniteLoss())
+    trainer.take(*[0.5] * 49)
+    assert trainer.checks == 0
+    trainer.take(0.5)
+    assert trainer.checks == 1
+
+
 def test_losses_are_checked_before_a_checkpoint_and_at_the_end_of_an_epoch():
     module = torch.nn.Linear(2, 1)
     for hook in ("on_save_checkpoint", "on_train_epoch_end"):

@@ -1,23 +1,61 @@
 from types import SimpleNamespace
 
+import pytest
+
 from gile_lightning.training.callbacks import LastCheckpoint
 
 
-def test_last_checkpoint_every_so_many_steps_and_after_each_epoch(tmp_path):
+@pytest.mark.parametrize(
+    ("batches", "accumulated", "steps"),
+    [(5, 1, [3, 5, 6, 9, 10]), (18, 3, [3, 6, 9, 12])],
+)
+def test_every_so_many_steps_and_after_each_epoch(tmp_path, batches, accumulated, steps):
     saved = []
     callback = LastCheckpoint(tmp_path, every_n_train_steps=3)
     progress = SimpleNamespace(is_last_batch=False)
     trainer = SimpleNamespace(
         global_step=0,
-        accumulate_grad_batches=1,
+        accumulate_grad_batches=accumulated,
         fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress)),
         save_checkpoint=lambda path: saved.append((trainer.global_step, path)),
     )
     for _ in range(2):
-        for batch in range(5):
-            trainer.global_step += 1
-            progress.is_last_batch = batch == 4
+        for batch in range(batches):
+            trainer.global_step += (batch + 1) % accumulated == 0
+            progress.is_last_batch = batch == batches - 1
             callback.on_train_batch_end(trainer, None, None, None, batch)
         callback.on_train_epoch_end(trainer, None)
-    assert [step for step, _ in saved] == [3, 5, 6, 9, 10]
+    assert [step for step, _ in saved] == steps
     assert {path for _, path in saved} == {tmp_path / "checkpoints/last.ckpt"}
+
+
+@pytest.mark.parametrize(
+    ("ready", "completed", "is_last", "expected"),
+    [
+        (7, 6, False, (4, 3)),  # saved within the end of a batch, then with more processes
+        (2, 1, False, (4, 3)),
+        (7, 7, False, (4, 4)),
+        (4, 3, False, (4, 3)),  # nothing has changed
+        (7, 7, True, (9, 9)),  # at the end of an epoch all batches are done
+    ],
+)
+def test_batches_are_counted_as_the_loader_cuts_them(tmp_path, ready, completed, is_last, expected):
+    """The loader has 9 batches, 4 of which are done."""
+
+    class Loader:
+        done = 4
+
+        def __len__(self):
+            return 9
+
+    current = SimpleNamespace(ready=ready, started=ready, processed=ready, completed=completed)
+    progress = SimpleNamespace(current=current, is_last_batch=is_last)
+    trainer = SimpleNamespace(
+        fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress)),
+        train_dataloader=Loader(),
+    )
+    LastCheckpoint(tmp_path, 1).on_train_start(trainer, None)
+    batches, done = expected
+    assert vars(current) == {
+        "ready": batches, "started": batches, "processed": batches, "completed": done,
+    }  # fmt: skip

@@ -16,6 +16,7 @@ from gile_lightning.training.samplers import (
     SharedUniformLabels,
     UniformLabels,
 )
+from gile_testing.draws import batch
 
 LABEL_COUNT = 10
 FREQUENCIES = torch.tensor([400, 90, 30, 9, 9, 4, 2, 1, 1, 1])
@@ -48,8 +49,7 @@ every_batch = pytest.mark.parametrize("documents", BATCHES.values(), ids=BATCHES
 
 
 def draw(sampler, documents, seed=0):
-    ids = torch.tensor([label for document in documents for label in document]).long()
-    counts = torch.tensor([len(document) for document in documents])
+    ids, counts = batch(documents)
     generator = torch.Generator().manual_seed(seed)
     sample = sampler(ids, counts, FREQUENCIES, generator)
     logits = torch.arange(sample.targets.numel()).cos().view_as(sample.targets)
@@ -100,11 +100,27 @@ def test_another_state_gives_another_sample(sampler):
 
 
 @every_sampler
-def test_samplers_are_values(sampler):
-    assert copy(sampler) == sampler
-    assert len({copy(sampler), sampler}) == 1
-    with pytest.raises(FrozenInstanceError):
-        sampler.scale = 2
+@every_batch
+def test_targets_and_weights_are_made_on_the_device(sampler, documents):
+    ids, counts = batch(documents)
+    device = torch.device("meta")
+    labels, *made = sampler.sample(ids, counts, FREQUENCIES, torch.Generator(), device)
+    assert labels.device.type == "cpu"
+    assert [part.device.type for part in made if part is not None] == ["meta"] * (
+        2 if made[2] is None else 3
+    )
+
+
+def test_samplers_are_values():
+    """One that is equal draws the same."""
+    for sampler in SAMPLERS:
+        same = copy(sampler)
+        assert same == sampler
+        assert len({same, sampler}) == 1
+        with pytest.raises(FrozenInstanceError):
+            sampler.scale = 2
+        for one, other in zip(*(draw(s, [[3, 0], [7]]) for s in (same, sampler)), strict=True):
+            assert one is other is None or torch.equal(one, other)
 
 
 class Fixed(LabelSampler):
@@ -136,7 +152,11 @@ def test_a_sampler_without_a_device_is_sent_to_one(offsets):
     assert Fixed().negative_rates(FREQUENCIES, 2.0) is None
 
 
-@pytest.mark.parametrize("kind", [LabelSampler, SharedLabels])
-def test_a_sampler_draws(kind):
+@pytest.mark.parametrize(
+    ("kind", "complete"), [(LabelSampler, Fixed), (SharedLabels, SharedUniformLabels)]
+)
+def test_a_sampler_draws(kind, complete):
     with pytest.raises(TypeError, match="abstract"):
         kind()
+    rates = complete().negative_rates(FREQUENCIES, 2.0)  # what it need not define
+    assert rates is None or rates.tolist() == pytest.approx([0.1] * LABEL_COUNT)

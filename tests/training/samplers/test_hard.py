@@ -1,3 +1,5 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +16,13 @@ from gile_lightning.training.samplers import (
 
 LABELS = 8
 DOCUMENTS = [[3, 0], [], [*range(LABELS)], [6]]
+
+
+@dataclass(frozen=True)
+class Weighted(AllLabels):
+    """A pool of somebody else, with a correction of its own."""
+
+    correction: str = "weighted"
 
 
 def draw(sampler, seed=0):
@@ -92,6 +101,7 @@ def test_ten_of_a_tenth_of_the_labels_by_default():
         ({"hard": 0}, "above 0: hard is 0"),
         ({"random": -1}, "random is -1"),
         ({"pool": PopularLabels(correction="log_q")}, "correction of the pool: .* leave it out"),
+        ({"pool": Weighted()}, "correction of the pool: .* leave it out"),
     ],
 )
 def test_settings_that_are_refused(settings, error):

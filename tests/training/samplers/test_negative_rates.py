@@ -47,5 +47,12 @@ def test_what_corrects_itself_needs_no_correction(correction):
     assert sampler.negative_rates(FREQUENCIES, 1.0).tolist() == [1] * 6
 
 
+@pytest.mark.parametrize(("labels", "rate"), [(3.5, 0.8), (5, 2), (6, 2)])
+def test_uniform_negatives_are_of_the_labels_that_a_document_lacks(labels, rate):
+    """One at least: a mean of all labels has no negatives, and any rate does."""
+    rates = samplers.UniformLabels(negatives=2).negative_rates(FREQUENCIES, labels)
+    assert rates.tolist() == pytest.approx([rate] * 6)
+
+
 def test_the_rate_of_hard_negatives_is_not_known():
     assert samplers.HardLabels().negative_rates(FREQUENCIES, 1.0) is None

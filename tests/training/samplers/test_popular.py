@@ -55,12 +55,25 @@ def test_equal_probabilities_give_all_pairs_equally_often():
     assert chi_square < 9 + 5 * math.sqrt(18)
 
 
-def test_a_sum_that_is_rounded_down_leaves_no_place_empty(monkeypatch):
-    """The last step, 1.9999, is beyond the end of the line, 1.996: it is the last label's."""
-    monkeypatch.setattr(torch, "rand", lambda *shape, **_: torch.full(shape, 0.9999).double())
+@pytest.mark.parametrize(("start", "drawn"), [(0, [0, 2]), (0.5, [1, 3]), (0.9999, [2, 3])])
+def test_ends_of_the_labels(monkeypatch, start, drawn):
+    """A label has the place where it begins, not that where it ends.
+
+    Of a line that is rounded down to 1.996 the last label also has what is beyond, 1.9999.
+    """
+    monkeypatch.setattr(torch, "rand", lambda *shape, **_: torch.full(shape, start).double())
     monkeypatch.setattr(torch, "randperm", lambda count, **_: torch.arange(count))
-    drawn = draw_systematic(torch.full((4,), 0.499).double(), 2, generator())
-    assert drawn.tolist() == [2, 3]
+    each = 0.499 if start > 0.5 else 0.5
+    found = draw_systematic(torch.full((4,), each).double(), 2, generator())
+    assert found.tolist() == drawn
+
+
+@pytest.mark.parametrize("exponent", [0.5, 0.75])
+def test_all_labels_are_certain(exponent):
+    """Exactly, where a quotient is rounded to a number below 1."""
+    for count in range(1, 13):
+        weights = FREQUENCIES[:count].double().pow(exponent)
+        assert inclusion(weights, count).tolist() == [1] * count
 
 
 @pytest.mark.parametrize("exponent", [-0.1, 1.5])

@@ -1,0 +1,66 @@
+import signal
+from types import SimpleNamespace
+
+import pytest
+from lightning.pytorch.utilities.exceptions import SIGTERMException
+
+from gile_lightning.training.callbacks import StopSignals
+
+
+class Trainer(SimpleNamespace):
+    """A trainer of one process; notes the batches after which it saves."""
+
+    def __init__(self, callback, batches, accumulated=1):
+        self.callback, self.batches, self.saved = callback, batches, []
+        self.progress = SimpleNamespace(is_last_batch=False)
+        super().__init__(
+            accumulate_grad_batches=accumulated,
+            fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=self.progress)),
+            strategy=SimpleNamespace(reduce_boolean_decision=lambda decision, all: decision),
+        )
+
+    def save_checkpoint(self, path):
+        self.saved.append((self.batch, path))
+
+    def epoch(self, signalled=None):
+        """Train an epoch in which a signal comes before a batch."""
+        for batch in range(self.batches):
+            self.batch = batch
+            if batch == signalled:
+                self.callback._receive(signal.SIGUSR1, None)
+            self.progress.is_last_batch = batch == self.batches - 1
+            self.callback.on_train_batch_end(self, None, None, None, batch)
+
+
+@pytest.mark.parametrize(
+    ("signalled", "last", "saved"), [(0, 2, True), (2, 2, True), (3, 5, True), (7, 8, False)]
+)
+def test_it_saves_after_the_next_step_within_an_epoch(tmp_path, signalled, last, saved):
+    """A step has three batches. The end of an epoch has a checkpoint of its own."""
+    trainer = Trainer(StopSignals(tmp_path), batches=9, accumulated=3)
+    trainer.epoch()
+    with pytest.raises(SIGTERMException) as stop:
+        trainer.epoch(signalled)
+    assert stop.value.args == (128 + signal.SIGUSR1,)
+    assert trainer.batch == last
+    assert trainer.saved == ([(last, tmp_path / "checkpoints/last.ckpt")] if saved else [])
+
+
+def test_it_leaves_at_the_end_of_an_epoch_too(tmp_path):
+    callback = StopSignals(tmp_path)
+    trainer = Trainer(callback, batches=1)
+    callback.on_train_epoch_end(trainer, None)
+    callback._receive(signal.SIGTERM, None)
+    with pytest.raises(SIGTERMException):
+        callback.on_train_epoch_end(trainer, None)
+    assert not trainer.saved
+
+
+def test_one_process_of_several_is_enough(tmp_path):
+    """The others leave as by SIGTERM."""
+    callback = StopSignals(tmp_path)
+    trainer = Trainer(callback, batches=2)
+    trainer.strategy.reduce_boolean_decision = lambda decision, all: not all
+    with pytest.raises(SIGTERMException) as stop:
+        callback.on_train_epoch_end(trainer, None)
+    assert stop.value.args == (128 + signal.SIGTERM,)
