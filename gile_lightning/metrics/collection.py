@@ -52,7 +52,7 @@ class RankingMetrics(SummedMetric):
             raise ValueError(
                 f"without_positive must be 'skip' or 'released', not {without_positive!r}"
             )
-        self.without_positive = without_positive
+        self.released = without_positive == "released"
         self.labels = labels
         self.register_buffer("inverse_propensities", inverse_propensities, persistent=False)
         # Summed by groups: the rounding of a sum may depend on the columns beside it, and a metric
@@ -100,9 +100,7 @@ class RankingMetrics(SummedMetric):
 
     def _sums(self, group: Metrics, ranks: Ranks, lacking: Tensor) -> Tensor:
         values = torch.stack([metric(ranks).double() for metric in group], 1)
-        counted = [metric.without_positive or 0 for metric in group]
-        if self.without_positive == "skip":
-            counted = [0] * len(group)
+        counted = [(self.released and metric.without_positive) or 0 for metric in group]
         stand_in = send(torch.tensor(counted, dtype=values.dtype), values.device)
         return values.where(~lacking[:, None], stand_in).sum(0)
 
@@ -119,7 +117,7 @@ class RankingMetrics(SummedMetric):
         """
         counts, sums, gained, attainable = torch.split(self.totals, self.sizes)
         positive, skipped = counts
-        documents = positive + skipped if self.without_positive == "released" else positive
+        documents = positive + skipped if self.released else positive
 
         def ratio(part: Tensor, whole: Tensor) -> Tensor:
             return part / whole.where(whole > 0, documents)

@@ -45,7 +45,8 @@ def candidates(logits: Tensor, threshold: float, finite: bool = False) -> Iterat
         yield from torch.split(logits.flatten(), 2**24)
         return
     # a little low: the rounding of the sigmoid must not matter
-    floor = math.log(threshold * (1 - 1e-4)) - math.log1p(-threshold * (1 - 1e-4))
+    low = threshold * (1 - 1e-4)
+    floor = math.log(low) - math.log1p(-low)
     even = logits.shape[1] // BLOCK * BLOCK
     blocks = logits[:, :even].reshape(len(logits), even // BLOCK, BLOCK)
     rest = logits[:, even:]

@@ -84,8 +84,8 @@ def select(label_ids: Tensor, label_counts: Tensor, start: int, stop: int) -> tu
     kept = (label_ids >= start) & (label_ids < stop)
     # positives kept before each position; a document has the difference of two of these
     before = torch.cat([kept.new_zeros(1, dtype=torch.long), kept.cumsum(0)])
-    ends = label_counts.cumsum(0)
-    counts = before[ends] - before[ends - label_counts]
+    starts = segment_starts(label_counts)
+    counts = before[starts + label_counts] - before[starts]
     return label_ids[kept] - start, counts.to(label_counts.dtype)
 
 

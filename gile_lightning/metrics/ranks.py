@@ -5,6 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from gile_lightning.data.loading.ragged import segment_starts
+
 
 class Ranks(NamedTuple):
     """The ranks of the positives of B documents among K labels; `rank_positives` makes them.
@@ -50,7 +52,7 @@ class Ranks(NamedTuple):
         """
         rising = values.argsort()
         order = rising[self.document[rising].argsort(stable=True)]
-        before = (self.label_counts.cumsum(0) - self.label_counts)[self.document]
+        before = segment_starts(self.label_counts)[self.document]
         return order, torch.arange(len(order), device=order.device) - before
 
     def or_nan(self, values: Tensor) -> Tensor:

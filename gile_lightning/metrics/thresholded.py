@@ -203,11 +203,9 @@ class MicroF1(SummedMetric):
 def _scores(true_positives: Tensor, predicted: Tensor, positives: Tensor) -> F1Scores:
     # double first: the quotient of integers is float32
     true_positives = true_positives.double()
-    return F1Scores(
-        true_positives / predicted.clamp(min=1),
-        true_positives / positives.clamp(min=1),
-        2 * true_positives / (predicted + positives).clamp(min=1),
-    )
+    f1 = 2 * true_positives / (predicted + positives)
+    scores = true_positives / predicted, true_positives / positives, f1
+    return F1Scores(*(score.nan_to_num() for score in scores))
 
 
 def scores_of_positives(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> Tensor:

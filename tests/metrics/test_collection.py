@@ -145,10 +145,3 @@ def test_added_metric():
 def test_unknown_treatment_of_documents_without_a_positive():
     with pytest.raises(ValueError, match="must be 'skip' or 'released', not 'zero'"):
         RankingMetrics(without_positive="zero")
-
-
-def test_a_document_without_a_positive_counts_0_in_an_added_metric():
-    """Of two documents one has its only label in the first place."""
-    scores, target = torch.tensor([[2.0, 1.0]] * 2), torch.tensor([[True, False], [False, False]])
-    found = feed(RankingMetrics("released", added=[HitAt(1)]), scores, target, 2)
-    assert found["hit_at_1"] == 0.5

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -94,3 +96,10 @@ def test_ties_to_the_left_equal_a_loop(monkeypatch, dtype, compared):
     on_a_gpu = counting._compared
     assert on_a_gpu(given, rows, columns).tolist() == expected
     assert on_a_gpu(given, rows[:0], columns[:0]).tolist() == []
+
+
+def test_a_gpu_counts_ties_itself(monkeypatch):
+    """Its scores need not come to the host."""
+    monkeypatch.setattr(counting, "_compared", lambda *given: given)
+    given = SimpleNamespace(device=torch.device("cuda")), 1, 2
+    assert ties_before(*given) == given

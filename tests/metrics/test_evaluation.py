@@ -99,6 +99,14 @@ def test_no_unseen_labels_to_score(scores_unseen, labels, seen):
     for key in CANDIDATES[2:]:
         same(found[key], NOTHING)
     assert not evaluation.scores_unseen
+    many_seen = LabelSet([f"l{i}" for i in range(300)], ["text"] * 300, [1] * 300)
+    assert not Evaluation(many_seen, True).scores_unseen
+
+
+def test_each_set_counts_its_own_labels():
+    evaluation = Evaluation(LARGE, True)
+    for key, (start, stop) in SPANS.items():
+        assert evaluation.rankings[key].covered.shape == (2, stop - start)
 
 
 def test_released_counts_documents_without_a_label():

@@ -36,3 +36,18 @@ def test_blocks_without_a_candidate_are_left_out(above, left):
     found = torch.cat([*candidates(logits, 0.5)])
     assert len(found) == 64 * left + 20
     assert (found > 0).sum() == above
+
+
+def test_thresholds_0_001_apart_are_told_apart():
+    """Their logits are 0 and 0.004; nearer ones may be in one of the 1,024 cells."""
+    metric = MicroF1([0.5, 0.501])
+    metric.update(torch.tensor([[-0.001, 0.001, 0.005]]), torch.tensor([1]), torch.tensor([1]))
+    assert metric.totals[1, -2:].tolist() == [2, 1]
+    with pytest.raises(ValueError, match=r"at least 0\.001 apart"):
+        MicroF1([0.5, 0.5009])
+
+
+def test_all_logits_on_a_device_are_candidates():
+    """A device without memory here; parts keep what is made of them small."""
+    parts = candidates(torch.empty(3, 2**23, device="meta"), 0.5, finite=True)
+    assert [len(part) for part in parts] == [2**24, 2**23]

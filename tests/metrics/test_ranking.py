@@ -38,6 +38,12 @@ def test_ranks_by_hand():
     assert ranks.position.tolist() == [2, 1, 3]
 
 
+def test_no_positive_has_a_rank():
+    ranks = rank_positives(SCORES, IDS[:0], torch.zeros(2, dtype=torch.long))
+    assert {len(values) for values in ranks[:6]} == {0}
+    assert (ranks.label_counts.tolist(), ranks.columns) == ([0, 0], 3)
+
+
 def test_order_of_values_within_documents():
     ranks = rank_positives(torch.zeros(3, 4), torch.tensor([3, 1, 2, 0]), torch.tensor([3, 0, 1]))
     order, place = ranks.sorted(torch.tensor([5.0, -1.0, 2.0, 0.0]))

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from gile_lightning.data.loading.ragged import RaggedBatch
-from gile_lightning.metrics.references import popularity_scores, random_scores
+from gile_lightning.metrics.references import mix, popularity_scores, random_scores
 
 DOCUMENTS, LABELS = 400, 50
 
@@ -68,3 +68,18 @@ def test_equal_words_give_equal_scores():
     assert torch.equal(scores[0], scores[2])
     assert not torch.equal(scores[0], scores[1])
     assert scores[3].isfinite().all()  # a document without a word
+
+
+def test_mix_multiplies_as_splitmix64_does():
+    """With its numbers, but shifts that keep the sign; others would change the reference."""
+
+    def signed(value):
+        return (value + 2**63) % 2**64 - 2**63
+
+    def mixed(value):
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            value = signed((value ^ (value >> shift)) * factor)
+        return value ^ (value >> 31)
+
+    values = [0, 1, 2, -1, 12_345, 2**31, 2**62 + 7, -(2**63)]
+    assert mix(torch.tensor(values)).tolist() == [mixed(value) for value in values]

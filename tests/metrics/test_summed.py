@@ -69,3 +69,10 @@ def test_forward_returns_the_values_of_its_batch(make):
 def test_sums_are_where_the_model_is(make):
     metric = make().to("meta")
     assert {getattr(metric, name).device.type for name in metric._defaults} == {"meta"}
+
+
+@pytest.mark.parametrize("make", METRICS)
+def test_merged_sums_are_those_of_all_documents(make):
+    metric = feed(make(), slice(9))
+    metric.merge_state(feed(make(), slice(9, None)))
+    torch.testing.assert_close(state(metric), state(feed(make())), rtol=0, atol=1e-12)

@@ -12,6 +12,8 @@ def test_added_metrics_are_in_every_part_of_the_table():
     columns, panels = metrics.ranking_columns(added), metrics.panels(added)
     assert columns == metrics.ranking_columns() | {"hit_at_2": "hit@2", "precision_at_20": "P@20"}
     ours = metrics.validated()
+    own = "ranking_loss", "average_precision", "one_error", "precision_at_1", "precision_at_5"
+    assert ours == (*own, "f1", "seen_unseen_average_precision")
     assert metrics.validated(added) == (*ours, "hit_at_2", "precision_at_10")
     own = {"hit@2": ("val/hit_at_2",), "P@10": ("val/precision_at_10",)}
     assert panels == metrics.PANELS | own

@@ -211,6 +211,12 @@ def test_best(f1, best):
     assert scores.best() == best
 
 
+def test_best_of_thresholds_about_as_far_from_the_middle():
+    """0.2 is 4e-9 farther from 0.25 than 0.3."""
+    ones = torch.ones(4)
+    assert ThresholdScores((0.1, 0.2 - 4e-9, 0.3, 0.4), ones, ones, ones).best() == (0.3, 1)
+
+
 LOGITS = torch.zeros(2, 3)
 IDS = torch.tensor([0, 1, 2])
 COUNTS = torch.tensor([1, 2])

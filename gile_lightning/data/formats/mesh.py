@@ -98,8 +98,7 @@ def _read_xml(path: Path | str) -> Iterator[Heading]:
                 if element.tag == "DescriptorRecord":
                     count += 1
                     yield _heading(element, f"{path}: record {count:,}")
-                if depth == 1:
-                    root.clear()  # else the records would fill the memory
+                root.clear()  # else the records would fill the memory
     except ParseError as error:
         line, column = error.position
         raise InputError(f"{path}:{line}:{column}: not well-formed XML ({error})") from error
@@ -134,23 +133,23 @@ def _read_ascii(path: Path | str) -> Iterator[Heading]:
     trees: list[str] = []
     records = 0
     for number, line in read_lines(path):
+        key, _, value = line.partition(" = ")
         if line.startswith("*NEWRECORD"):
             if records and name:
                 yield _listed(where, name, note, terms, trees, ui)
             records += 1
             name, note, where, ui = "", "", f"{path}:{number}", ""
             terms, trees = [], []
-        elif line.startswith("MH = "):
-            name = line[5:].strip()
-        elif line.startswith("MS = "):
-            note = line[5:].strip()
-        elif line.startswith(("ENTRY = ", "PRINT ENTRY = ")):
-            # semantic types, dates and the like may follow the term
-            terms.append(line.partition(" = ")[2].partition("|")[0])
-        elif line.startswith("MN = "):
-            trees.append(line[5:])
-        elif line.startswith("UI = "):
-            ui = line[5:].strip()
+        elif key == "MH":
+            name = value.strip()
+        elif key == "MS":
+            note = value.strip()
+        elif key in ("ENTRY", "PRINT ENTRY"):
+            terms.append(value.partition("|")[0])  # semantic types, dates and the like may follow
+        elif key == "MN":
+            trees.append(value)
+        elif key == "UI":
+            ui = value.strip()
     if not records:
         raise InputError(f"{path}: no *NEWRECORD line; is it NLM's ASCII format (d*.bin)?")
     if name:

@@ -53,6 +53,8 @@ def read_pickle(path: Path) -> tuple[list[str], NDArray[np.float32]]:
     if len(words) < len(pair[0]):
         kind = next(type(word).__name__ for word in pair[0] if not isinstance(word, str | bytes))
         raise InputError(f"{path}: the vocabulary must be strings, but one is of type {kind}")
+    if not words:
+        raise InputError(f"{path}: no word vectors in the file")
     return words, _stack(path, words, pair[1])
 
 
@@ -90,8 +92,7 @@ def _stack(path: Path, words: list[str], vectors: Any) -> NDArray[np.float32]:
             f"{sizes[odd]}"
         )
     with np.errstate(over="ignore"):  # too large for 32 bits becomes infinite, which is reported
-        joined = np.concatenate(arrays or [np.empty(0)]).astype(np.float32)
-    return joined.reshape(count, sizes[0] if sizes else 0)
+        return np.concatenate(arrays).astype(np.float32).reshape(count, -1)
 
 
 # The stand-ins below do what a pickle may ask for. NumPy's own functions trust their arguments, and

@@ -4,6 +4,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.descriptions import (
     Described,
     ancestors,
+    composed,
     described,
     label_text,
     other_names,
@@ -80,3 +81,8 @@ def test_one_name_is_a_list_of_one():
 def test_lists_of_something_else(key, value):
     with pytest.raises(InputError, match=f"f:1: '{key}' is not a list of strings: "):
         described("f:1", "n", {key: value})
+
+
+def test_names_that_look_the_same_are_the_same_but_uris_stay():
+    assert composed("e\u0301te\u0301") == "\xe9t\xe9"
+    assert composed("http://example.org/e\u0301") == "http://example.org/e\u0301"

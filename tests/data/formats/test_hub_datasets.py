@@ -33,3 +33,15 @@ def test_no_dataset(monkeypatch, tmp_path, path, message):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=f"^{path}: {message}"):
         list(read_dataset(path))
+
+
+def test_a_dataset_on_the_hub_is_streamed(monkeypatch):
+    """One of terabytes need not be on the disk."""
+
+    def load(path, streaming):
+        assert (path, streaming) == ("nobody/something", True)
+        return datasets.IterableDatasetDict(test=ROWS.to_iterable_dataset())
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    found = list(read_dataset("nobody/something", "part"))
+    assert found == [(f"nobody/something[test]:{i}", {"id": i, "part": "test"}) for i in (1, 2)]

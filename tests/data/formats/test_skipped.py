@@ -33,3 +33,5 @@ def test_describe():
     ):
         assert words in text
     assert "warning: 1,200 documents were left out, more than the 11 kept" in text
+    every = describe(meta | {"first_held_out": ["Newts", "Toads"]})
+    assert "held out of training: 2 of the unseen labels (Newts, Toads)" in every

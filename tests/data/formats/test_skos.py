@@ -152,6 +152,13 @@ def test_unusable_vocabularies(write, name, content, language, message):
         list(read_labels(write(name, content), language=language))
 
 
+def test_many_concepts_of_one_name(write):
+    lines = "<%sc{0}> <%stype> <%sConcept> .\n<%sc{0}> <%sprefLabel> 'Bank' .\n"
+    text = (lines % (V, RDF, SKOS, V, SKOS)).replace("'", '"')
+    labels = read_labels(write("v.nt", "".join(text.format(i) for i in range(300))))
+    assert {label.name for label in labels} == {f"Bank (c{i})" for i in range(300)}
+
+
 def test_missing_file_and_library(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"v.ttl: no such file"):
         list(read_labels(tmp_path / "v.ttl"))

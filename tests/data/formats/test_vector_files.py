@@ -94,6 +94,12 @@ def test_size_of_the_first_line(write, line):
         ("v.bin", struct.pack("<i", 793712314) + bytes(99), r"v\.bin: a fastText model.*\.vec"),
         ("v.bin.gz", struct.pack("<i", 793712314) + bytes(99), "a fastText model"),
         ("v.vec", struct.pack("<i", 793712314) + bytes(99), "a fastText model"),
+        ("v.vec", b"1 1048577\n", "vectors of 1,048,577 numbers; at most 1,048,576 are read"),
+        (
+            "v.bin",
+            b"2 1\na \0\0\0\0" + b"b" * 65_537,
+            r"v\.bin: word 2 is longer than 65,536 bytes; is the file damaged",
+        ),
     ],
 )
 def test_bad_file(write, name, content, message):

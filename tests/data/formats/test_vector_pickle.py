@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
+from gile_lightning.data.formats import vector_pickle
 from gile_lightning.data.formats.word_vectors import find_word_vectors
 from gile_testing.word_vectors import VECTORS, WORDS, expect, refuse
 
@@ -241,3 +242,11 @@ def test_gzip(tmp_path):
 def test_whole_numbers(write, kind):
     vectors = np.arange(18).reshape(6, 3).astype(kind)
     expect(write("a.pkl.gz", pickle.dumps((WORDS, vectors))), vectors=vectors.astype(np.float32))
+
+
+def test_the_same_vector_again_and_again(write, monkeypatch):
+    """A small file that asks for much memory; one that holds all its numbers may have any many."""
+    monkeypatch.setattr(vector_pickle, "SMALL", 8)
+    expect(write("a.pkl", pickle.dumps((WORDS, VECTORS))))
+    bomb = pickle.dumps((["a"] * 2_000, [np.zeros(1_000, np.float32)] * 2_000))
+    refuse(write("b.pkl", bomb), "the same vectors again and again, far more than the file holds")

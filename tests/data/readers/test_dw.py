@@ -184,6 +184,12 @@ def test_one_file(prepared, write, names, name):
         assert skipped == {"count": 10, "first": f"{path}:{other}"}
 
 
+def test_one_file_must_say_each_language(make, write):
+    path = write("one.jsonl", [*in_one(), article("english", 7, split="train")])
+    with pytest.raises(InputError, match=f"^{path}:20: no 'language' in this document"):
+        make(path).prepare_data()
+
+
 @pytest.mark.parametrize("dev", ["validation", "dev", "valid"])
 def test_saved_dataset(prepared, write, tmp_path, dev):
     rows = in_one(german="de")
@@ -337,9 +343,10 @@ def test_real_articles_of_json_lines(real, shared, words_of, language):
 
 def test_defaults_that_decide_what_is_drawn():
     """Others would change the documents and results of everybody who gives none."""
+    data = DW()
+    assert data.builtin_documents == 1_500
+    for i, module in enumerate(data.modules.values()):  # each draws on its own
+        assert (module.seed, module.split_seed, module.max_broken_lines) == (1234 + i, 1234, 100)
     parameters = signature(DW).parameters.values()
-    defaults = {parameter.name: parameter.default for parameter in parameters}
-    assert (defaults["seed"], defaults["split_seed"]) == (1234, 1234)
-    assert (defaults["max_broken_lines"], defaults["builtin_documents"]) == (100, 1_500)
     named = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
     assert named == ["path", "word_vectors", "languages", "label_set"]

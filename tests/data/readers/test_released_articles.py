@@ -109,7 +109,18 @@ def test_keys_in_any_order(make, order):
     ]
 
 
+def test_a_file_without_documents(make):
+    data = make(dev={key: [] for key in DEV})
+    data.label_texts(None)
+    assert [d.id for d in data.documents(None)] == ["train-0", "train-1", "train-2", "test-0"]
+
+
 # ---------------------------------------------------------------- errors
+
+
+def test_word_vectors_of_another_corpus(make, write):
+    path = write("other/english.txt", "the 1\ncat 2\nsat 3\n")
+    refuse(make(word_vectors=path.parent), "a word id is none of the 3 words of ")
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,10 @@ def test_vectors_of_another_size_are_refused(name):
 
 @pytest.mark.parametrize("lacking", ["score", "project_labels"])
 def test_a_layer_projects_labels_and_scores(lacking):
-    methods = {"score": None, "project_labels": None}
+    methods = {"score": torch.mm, "project_labels": torch.t}
+    methods = {name: staticmethod(method) for name, method in methods.items()}
+    whole = type("Own", (OutputLayer,), methods)(300, 300)
+    assert whole(torch.ones(2, 300), torch.ones(5, 300)).tolist() == [[300] * 5] * 2
     del methods[lacking]
     with pytest.raises(TypeError, match=f"abstract method '?{lacking}"):
         type("Own", (OutputLayer,), methods)(DOCUMENT_DIM, LABEL_DIM)

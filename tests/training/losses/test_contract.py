@@ -15,6 +15,8 @@ every_loss = pytest.mark.parametrize("kind", LOSSES)
 def test_losses_are_values(kind):
     assert kind() == kind()
     assert len({kind(), kind()}) == 1
+    logits = torch.zeros(1, 2)
+    assert kind()(logits, logits, logits + 1) == kind()(logits, logits, logits + 1)
     with pytest.raises(FrozenInstanceError):
         kind().scale = 2
 
@@ -41,3 +43,10 @@ def test_a_loss_compares_logits_with_targets():
 
     with pytest.raises(TypeError, match=r"abstract method '?__call__"):
         Nothing()
+
+    class Own(Nothing):
+        def __call__(self, logits, targets, weights):
+            return logits.sum()
+
+    logits = torch.ones(1, 2)
+    assert Own().log_odds(logits) is logits  # unless it says others

@@ -57,6 +57,13 @@ def test_extreme_logits_are_finite():
     assert logits.grad.tolist() == [[1, -1, 0]]
 
 
+def test_half_precision():
+    """The label that is not scored is less than the lowest number below the others."""
+    logits, weights = torch.tensor([[100.0, 100, 100]]).half(), torch.tensor([[1.0, 1, 0]]).half()
+    value = loss(logits, torch.tensor([[1.0, 0, 0]]).half(), weights)
+    assert value.item() == pytest.approx(math.log(2), rel=1e-3)
+
+
 def test_probabilities_are_the_softmax(logits):
     logits = logits.float()
     found = loss.log_odds(logits)
@@ -70,6 +77,7 @@ def test_probabilities_of_extreme_logits(dtype):
     assert found.isfinite().all()
     assert found.dtype == torch.float32
     assert found[0].argsort().tolist() == [1, 2, 0]
+    assert found[0, 0].item() == pytest.approx(math.log(2**24 - 1))  # 1 - 2⁻²⁴ is below 1
     assert found[0].sigmoid().tolist() == pytest.approx([1, 0, 0], abs=1e-7)
     assert found[1].sigmoid().tolist() == pytest.approx([1 / 3] * 3)
     assert loss.log_odds(torch.tensor([[-3.0]])).sigmoid().item() == pytest.approx(1)

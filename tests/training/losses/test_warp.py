@@ -126,6 +126,18 @@ def test_violations_have_the_distribution_of_single_trials(first):
     assert all(abs(x - even) < 5 * math.sqrt(even * 3 / 4) for x in hits[[1, 4, 5, 11]].tolist())
 
 
+def test_a_document_alone_may_need_many_trials():
+    """One of 12 labels violates; the search of a document with one label ends after 11 trials."""
+    labels, own = torch.zeros(LABELS, 1), torch.eye(LABELS, dtype=torch.bool)[1:2]
+    labels[[0, 1]] = 1
+    given = torch.ones(1, 1), labels, torch.tensor([1]), own, 0.5
+    generator, count = torch.Generator().manual_seed(0), 2_000
+    trials = [int(find_violations(*given, generator, 1)[1]) for _ in range(count)]
+    share = (11 / 12) ** 2 - (11 / 12) ** 11  # the first is in one of the trials 3 to 11
+    spread = math.sqrt(share * (1 - share) / count)
+    assert sum(q > 2 for q in trials) / count == pytest.approx(share, abs=5 * spread)
+
+
 @pytest.mark.parametrize("first", [2, 32])
 def test_no_violation(first):
     query, labels = torch.ones(2, 1), torch.tensor([[1.0], [0.5], [0.5], [0.5]])
