@@ -14,6 +14,7 @@ from optuna.trial import TrialState
 from gile_lightning import fit, sweep
 from gile_lightning.commands import launcher
 from gile_lightning.commands.run_folder import read_metrics
+from gile_lightning.search.storage import open_storage
 from gile_testing import children, offline, runs
 
 pytestmark = [
@@ -74,7 +75,7 @@ def command(folder, *more, epochs=2, **section):
 
 def stored(folder):
     url = f"sqlite:///{folder / 'study/study.db'}"
-    return optuna.load_study(study_name="small", storage=url)
+    return optuna.load_study(study_name="small", storage=open_storage(url))
 
 
 @pytest.fixture(scope="module")

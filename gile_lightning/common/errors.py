@@ -11,7 +11,7 @@ _NO_MEMORY = (
 )
 
 # what a file, or a folder in its place, can cause
-_OF_THE_FILE = (errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.EINVAL)
+_OF_THE_FILE = (errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.EINVAL, errno.ENAMETOOLONG)
 
 _LONGEST = 200  # characters of a word that others are compared with
 

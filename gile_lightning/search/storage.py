@@ -74,13 +74,15 @@ class _Database(RDBStorage):
 
 
 def _database(url: str, heartbeat: int) -> RDBStorage:
+    from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy.pool import NullPool
+
     if url.startswith("sqlite:///"):
         Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
-        engine: dict[str, Any] = {"connect_args": {"timeout": _LOCKED}}
+        # a connection is closed after each use: opening a file takes a moment
+        engine: dict[str, Any] = {"connect_args": {"timeout": _LOCKED}, "poolclass": NullPool}
     else:
         engine = {"pool_pre_ping": True}  # a server may have closed an idle connection
-    from sqlalchemy.exc import SQLAlchemyError
-
     for attempt in range(_ATTEMPTS):
         try:
             return _Database(

@@ -68,7 +68,7 @@ def metrics(rounds: int, documents: int = 512, **sizes: int) -> list[dict[str, o
     scores = scores_like_a_trained_models(workload, batch)
     targets = labels_of(batch, workload.labels)
     dense = targets.numpy().astype(bool)
-    ours, reference = ranked(scores, batch), scikit_learn(scores.numpy(), dense)
+    ours, reference = ranked(scores, batch), scikit_learn(scores.double().numpy(), dense)
     np.testing.assert_allclose(ours, reference, rtol=0, atol=1e-12)
     few = slice(0, max(1, documents // 8))  # torchmetrics loops over documents in Python
     probabilities, some = scores[few].sigmoid(), targets[few].long()

@@ -79,3 +79,10 @@ def test_a_fit_has_its_slots_devices_and_goes_on_if_it_was_begun(tmp_path):
     log = (tmp_path / "1/log.txt").read_text()
     assert log.count("--trainer.devices") == 4  # as it was started, and as it printed them
     assert log.count("--ckpt_path") == 2
+
+
+def test_the_tail_of_a_log_is_what_the_process_said(tmp_path):
+    """Not what a library lists after it: without this a failed trial's error would not be seen."""
+    listed = "nanobind: leaked 513 functions!\n" + ' - leaked function "f"\n' * 20
+    (tmp_path / "log.txt").write_text("epoch 1\nerror: no memory\n" + listed)
+    assert tail(tmp_path, 2) == "epoch 1\nerror: no memory"

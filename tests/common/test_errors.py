@@ -38,6 +38,7 @@ def test_long_words_are_not_compared():
         (MemoryError(), True),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), True),
         *((OSError(number, ""), False) for number in (errno.ENOENT, errno.EISDIR, errno.EINVAL)),
+        (OSError(errno.ENAMETOOLONG, "a name in a damaged file"), False),
         (OSError("file signature not found"), False),
         (ValueError("no number"), False),
     ],

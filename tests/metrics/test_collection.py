@@ -34,6 +34,7 @@ def values(metric):
 
 def scikit_learn(scores, target):
     """Means over the documents given, in scikit-learn's convention for those without positive."""
+    scores = scores.double()  # it computes in the type of the scores
     order = scores.argsort(dim=1, descending=True, stable=True)
     best, places = target.gather(1, order).double(), -order.argsort(dim=1)
     counts = target.sum(1).clamp(min=1)

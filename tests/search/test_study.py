@@ -1,6 +1,7 @@
 """A study continues as it was begun, in a folder of its own."""
 
 import sqlite3
+from contextlib import closing
 
 import optuna
 import pytest
@@ -86,11 +87,11 @@ def test_a_study_that_no_sweep_has_begun(joined, tmp_path, monkeypatch):
 def test_a_database_of_another_version_of_optuna(tmp_path):
     url = f"sqlite:///{tmp_path}/study.db"
     open_storage(url)
-    with sqlite3.connect(tmp_path / "study.db") as database:
+    with closing(sqlite3.connect(tmp_path / "study.db")) as connection, connection as database:
         database.execute("UPDATE alembic_version SET version_num = 'v99.0.0.a'")
     with pytest.raises(InputError, match=r"study.db: The runtime optuna version .* pip install -U"):
         open_storage(url)
-    with sqlite3.connect(tmp_path / "study.db") as database:
+    with closing(sqlite3.connect(tmp_path / "study.db")) as connection, connection as database:
         database.execute("UPDATE alembic_version SET version_num = 'v0.9.0.a'")
     with pytest.raises(InputError, match=r"study.db: The runtime .* optuna storage upgrade"):
         open_storage(url)
