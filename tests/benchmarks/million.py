@@ -31,7 +31,7 @@ LABELS, OWN_WORDS, WORDS, LENGTH, PER_DOCUMENT = 26_104, 12, 500_000, 180, 12
 TOGETHER = 5_000  # documents that are made at a time
 TEST_YEAR = 2010  # that of the test documents; a tenth of the labels come there alone
 PACE = 0.5  # seconds between two looks at the memory
-LEFT = re.compile(r"(?:(\d+):)?(\d+):(\d+) left|(\d+) s left")
+LEFT = re.compile(r"(?:(\d+) h )?(?:(\d+) min|(\d+) s) left")
 
 
 def write_corpus(folder: Path, documents: int, test: int) -> None:
@@ -138,11 +138,15 @@ def run(name: str, command: Sequence[object], output: Path, kill: float | None =
     curve = []
     while process.poll() is None:
         now = time.perf_counter() - start
-        curve.append((now, *_memory(process.pid)))
+        own, files = _memory(process.pid)
+        if own:  # 0 as it ends
+            curve.append((now, own, files))
         if kill is not None and now > kill:
             os.killpg(process.pid, signal.SIGKILL)
         time.sleep(PACE)
     listener.join()
+    assert process.stdout is not None
+    process.stdout.close()
     seconds = time.perf_counter() - start
     if kill is None and process.returncode:
         sys.exit(
@@ -150,7 +154,7 @@ def run(name: str, command: Sequence[object], output: Path, kill: float | None =
         )
     lines = [f"{t:.1f}\t{own:.0f}\t{files:.0f}" for t, own, files in curve]
     (output / f"{name}.tsv").write_text("seconds\tMiB\tMiB of mapped files\n" + "\n".join(lines))
-    half = [own for t, own, _ in curve if t > seconds / 2]
+    half = [own for t, own, _ in curve if t >= curve[-1][0] / 2]
     return {
         "stage": name,
         "seconds": seconds,
@@ -185,11 +189,9 @@ def estimate(said: Sequence[tuple[float, str]]) -> str:
     steps: dict[str, list[tuple[float, float]]] = {}
     for at, line in said:
         if found := LEFT.search(line):
-            hours, minutes, seconds, alone = found.groups()
-            left = (
-                int(alone) if alone else int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds)
-            )
-            steps.setdefault(line[:16].strip(), [(at, left)]).append((at, left))
+            hours, minutes, seconds = (int(part or 0) for part in found.groups())
+            left = hours * 3600 + minutes * 60 + seconds
+            steps.setdefault(line.partition(":")[0].strip(), []).append((at, left))
     told = [(name, rows[0], rows[-1]) for name, rows in steps.items() if len(rows) > 1]
     return "; ".join(
         f"{name}: {left:.0f} s, was {last + rest - at:.0f} s"
@@ -270,16 +272,7 @@ def main() -> None:
     trained_model = ("--checkpoint", whole)
     stage(f"evaluate-{name}", given.test, "gile_lightning.evaluate", *trained_model)
     predictions = output / f"predictions-{name}.jsonl"
-    texts = output / "texts.jsonl"
-    predict = (
-        "gile_lightning.predict",
-        "--checkpoint",
-        whole,
-        "--input",
-        texts,
-        "--output",
-        predictions,
-    )
+    predict = ("gile_lightning.predict", *trained_model, "--input", output / "texts.jsonl")
     stage(f"predict-{name}", given.test, *predict, "--output", predictions)
     if given.kill:
         again = output / f"run-{name}-killed"

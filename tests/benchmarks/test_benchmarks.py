@@ -3,11 +3,14 @@
 import json
 import math
 
+import million
 import prediction
 import pytest
 import report
 
+from gile_lightning.data import BioASQ
 from gile_testing import runs
+from gile_testing.corpora import ready
 
 SMALL = {"vocabulary": 300, "batch_size": 8}
 SIZES = {
@@ -54,3 +57,34 @@ def test_prediction(tmp_path, capsys):
     found = prediction.main([str(runs.trained().output), str(texts), str(labels)])
     assert all(seconds > 0 for seconds in found.values())
     assert "1 labels ready" in capsys.readouterr().out
+
+
+def test_the_corpus_of_a_million(tmp_path):
+    """Its files are those of BioASQ, and the test documents have labels of their own."""
+    million.write_corpus(tmp_path / "corpus", 40, 10)
+    data = ready(
+        BioASQ(
+            str(tmp_path / "corpus"),
+            split_year=million.TEST_YEAR,
+            validation_size=5,
+            min_count=1,
+            cache_dir=tmp_path / "cache",
+        )
+    )
+    sizes = {name: len(split) for name, split in data.corpus.splits.items()}
+    assert sizes == {"train": 25, "validation": 5, "test": 10}
+    labels = data.corpus.task.labels
+    new = {million._name(i) for i in range(million.LABELS * 9 // 10, million.LABELS)}
+    assert not new & set(labels.names[: labels.seen])
+    assert new & set(labels.names)
+
+
+def test_what_a_stage_takes(tmp_path):
+    row = million.run("list", ("json.tool", "--help"), tmp_path)
+    assert "usage" in (tmp_path / "list.log").read_text()
+    assert 1 < row["peak MiB"] < 1000
+
+
+def test_time_left_is_compared_with_what_it_took():
+    said = [(60.0, "encoding: 6 of 9 documents, 1 min left"), (90.0, "encoding: 8 of 9, 10 s left")]
+    assert million.estimate(said) == "encoding: 60 s, was 40 s"
