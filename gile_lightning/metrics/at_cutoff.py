@@ -5,6 +5,7 @@ from abc import ABC
 import torch
 from torch import Tensor
 
+from gile_lightning.data.loading.ragged import send
 from gile_lightning.metrics.document_metric import DocumentMetric
 from gile_lightning.metrics.ranks import Ranks
 
@@ -69,8 +70,9 @@ class NdcgAt(AtCutoff):
     def __call__(self, ranks: Ranks) -> Tensor:
         """Return fractions, [B] float64."""
         gains = torch.where(ranks.within(self.k), _discount(ranks.position), 0)
-        place = torch.arange(self.k, device=gains.device)
-        ideal = torch.cat([gains.new_zeros(1), _discount(place).cumsum(0)])
+        # on the host: CUDA adds up fractions in an order that changes from run to run
+        highest = _discount(torch.arange(self.k)).cumsum(0)
+        ideal = send(torch.cat([highest.new_zeros(1), highest]), gains.device)
         return ranks.or_nan(ranks.total(gains) / ideal[ranks.label_counts.clamp(1, self.k)])
 
 

@@ -3,8 +3,9 @@
 A `DeviceTensor` holds a tensor of the CPU and says that it lies on another device. That device is
 called ``meta``, since autograd runs it in the thread of the host and no driver is asked. Within
 `StandInDevice`, tensors that are made for the device or moved there are such tensors. An operation
-that joins tensors of both places raises an error, as CUDA does, and one whose result the host must
-know before it goes on is counted.
+that joins tensors of both places raises an error, as CUDA does. So does one whose result CUDA would
+not repeat to the bit: it refuses that where ``trainer.deterministic`` is true. One whose result the
+host must know before it goes on is counted.
 """
 
 from collections import Counter
@@ -29,6 +30,13 @@ WAITING = {  # the host must know a number, or the size of the result
     aten._unique,
     aten._unique2,
     aten.unique_consecutive,
+}
+REFUSED = {  # by CUDA where results are to be the same in every run
+    aten.cumsum,  # of fractions
+    aten.histc,
+    aten.kthvalue,
+    aten.median,
+    aten.put_,
 }
 MOVING = {aten._to_copy, aten.copy_, aten.lift_fresh, aten.detach}
 
@@ -88,6 +96,10 @@ def run(func: Any, args: Any, kwargs: Any, waits: Counter[str]) -> Any:
         strangers = [x for x in tensors if not isinstance(x, DeviceTensor) and x.dim()]
         if strangers:
             raise RuntimeError(f"{func}: some tensors are on the device and some are not")
+    if packet in REFUSED and inside and inside[0].is_floating_point():
+        raise RuntimeError(f"{func}: CUDA has no deterministic implementation")
+    if packet is aten.bincount and len(inside) > 1:
+        raise RuntimeError(f"{func} with weights: CUDA has no deterministic implementation")
     if asked is not None:
         kwargs = {**kwargs, "device": torch.device("cpu"), "pin_memory": None}
         kwargs = {key: kwargs[key] for key in kwargs if key != "pin_memory"}

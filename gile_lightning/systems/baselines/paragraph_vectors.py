@@ -97,9 +97,9 @@ class ParagraphVectors(nn.Module):
 
     def noise(self) -> Tensor:
         """Return the cumulative distribution of the negatives: [V]."""
-        weights = self.counts.double().pow(_POWER).cumsum(0)
-        shares: Tensor = weights / weights[-1]
-        return shares
+        # on the host: CUDA adds up fractions in an order that changes from run to run
+        weights = self.counts.cpu().double().pow(_POWER).cumsum(0)
+        return (weights / weights[-1]).to(self.counts.device)
 
     def uniform(self, words: int, generator: torch.Generator) -> Tensor:
         """Draw what `steps` needs for so many words: [N, 1 + κ] in [0, 1)."""

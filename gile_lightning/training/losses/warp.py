@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import segment_ids, segment_starts
+from gile_lightning.data.loading.ragged import segment_ids, segment_starts, send
 from gile_lightning.training.losses.rows import add_to_rows
 
 _FIRST = 32  # trials drawn one by one; only if these fail, all labels are scored
@@ -25,12 +25,12 @@ class Violations(NamedTuple):
     trials: Tensor
 
 
-def rank_weights(labels: int, device: torch.device | str | None = None) -> Tensor:
+def rank_weights(labels: int) -> Tensor:
     """Return Φ(r) = 1 + 1/2 + ... + 1/r for the ranks r = 0 to ``labels``: [labels + 1].
 
     This loss of rank r makes the top of the ranking count most (Usunier et al., 2009).
     """
-    ranks = torch.arange(1, labels + 1, device=device, dtype=torch.double)
+    ranks = torch.arange(1, labels + 1, dtype=torch.double)
     return torch.cat([ranks.new_zeros(1), ranks.reciprocal().cumsum(0)])
 
 
@@ -140,7 +140,7 @@ def warp_updates(
     device, count = labels.device, len(labels)
     own = torch.zeros(len(rows), count, dtype=torch.bool, device=device)
     own[segment_ids(label_counts), label_ids] = True
-    weights = rank_weights(count, device).to(labels.dtype)
+    weights = send(rank_weights(count).to(labels.dtype), device)
     found = [Violations(*(label_ids.new_zeros(0) for _ in Violations._fields))]
     for batch, positives in _rounds(label_ids, label_counts, generator):
         x = documents.index_select(0, rows[batch])
