@@ -205,7 +205,7 @@ def test_linear_output_layer(tmp_path):
 # --- when training fails ---
 
 
-def test_divergence_is_a_clear_error(tmp_path):
+def test_divergence_is_a_clear_error(run, tmp_path):  # after a run, which writes the corpus
     error = refused(*runs.arguments(tmp_path / "run", "--model.optimizer.lr", "1e30"))
     assert "training diverged; lower the learning rate (model.optimizer)" in error
 
