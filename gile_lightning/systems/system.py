@@ -128,8 +128,14 @@ class System(TaskModule):
     def setup(self, stage: str) -> None:
         """Build the modules for the data module's tasks, or check that they fit."""
         data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
+        resumed = self.trainer.ckpt_path is not None
+        if stage == "fit" and self.trainer.strategy.broadcast(resumed) != resumed:
+            raise InputError(
+                "this process does not see the run that the first one goes on with: --output must "
+                "be a folder that all nodes see"
+            )
         if not self.built:
-            self.attach(data.training_data(), resumed=self.trainer.ckpt_path is not None)
+            self.attach(data.training_data(), resumed=resumed)
         elif stage == "test":
             self.set_tasks(data.tasks)
         testing = stage == "test"

@@ -159,18 +159,26 @@ class Encodings(lightning.Callback):
 
 
 class Kill(lightning.Callback):
-    """Kills one process after a number of steps; the others then wait for it as long as they do."""
+    """Kills one process after a number of steps; the others then wait for it as long as they do.
 
-    def __init__(self, rank: int, step: int, hang: str | None = None) -> None:
-        self.rank, self.step, self.hang = rank, step, hang
+    Where ``once`` names a file, it is made before, and nothing is killed once it is there.
+    """
+
+    def __init__(
+        self, rank: int, step: int, hang: str | None = None, once: str | None = None
+    ) -> None:
+        self.rank, self.step, self.hang, self.once = rank, step, hang, once
 
     def on_train_batch_end(self, trainer, *args) -> None:
-        if trainer.global_step < self.step:
+        done = self.once is not None and Path(self.once).exists()
+        if trainer.global_step < self.step or done:
             return
         if trainer.global_rank == self.rank:
             if self.hang is not None:
                 while not Path(self.hang).is_file():
                     time.sleep(0.05)
+            if self.once is not None:
+                Path(self.once).touch()
             os.kill(os.getpid(), signal.SIGKILL)
         elif self.hang is not None:  # busy with something that is no exchange
             Path(self.hang).with_suffix(".partial").write_text(str(os.getpid()))

@@ -1,6 +1,7 @@
 """Validation and test of a system, with two hand-made languages."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -222,3 +223,12 @@ def test_what_selects_a_model_that_is_good_at_both_kinds_of_labels(seen, unseen,
         for key, (precision, documents) in {"seen": seen, "unseen": unseen}.items()
     }
     assert module._of_both(found)["seen_unseen_average_precision"] == pytest.approx(both)
+
+
+def test_a_process_that_does_not_see_the_run_is_refused():
+    """It would begin anew beside the first one, which goes on."""
+    model = NeuralSystem(**PARTS)
+    strategy = SimpleNamespace(broadcast=lambda mine: not mine)
+    model._trainer = SimpleNamespace(datamodule=None, ckpt_path=None, strategy=strategy)
+    with pytest.raises(InputError, match="--output must be a folder that all nodes see"):
+        model.setup("fit")
