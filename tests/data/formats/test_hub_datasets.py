@@ -1,3 +1,5 @@
+import errno
+
 import datasets
 import pytest
 
@@ -45,3 +47,12 @@ def test_a_dataset_on_the_hub_is_streamed(monkeypatch):
     monkeypatch.setattr(datasets, "load_dataset", load)
     found = list(read_dataset("nobody/something", "part"))
     assert found == [(f"nobody/something[test]:{i}", {"id": i, "part": "test"}) for i in (1, 2)]
+
+
+def test_a_dataset_is_not_called_damaged_where_too_many_files_are_open(monkeypatch, tmp_path):
+    def fail(path):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(datasets, "load_from_disk", fail)
+    with pytest.raises(OSError, match="Too many open files"):
+        list(read_dataset(str(tmp_path)))
