@@ -18,7 +18,7 @@ from gile_lightning.data.formats.word_vectors import (
 )
 from gile_lightning.data.known import Known
 from gile_lightning.data.label_changes import ChangedLabels, LabelChanges, changed, read_changes
-from gile_lightning.data.pretrained import Backend
+from gile_lightning.data.pretrained import Backend, VectorsDtype
 from gile_lightning.data.reader import Reader
 from gile_lightning.data.shard_data_module import ShardDataModule
 from gile_lightning.data.shards.cache import META, Cache
@@ -79,6 +79,7 @@ class DocumentDataModule(Reader, ShardDataModule):
             the Hugging Face hub. Texts are then split into its subwords too.
         pretrained_backend: what runs the pretrained model: ``torch``, or ``openvino-int8``, which
             is faster on a CPU and rounds to 8 bits; see `Backend`.
+        vectors_dtype: how the cache keeps the vectors of documents; see `VectorsDtype`.
         max_subwords: subwords of a text, document or label, that the pretrained model reads at
             once; null for its own maximal length, or 512 if that is longer.
         max_windows: how many pieces of that length the pretrained model reads of a longer text; the
@@ -123,6 +124,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         num_proc: int = 0,
         pretrained: str | None = None,
         pretrained_backend: Backend = "torch",
+        vectors_dtype: VectorsDtype = "float32",
         max_subwords: int | None = None,
         max_windows: int = 1,
         document_prompt: str | None = None,
@@ -176,6 +178,7 @@ class DocumentDataModule(Reader, ShardDataModule):
             held_out_labels,
         )
         self.settings.tokenizer([UNKNOWN])  # refuses wrong settings
+        self.vectors_dtype = vectors_dtype
         self.word_vectors = word_vectors
         self.cache = Cache(cache_dir)
         self.cache_dir = self.cache.folder

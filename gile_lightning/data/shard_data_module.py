@@ -17,7 +17,7 @@ from gile_lightning.data.language_name import check_language
 from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.loading.ragged import RaggedBatch
-from gile_lightning.data.pretrained.vectors import VectorStore
+from gile_lightning.data.pretrained.vectors import VectorsDtype, VectorStore
 from gile_lightning.data.shards.encoded_corpus import EncodedCorpus
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.task import Task
@@ -57,6 +57,7 @@ class ShardDataModule(TextDataModule):
         self.tasks: dict[str, Task] = {}
         self.meta: dict[str, Any] = {}
         self._corpus: EncodedCorpus | None = None
+        self.vectors_dtype: VectorsDtype = "float32"
         self._text_vectors: dict[str, Callable[[NDArray[np.int64]], Tensor]] = {}
 
     @abstractmethod
@@ -86,8 +87,8 @@ class ShardDataModule(TextDataModule):
         tokenizer = self.subword_tokenizer()
         if tokenizer.pretrained is None or self._text_vectors:
             return
-        backend = tokenizer.pretrained_backend
-        store = VectorStore(tokenizer.pretrained, self.cache_dir, backend)
+        backend, dtype = tokenizer.pretrained_backend, self.vectors_dtype
+        store = VectorStore(tokenizer.pretrained, self.cache_dir, backend, dtype)
         for split, documents in self.corpus.splits.items():
             batches = RaggedLoader(documents, self.language, self.eval_batch_size)
             texts = (_subwords(batch[self.language]) for batch in batches)

@@ -143,7 +143,7 @@ def written(number: int) -> list[dict[str, object]]:
         contents = []
         for name, kill in (("unbroken", False), ("after a kill", True)):
             cache = Path(folder) / str(kill)
-            file = cache / "vectors/random" / vectors.VECTORS
+            file = cache / "vectors/random" / vectors.VECTORS["float32"]
             command = [sys.executable, __file__, str(cache), str(number)]
             if kill:
                 child = subprocess.Popen(command, stdout=subprocess.DEVNULL)

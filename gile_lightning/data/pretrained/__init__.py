@@ -3,6 +3,6 @@
 from gile_lightning.data.pretrained.backends import Backend
 from gile_lightning.data.pretrained.model import dimension, find_model
 from gile_lightning.data.pretrained.subwords import Reading
-from gile_lightning.data.pretrained.vectors import VectorStore
+from gile_lightning.data.pretrained.vectors import VectorsDtype, VectorStore
 
-__all__ = ["Backend", "Reading", "VectorStore", "dimension", "find_model"]
+__all__ = ["Backend", "Reading", "VectorStore", "VectorsDtype", "dimension", "find_model"]

@@ -101,7 +101,7 @@ def test_a_corpus_whose_vectors_were_deleted_is_encoded_anew(encode, tmp_path):
     encode()
     VectorStore(NAME, tmp_path).fill([texts(*ROWS)], mark="corpus")
     store = VectorStore(NAME, tmp_path)
-    for file in (vectors.KEYS, vectors.VECTORS):
+    for file in (vectors.KEYS, vectors.VECTORS["float32"]):
         (store.folder / file).unlink()
     store = VectorStore(NAME, tmp_path)
     store.fill([texts([50], [4])])
@@ -115,15 +115,19 @@ def test_what_a_kill_left_half_written(encode, tmp_path, rows, more):
     encode()
     store = VectorStore(NAME, tmp_path)
     store.fill([texts([1], [2])])
-    before = [(store.folder / file).read_bytes() for file in (vectors.VECTORS, vectors.KEYS)]
-    with open(store.folder / vectors.VECTORS, "ab") as file:
+    before = [
+        (store.folder / file).read_bytes() for file in (vectors.VECTORS["float32"], vectors.KEYS)
+    ]
+    with open(store.folder / vectors.VECTORS["float32"], "ab") as file:
         file.write(b"\1" * (DIM * 4 * rows + more))
     with open(store.folder / vectors.KEYS, "ab") as file:
         file.write(b"\1" * (more if rows else 0))
     store = VectorStore(NAME, tmp_path)
     assert len(store) == 2
     store.fill([texts([1], [2], [3])])
-    after = [(store.folder / file).read_bytes() for file in (vectors.VECTORS, vectors.KEYS)]
+    after = [
+        (store.folder / file).read_bytes() for file in (vectors.VECTORS["float32"], vectors.KEYS)
+    ]
     assert [len(content) for content in after] == [3 * DIM * 4, 3 * 16]
     assert all(new.startswith(old) for new, old in zip(after, before, strict=True))
     assert sums(VectorStore(NAME, tmp_path).find(*texts([3], [1], [2]))) == [3, 1, 2]
@@ -148,7 +152,7 @@ def test_files_of_older_versions_become_one(encode, tmp_path, capsys):
     assert np.array_equal(store.take(rows)[:4].numpy(), old[[2, 0, 1, 3]])  # to the last bit
     assert capsys.readouterr().err.count("2 files become one; this is done once") == 1
     names = {file.name for file in folder.iterdir()} - {"lock"}
-    own = {vectors.VECTORS, vectors.SUMS, vectors.KEYS, vectors.FORMAT_FILE}
+    own = {vectors.VECTORS["float32"], vectors.SUMS, vectors.KEYS, vectors.FORMAT_FILE}
     assert names == own | {"corpus.texts"}
 
 
@@ -180,7 +184,7 @@ def test_missing_vectors(encode, tmp_path):
     store.fill([texts([1], [2])])
     with pytest.raises(InputError, match="vectors are missing"):
         store.find(*texts([1], [3]))
-    file = store.folder / vectors.VECTORS
+    file = store.folder / vectors.VECTORS["float32"]
     file.write_bytes(file.read_bytes()[:50])
     with pytest.raises(InputError, match=rf"{file}: shorter than texts.keys says; delete both"):
         VectorStore(NAME, tmp_path)
@@ -190,7 +194,7 @@ def test_a_damaged_vector_is_refused(encode, tmp_path):
     encode()
     store = VectorStore(NAME, tmp_path)
     rows = store.fill([texts([1], [2], [3])])
-    file = store.folder / vectors.VECTORS
+    file = store.folder / vectors.VECTORS["float32"]
     content = bytearray(file.read_bytes())
     place = int(rows[1]) * DIM * 4 + 9
     content[place] ^= 1
@@ -237,3 +241,22 @@ def test_a_cache_that_cannot_be_written(encode, tmp_path):
     (tmp_path / "vectors").write_text("a file where the folder would be")
     with pytest.raises(InputError, match=r"cannot be written .*XDG_CACHE_HOME"):
         VectorStore(NAME, tmp_path).fill([texts([1])])
+
+
+def test_vectors_of_16_bits(encode, tmp_path):
+    """They take half the disk, are rounded to 11 bits, and lie beside those of 32."""
+    made = encode()
+    exact, half = (VectorStore(NAME, tmp_path, dtype=dtype) for dtype in ("float32", "float16"))
+    rows = [[2049], [2050, 1]]
+    for store in (exact, half):
+        store.fill([texts(*rows)])
+    assert made.seen == rows * 2
+    assert sums(exact.find(*texts(*rows))) == [2049, 2051]
+    again = VectorStore(NAME, tmp_path, dtype="float16").find(*texts(*rows))
+    assert again.dtype == torch.float32
+    assert sums(again) == [2048, 2052]
+    assert [store.vectors.stat().st_size for store in (exact, half)] == [8 * DIM, 4 * DIM]
+    with open(half.vectors, "r+b") as file:
+        file.write(b"x")
+    with pytest.raises(InputError, match=r"vectors\.f16: damaged"):
+        VectorStore(NAME, tmp_path, dtype="float16").find(*texts(*rows))

@@ -64,8 +64,9 @@ def test_documents_have_their_subwords(data, num_proc, together, monkeypatch):
         assert found == [row.tolist() for row in rows]
 
 
-def test_batches_have_the_vectors_of_their_documents(data, monkeypatch):
-    module = data(max_subwords=256, batch_size=3)
+@pytest.mark.parametrize(("dtype", "rounding"), [("float32", 1e-5), ("float16", 5e-4)])
+def test_batches_have_the_vectors_of_their_documents(data, dtype, rounding, monkeypatch):
+    module = data(max_subwords=256, batch_size=3, vectors_dtype=dtype)
     assert next(iter(module.train_dataloader()))["english"].vectors is None
     module.keep_text_vectors()
     ids = module.split("train")["id"]
@@ -73,8 +74,8 @@ def test_batches_have_the_vectors_of_their_documents(data, monkeypatch):
     for batch in module.train_dataloader():
         documents = batch["english"]
         rows = [int(ids[i]) for i in documents.rows.tolist()]
-        torch.testing.assert_close(documents.vectors, vectors[rows], rtol=0, atol=1e-5)
-    again = data(max_subwords=256, validation_size=0.3)
+        torch.testing.assert_close(documents.vectors, vectors[rows], rtol=0, atol=rounding)
+    again = data(max_subwords=256, validation_size=0.3, vectors_dtype=dtype)
     monkeypatch.setattr("gile_lightning.data.pretrained.backends.encode", None)  # all are there
     again.keep_text_vectors()
     assert sum(len(batch["english"].vectors) for batch in again.val_dataloader()) == 3
