@@ -78,11 +78,12 @@ def _parts(text: str, known: Container[str]) -> Iterator[str]:
 
 
 def _found(word: str, known: Container[str]) -> str:
-    """Return a known word, or what it is without combining marks; "" if both are unknown."""
+    """Return a known word, or what it is without invisible characters, and without marks."""
     if word in known or word.isascii():
         return word if word in known else ""
-    bare = _mark().sub("", word)
-    return bare if bare in known else ""
+    visible = word.translate(_PLAIN)
+    bare = _mark().sub("", visible)
+    return next((form for form in (visible, bare) if form in known), "")
 
 
 def _plain(text: str) -> str:
