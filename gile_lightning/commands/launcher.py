@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,8 @@ CONFIG = "config.yaml"  # there too, as `fit` writes it when a run begins
 FIT = ("-m", "gile_lightning.fit")
 
 _PAUSE = 0.2  # seconds between two looks at a process
+# what a library of PyTorch lists at the exit: nothing that a process has failed of
+_LEFT_BEHIND = re.compile(r"nanobind: | - (leaked|\.\.\. skipped)|See https://nanobind\.")
 _GRACE = 15.0  # seconds that a process has to end when it is told to
 # variables of SLURM and torchrun: a command may be one of their tasks, its fits are not
 _FOREIGN = (
@@ -184,9 +187,8 @@ def _stop(process: subprocess.Popen[bytes] | Forked) -> None:
 def tail(folder: Path, lines: int = 15) -> str:
     """Return the last lines of the log in a run folder."""
     text = (folder / LOG).read_text(encoding="utf-8", errors="replace")
-    # a library of PyTorch lists at the exit what it did not free: not why the process has failed
-    text = text.partition("\nnanobind: leaked")[0]
-    return "\n".join(text.splitlines()[-lines:])
+    said = [line for line in text.splitlines() if not _LEFT_BEHIND.match(line)]
+    return "\n".join(said[-lines:])
 
 
 def exit_reason(status: int) -> str:

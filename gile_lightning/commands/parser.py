@@ -38,6 +38,7 @@ _REMEDIES = {
     **dict.fromkeys(NO_ROOM, "make room first"),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _FOLDERS),
     errno.EMFILE: "raise the limit of open files first (ulimit -n)",
+    errno.ENFILE: "the machine has too many open files; start again when others have ended",
     errno.EIO: "the disk or its connection is broken; start again where it works",
     errno.ESTALE: "the network disk has gone away; start again when it is back",
     errno.EFBIG: "raise its limit first",

@@ -11,7 +11,10 @@ _NO_MEMORY = (
 )
 
 # what a file, or a folder in its place, can cause
-_OF_THE_FILE = (errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.EINVAL, errno.ENAMETOOLONG)
+_OF_THE_FILE = (
+    *(errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.EINVAL),
+    *(errno.ENAMETOOLONG, errno.ELOOP),
+)
 
 _LONGEST = 200  # characters of a word that others are compared with
 

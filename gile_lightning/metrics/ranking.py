@@ -15,8 +15,8 @@ def rank_positives(
 
     Arguments and errors are those of `ranking_metrics`; ``finite`` says that no score is NaN.
 
-    Columns matter only if a positive is tied with another label: for the rest, the scores below a
-    positive are counted.
+    A rank follows from how many scores are below. Columns matter only where a positive is tied
+    with another label.
 
     On a device only two numbers are waited for: whether there is a NaN, and how many ties. With the
     labels on the host all else is known there.

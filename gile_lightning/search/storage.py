@@ -42,6 +42,11 @@ def open_storage(url: str, heartbeat: int = 15) -> BaseStorage:
     Raises:
         InputError: it cannot be reached, or another version of Optuna made its tables.
     """
+    if url == "sqlite://" or ":memory:" in url:
+        raise InputError(
+            f"sweep.storage, {url}: a database in memory is lost with its process; name a file, as "
+            "in sqlite:///study.db"
+        )
     from sqlalchemy.exc import SQLAlchemyError  # imported here and below: it takes half a second
 
     try:
@@ -79,7 +84,7 @@ def _database(url: str, heartbeat: int) -> RDBStorage:
 
     if url.startswith("sqlite:///"):
         Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
-        # a connection is closed after each use: opening a file takes a moment
+        # connections are closed after each use: kept ones would be open files, to the end
         engine: dict[str, Any] = {"connect_args": {"timeout": _LOCKED}, "poolclass": NullPool}
     else:
         engine = {"pool_pre_ping": True}  # a server may have closed an idle connection

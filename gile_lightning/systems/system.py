@@ -131,8 +131,8 @@ class System(TaskModule):
         resumed = self.trainer.ckpt_path is not None
         if stage == "fit" and self.trainer.strategy.broadcast(resumed) != resumed:
             raise InputError(
-                "this process does not see the run that the first one goes on with: --output must "
-                "be a folder that all nodes see"
+                "some processes go on with a run, and others do not see it: --output must be a "
+                "folder that all nodes see"
             )
         if not self.built:
             self.attach(data.training_data(), resumed=resumed)

@@ -12,7 +12,7 @@ import torch
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 from torch import distributed
 
-from gile_lightning.common.errors import InputError
+from gile_lightning.common.errors import InputError, of_the_machine
 from gile_lightning.common.formats import check_format
 from gile_lightning.common.plain import check_plain
 from gile_lightning.data.language_name import check_language
@@ -113,6 +113,8 @@ def _read(file: Path, map_location: Any) -> dict[str, Any]:
         _check_sums(file)
         checkpoint = torch.load(file, map_location=map_location, weights_only=True)
     except Exception as error:  # a file of another kind can raise anything
+        if isinstance(error, OSError) and of_the_machine(error):
+            raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{file}: not a readable checkpoint ({reason})") from error
     if not isinstance(checkpoint, dict) or STATE not in checkpoint:

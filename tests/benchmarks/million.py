@@ -148,17 +148,17 @@ def run(name: str, command: Sequence[object], output: Path, kill: float | None =
     assert process.stdout is not None
     process.stdout.close()
     seconds = time.perf_counter() - start
-    if kill is None and process.returncode:
+    if process.returncode != (0 if kill is None else -signal.SIGKILL):
         sys.exit(
             f"{name} ended with status {process.returncode}: {''.join(x for _, x in said[-5:])}"
         )
     lines = [f"{t:.1f}\t{own:.0f}\t{files:.0f}" for t, own, files in curve]
     (output / f"{name}.tsv").write_text("seconds\tMiB\tMiB of mapped files\n" + "\n".join(lines))
-    half = [own for t, own, _ in curve if t >= curve[-1][0] / 2]
+    half = [own for t, own, _ in curve if t >= curve[-1][0] / 2] or [0]
     return {
         "stage": name,
         "seconds": seconds,
-        "peak MiB": max(own for _, own, _ in curve),
+        "peak MiB": max((own for _, own, _ in curve), default=0),
         "second half, lowest and highest MiB": f"{min(half):.0f} to {max(half):.0f}",
         "time left after a minute": estimate(said),
     }
@@ -266,6 +266,7 @@ def main() -> None:
             run("prepare-again", prepare(caches[1]), output)
             same = [digest(cache, "*.arrow") for cache in caches]
             print(f"shards: {same[0]} unbroken, {same[1]} killed and prepared again")
+            assert same[0] == same[1]
             shutil.rmtree(caches[1])
     trained = stage(f"fit-{name}", given.documents - given.test, *fit, "--output", whole)
     trained["GB of disk"] = _size(whole)
@@ -279,7 +280,9 @@ def main() -> None:
         shutil.rmtree(again, ignore_errors=True)
         run(f"fit-{name}-killed", (*fit, "--output", again), output, kill=trained["seconds"] / 2)
         run(f"fit-{name}-again", (*fit, "--output", again, "--ckpt_path", "last"), output)
-        print(f"weights: {weights(whole)} unbroken, {weights(again)} killed and gone on with")
+        same = [weights(folder) for folder in (whole, again)]
+        print(f"weights: {same[0]} unbroken, {same[1]} killed and gone on with")
+        assert same[0] == same[1]
     print(table(rows))
 
 

@@ -4,7 +4,6 @@ import os
 import pytest
 
 from gile_lightning.common.errors import InputError, nearest, of_the_machine, positive
-from gile_lightning.data.formats.hub_datasets import read_dataset
 from gile_lightning.released.tensors import read_tensors
 
 
@@ -58,6 +57,3 @@ def test_a_sound_file_is_not_called_damaged_if_the_machine_cannot_read_it(
     monkeypatch.setattr("h5py.File", refuse)
     with pytest.raises(type(error)):
         read_tensors(tmp_path / "weights.h5")
-    monkeypatch.setattr("datasets.load_from_disk", refuse)
-    with pytest.raises(type(error)):
-        list(read_dataset(str(tmp_path)))

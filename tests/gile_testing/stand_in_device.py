@@ -3,9 +3,9 @@
 A `DeviceTensor` holds a tensor of the CPU and says that it lies on another device. That device is
 called ``meta``, since autograd runs it in the thread of the host and no driver is asked. Within
 `StandInDevice`, tensors that are made for the device or moved there are such tensors. An operation
-that joins tensors of both places raises an error, as CUDA does. So does one whose result CUDA would
-not repeat to the bit: it refuses that where ``trainer.deterministic`` is true. One whose result the
-host must know before it goes on is counted.
+that joins tensors of both places raises an error, as CUDA does. So does one that CUDA is known to
+refuse where ``trainer.deterministic`` is true, as its result may differ from run to run. One whose
+result the host must know before it goes on is counted.
 """
 
 from collections import Counter
@@ -96,7 +96,11 @@ def run(func: Any, args: Any, kwargs: Any, waits: Counter[str]) -> Any:
         strangers = [x for x in tensors if not isinstance(x, DeviceTensor) and x.dim()]
         if strangers:
             raise RuntimeError(f"{func}: some tensors are on the device and some are not")
-    if packet in REFUSED and inside and inside[0].is_floating_point():
+    fractions = (
+        any(x.is_floating_point() for x in inside)
+        or (kwargs.get("dtype") or torch.long).is_floating_point
+    )
+    if packet in REFUSED and (fractions or packet is not aten.cumsum):
         raise RuntimeError(f"{func}: CUDA has no deterministic implementation")
     if packet is aten.bincount and len(inside) > 1:
         raise RuntimeError(f"{func} with weights: CUDA has no deterministic implementation")

@@ -29,7 +29,7 @@ def cells(rows, columns):
 @pytest.mark.parametrize("step", [1, 2])
 def test_counts_equal_a_loop_and_the_scores_stay(monkeypatch, dtype, threads, limit, step):
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
-    monkeypatch.setattr(counting, "_positives_in_time_of_a_sort", lambda columns: limit)
+    monkeypatch.setattr(counting, "_positives_in_time_of_a_sort", lambda *sizes: limit)
     given = scores(dtype)[:, ::step]
     before = given.clone()
     document, column = cells(*given.shape)
@@ -61,7 +61,7 @@ def test_no_positives():
 def test_what_takes_less_time_is_done(monkeypatch):
     """A row is sorted where it has so many positives that comparing with each takes longer."""
     called = []
-    monkeypatch.setattr(counting, "_positives_in_time_of_a_sort", lambda columns: 2.5)
+    monkeypatch.setattr(counting, "_positives_in_time_of_a_sort", lambda *sizes: 2.5)
     for name in ("_compared_rows", "_sorted_rows"):
         real = getattr(counting, name)
         monkeypatch.setattr(
@@ -77,7 +77,7 @@ def test_what_takes_less_time_is_done(monkeypatch):
 
 def test_a_trial_of_the_processor():
     """Comparing a row once takes less time than sorting it, on any processor."""
-    assert counting._positives_in_time_of_a_sort(20_000) > 1
+    assert counting._positives_in_time_of_a_sort(20_000, 1) > 1
 
 
 @pytest.mark.parametrize("compared", [10, 100, 2**22])  # less than a row, two rows, all

@@ -97,6 +97,12 @@ def test_a_database_of_another_version_of_optuna(tmp_path):
         open_storage(url)
 
 
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])
+def test_a_database_in_memory_is_refused(url):
+    with pytest.raises(InputError, match=r"lost with its process; name a file, as in sqlite:///"):
+        open_storage(url)
+
+
 def test_differences():
     before = "a: {b: 1, c: [1, 2]}\ntrainer: {devices: 2}\ntest: true\nwandb: {tags: null}\n"
     now = "a: {b: 1, c: [1, 3], d: null}\ntrainer: {devices: 4}\ntest: false\nwandb: {tags: [x]}\n"

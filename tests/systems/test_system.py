@@ -225,10 +225,11 @@ def test_what_selects_a_model_that_is_good_at_both_kinds_of_labels(seen, unseen,
     assert module._of_both(found)["seen_unseen_average_precision"] == pytest.approx(both)
 
 
-def test_a_process_that_does_not_see_the_run_is_refused():
-    """It would begin anew beside the first one, which goes on."""
+@pytest.mark.parametrize("path", [None, "last.ckpt"])
+def test_processes_that_do_not_see_the_same_run_are_refused(path):
+    """Some would begin anew beside others, which go on."""
     model = NeuralSystem(**PARTS)
     strategy = SimpleNamespace(broadcast=lambda mine: not mine)
-    model._trainer = SimpleNamespace(datamodule=None, ckpt_path=None, strategy=strategy)
+    model._trainer = SimpleNamespace(datamodule=None, ckpt_path=path, strategy=strategy)
     with pytest.raises(InputError, match="--output must be a folder that all nodes see"):
         model.setup("fit")

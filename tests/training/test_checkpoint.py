@@ -1,3 +1,4 @@
+import errno
 import resource
 import zipfile
 
@@ -266,3 +267,12 @@ def test_what_cannot_be_saved_is_no_full_disk(tmp_path):
     with pytest.raises(AttributeError, match="local object"):
         AtomicCheckpointIO().save_checkpoint({"weights": lambda: None}, tmp_path / "last.ckpt")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_sound_checkpoint_is_not_called_damaged(run, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(torch, "load", refuse)
+    with pytest.raises(OSError, match="Too many open files"):
+        read_checkpoint(run.best)

@@ -35,9 +35,9 @@ def read_pickle(path: Path) -> tuple[list[str], NDArray[np.float32]]:
         raise InputError(f"{path}: no word vectors in the file")
     try:
         pair = _Unpickler(path, content).load()
-    except InputError:
-        raise
     except Exception as error:  # a damaged pickle may raise any
+        if isinstance(error, InputError):
+            raise
         raise InputError(
             f"{path}: no pickle of words and vectors, or a truncated or damaged one ({error})"
         ) from error

@@ -72,6 +72,8 @@ class EncodedCorpus:
         try:
             return torch.from_numpy(np.array(np.load(file, mmap_mode="r")))
         except Exception as error:  # a damaged file may raise any
+            if of_the_machine(error):
+                raise
             raise _damaged(file) from error
 
 

@@ -1,6 +1,7 @@
 """WARP: the weighted approximate-rank pairwise loss of WSABIE (Weston et al., 2011)."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -25,6 +26,7 @@ class Violations(NamedTuple):
     trials: Tensor
 
 
+@cache
 def rank_weights(labels: int) -> Tensor:
     """Return Φ(r) = 1 + 1/2 + ... + 1/r for the ranks r = 0 to ``labels``: [labels + 1].
 

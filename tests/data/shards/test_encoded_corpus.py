@@ -1,9 +1,11 @@
+import errno
 import json
 
+import numpy as np
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.shards.encoded_corpus import FILES, EncodedCorpus
+from gile_lightning.data.shards.encoded_corpus import FILES, VECTORS, EncodedCorpus
 
 
 def longer(content):
@@ -38,3 +40,16 @@ def test_a_folder_of_an_earlier_version_has_no_checksums(prepared):
     assert set(meta.pop(FILES)) == names
     file.write_text(json.dumps(meta))
     assert len(EncodedCorpus(file.parent).splits["train"]) == len(data.split("train"))
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), MemoryError()])
+@pytest.mark.parametrize("reader", ["datasets.Dataset.from_file", "numpy.load"])
+def test_a_sound_file_is_not_called_damaged(reader, error, prepared, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise error
+
+    directory = prepared().directory_of_shards()
+    np.save(directory / VECTORS, np.zeros((1, 2), np.float32))
+    monkeypatch.setattr(reader, refuse)
+    with pytest.raises(type(error)):
+        EncodedCorpus(directory).vectors()

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from gile_lightning.training.losses.warp import find_violations, rank_weights, warp_updates
+from gile_testing.stand_in_device import DeviceTensor, StandInDevice
 
 DIM, DOCUMENTS, LABELS = 6, 5, 12
 SETTINGS = {"lr": 0.3, "margin": 0.4, "max_norm": 1.0, "weight_decay": 0.05}
@@ -220,3 +221,18 @@ def test_a_step_follows_the_gradient_of_the_loss():
             gradient[place] = (ends[0] - ends[1]) / (2 * size)
         step = (changed.numpy() - before[part]) / rate
         np.testing.assert_allclose(step, -gradient, rtol=1e-6, atol=1e-8)
+
+
+def test_steps_on_a_device():
+    """They are those of the CPU, by no operation that CUDA refuses in deterministic mode."""
+    given = [torch.from_numpy(part) for part in tables()]
+    one = torch.tensor([1])
+    settings = {**SETTINGS, "margin": 9.0}
+    found = []
+    with StandInDevice():
+        for place in (lambda x: x, DeviceTensor):
+            parts = [place(part.clone()) for part in given]
+            generator = torch.Generator().manual_seed(3)
+            warp_updates(*parts, *map(place, (one, torch.tensor([4]), one)), generator, **settings)
+            found.append([part.cpu() for part in parts])
+    torch.testing.assert_close(*found)
