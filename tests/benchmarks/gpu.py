@@ -184,12 +184,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--small", action="store_true", help="tiny sizes, to try the program")
+    parser.add_argument("--minutes", type=float, default=7, help="after which no row begins")
     arguments = parser.parse_args()
+    begun = time.perf_counter()
     device = torch.device(arguments.device)
     named = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
     print(f"{named}, torch {torch.__version__}")
     print(f"{'':56}{'documents/s':>12}{'ms a step':>11}{'busy %':>8}{'GiB':>7}")
     for name, documents, make in rows(device, arguments.small):
+        if time.perf_counter() - begun > 60 * arguments.minutes:
+            print(f"{name:56}left out: {arguments.minutes:g} minutes are over")
+            continue
         found = measure(make(), device, 0.2 if arguments.small else 10.0)
         cells = [f"{documents / found['seconds']:12,.0f}", f"{1000 * found['seconds']:11.2f}"]
         cells += [f"{100 * found['busy']:8.0f}" if "busy" in found else f"{'-':>8}"]
