@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,11 +66,15 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 
 def read(output: Path) -> Offline:
-    """Read back the one offline run in a run folder."""
+    """Read back the one offline run in a run folder, once W&B's own process has written it all."""
     (path,) = output.glob("wandb/offline-run-*/run-*.wandb")
     run: dict[str, Any] = {}
     config, summary, history, metrics = {}, {}, [], {}
-    for record in records(path):
+    end = time.monotonic() + 60
+    while not (found := records(path)) or found[-1]["type"] != "exit":
+        assert time.monotonic() < end, found
+        time.sleep(0.1)
+    for record in found:
         run |= record.get("run", {})
         config |= record.get("config", {}).get("update", {})
         summary |= record.get("summary", {}).get("update", {})
