@@ -9,21 +9,25 @@ from pathlib import Path
 
 from gile_lightning.commands.parser import command
 from gile_lightning.common.console import complain, show
+from gile_lightning.common.errors import InputError
+from gile_lightning.reproduction.checking import run_check
+from gile_lightning.reproduction.grid import Grid
 from gile_lightning.reproduction.grid_file import read_grid
-from gile_lightning.reproduction.options import corpus, read_options
+from gile_lightning.reproduction.options import Options, corpus, read_options
 from gile_lightning.reproduction.outputs import listed, listing, log_table, write_table
+from gile_lightning.reproduction.results import read_results, results_of, write_results
 from gile_lightning.reproduction.runner import Runner
 from gile_lightning.reproduction.tables import build
-from gile_lightning.reproduction.writers import markdown, records
+from gile_lightning.reproduction.writers import BUILTIN, markdown, records
 
 
 @command
 def main(args: list[str] | None = None) -> Path:
     """Run the command; returns the folder of the table. Status 1 if a fit has failed."""
     options = read_options(list(sys.argv[1:] if args is None else args))
-    grid = read_grid(options.table)
-    name, overrides = corpus(grid, options.data, options.word_vectors)
-    grid = replace(grid, set={**overrides, **grid.set})  # a run of another corpus names its own
+    if options.check is not None:
+        return check(options, options.check)
+    grid, name = grid_on_corpus(options.table, options)
     fits = grid.fits(options.seeds, options.overrides, options.rows, options.blocks)
     folder = options.output / options.label
     runner = Runner(options.output / "fits", options.jobs, group=options.label)
@@ -44,11 +48,48 @@ def main(args: list[str] | None = None) -> Path:
         update()
     lines = build(grid, fits, runner.result)
     headings, rows = records(grid, lines, name)
+    if options.page is not None:
+        results = results_of(
+            options.table,
+            {key: getattr(options, key) for key in ("rows", "blocks", "seeds", "overrides")},
+            name,
+            fits,
+            runner.seconds(fits),
+            lines,
+        )
+        write_results(options.page, results, grid)
     found = [dict(zip(headings, row, strict=True)) for row in rows]
     show("\n" + markdown(grid, lines, name), table=options.label, rows=found)
     log_table(grid, fits, runner, folder, name)
     show(f"table: {folder}", output=folder)
     if runner.failed:
+        raise SystemExit(1)
+    return folder
+
+
+def grid_on_corpus(table: str, options: Options) -> tuple[Grid, str]:
+    """Return a table with the overrides of the chosen corpus, and the name of the corpus."""
+    grid = read_grid(table)
+    name, overrides = corpus(grid, options.data, options.word_vectors)
+    # a run of another corpus names its own
+    return replace(grid, set={**overrides, **grid.set}), name
+
+
+def check(options: Options, path: Path) -> Path:
+    """Run a small part of a table anew; status 1 if a figure no longer comes out.
+
+    Raises:
+        InputError: the results are of another corpus than the one that is given.
+    """
+    results = read_results(path)
+    grid, name = grid_on_corpus(results.table, options)
+    if BUILTIN in (name, results.data) and name != results.data:
+        need = "leave --data out" if results.data == BUILTIN else "give its folder as --data DIR"
+        raise InputError(f"{path} has figures of the {results.data} corpus: {need}")
+    folder = options.output / f"check_{path.stem}"
+    compared = run_check(grid, results, folder, options.jobs)
+    show("\n".join(map(str, compared)), figures=[each._asdict() for each in compared])
+    if not all(each.within for each in compared):
         raise SystemExit(1)
     return folder
 

@@ -69,8 +69,9 @@ class DocumentDataModule(Reader, ShardDataModule):
         language: the name of the corpus' language.
         samples_per_epoch: training documents drawn with replacement in an epoch (paper, DW:
             25,000); null for a pass over the data.
-        train_share: share of the training documents to train on. Smaller shares are subsets of
-            larger ones; the label set stays that of all training documents.
+        train_share: share of the training documents to train on, or their number if it is above 1.
+            Smaller shares are subsets of larger ones; the label set and the vocabulary stay those
+            of all training documents.
         seed: of the order of the training documents.
         num_proc: 1 splits texts and reads by turns when a corpus is encoded, 2 at once; 0 does what
             the cores allow. The result is the same.
@@ -143,8 +144,10 @@ class DocumentDataModule(Reader, ShardDataModule):
             train_share=train_share,
             **({} if samples_per_epoch is None else {"samples_per_epoch": samples_per_epoch}),
         )
-        if train_share > 1:
-            raise InputError(f"train_share is {train_share:g}; it is a share of 1")
+        if train_share > 1 and train_share % 1:
+            raise InputError(
+                f"train_share is {train_share:g}; give a share up to 1, or a number of documents"
+            )
         sizes = {"test_size": test_size, "held_out_labels": held_out_labels, "replay": replay}
         for name, size in sizes.items():
             if size < 0:

@@ -32,6 +32,8 @@ class Column:
         better: whether a ``higher`` or a ``lower`` figure is better.
         relative_to: the name of a row. The figure is then the excess over that row's figure, in
             percent.
+        panel: the panel of learning curves that it belongs to.
+        x: its place on the horizontal axis there.
     """
 
     heading: str
@@ -40,6 +42,8 @@ class Column:
     percent: bool = True
     better: str = "higher"
     relative_to: str | None = None
+    panel: str = ""
+    x: float | None = None
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,44 @@ class Fit:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """A statement that one row is better than another, to be held against our figures.
+
+    Attributes:
+        says: the statement.
+        row: the row that should be better.
+        over: the row that should be worse.
+        columns: headings of the columns that tell; by default all that are no mean of others.
+        blocks: the blocks that tell; by default all.
+        together: whether the blocks tell together; else each by itself.
+    """
+
+    says: str
+    row: str
+    over: str
+    columns: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
+    together: bool = False
+
+
+@dataclass(frozen=True)
+class Check:
+    """The small part of a table that is run anew to see whether its figures still come out.
+
+    Attributes:
+        rows: names of its rows.
+        columns: headings of its columns.
+        blocks: names of its blocks, if the table has any.
+        tolerance: how far a figure may be from the one that is kept, in the unit of the table.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    blocks: tuple[str, ...] = ("",)
+    tolerance: float = 1.0
+
+
+@dataclass(frozen=True)
 class Grid:
     """A table of the paper.
 
@@ -121,12 +163,15 @@ class Grid:
         rows: its rows.
         data: the data options that name its corpus.
         blocks: parts with the same rows. ``$block`` in overrides and keys is the block's name.
+        block_set: overrides of the fits of a block, by its name; in the file the value of a block.
         set: overrides of every fit.
         builtin: further overrides on the built-in corpus.
         runs: sets of runs: overrides by name. The set without a name is that of all other rows.
         notes: lines below the table.
         figure: what a figure shows: ``x``, the headings ``score`` and ``speed``, and the row
-            ``baseline``.
+            ``baseline``; or ``x`` and ``score`` of learning curves, where the columns have an x.
+        claims: what the paper says about its rows.
+        check: the part that tells whether the figures still come out.
         root: the repository's folder.
     """
 
@@ -136,11 +181,14 @@ class Grid:
     rows: tuple[Row, ...]
     data: tuple[str, ...] = ("path",)
     blocks: tuple[str, ...] = ("",)
+    block_set: Mapping[str, Overrides] = field(default_factory=dict)
     set: Overrides = field(default_factory=dict)
     builtin: Overrides = field(default_factory=dict)
     runs: Mapping[str, Mapping[str, Overrides]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     figure: Mapping[str, str] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()
+    check: Check | None = None
     root: Path = Path()
 
     def fits(
@@ -191,7 +239,8 @@ class Grid:
         configs: Mapping[str, list[Any]],
     ) -> Fit:
         runs = self.runs.get(row.runs, {"": {}})
-        overrides = filled({**self.set, **row.set, **runs[run]}, block) | dict(further)
+        own = {**self.set, **self.block_set.get(block, {}), **row.set, **runs[run]}
+        overrides = filled(own, block) | dict(further)
         name = row.config or self.config
         config = self.root / name
         settings = {**overrides, "seed_everything": seed}

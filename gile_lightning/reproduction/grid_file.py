@@ -1,6 +1,6 @@
 """Reads grids from their YAML files."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ import yaml
 
 from gile_lightning.commands.shipped import SHIPPED
 from gile_lightning.common.errors import InputError, nearest
-from gile_lightning.reproduction.grid import Column, Grid, Row
+from gile_lightning.reproduction.grid import Check, Claim, Column, Grid, Row
 
 
 def grid_folder() -> Path:
@@ -34,14 +34,24 @@ def read_grid(table: str, folder: Path | None = None) -> Grid:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise InputError(f"{path}: not readable as YAML: {' '.join(str(error).split())}") from error
-    parts = {
-        "columns": tuple(_make(Column, column, path) for column in content.get("columns", ())),
-        "rows": tuple(_make(Row, row, path) for row in content.get("rows", ())),
+    parts: dict[str, Any] = {
+        key: tuple(_make(kind, _with_tuples(part), path) for part in content.get(key, ()))
+        for key, kind in (("columns", Column), ("rows", Row), ("claims", Claim))
     }
+    if "check" in content:
+        parts["check"] = _make(Check, _with_tuples(content["check"]), path)
     lists = {key: tuple(content[key]) for key in ("data", "blocks", "notes") if key in content}
+    if isinstance(content.get("blocks"), Mapping):
+        parts["block_set"] = content["blocks"]
     grid: Grid = _make(Grid, {**content, **parts, **lists, "root": folder.parents[1]}, path)
     _check(grid, path)
     return grid
+
+
+def _with_tuples(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Make tuples of the lists of names, but not of the paper's figures."""
+    names = ("rows", "columns", "blocks")
+    return {key: tuple(part[key]) if key in names else part[key] for key in part}
 
 
 def _make(kind: type[Any], arguments: Mapping[str, Any], path: Path) -> Any:
@@ -57,6 +67,15 @@ def _make(kind: type[Any], arguments: Mapping[str, Any], path: Path) -> Any:
 
 def _check(grid: Grid, path: Path) -> None:
     names = [row.name for row in grid.rows]
+    headings = [column.heading for column in grid.columns]
+    for part in grid.claims:
+        _check_names(path, "claims", names, part.row, part.over)
+        _check_names(path, "claims", headings, *part.columns)
+        _check_names(path, "claims", grid.blocks, *part.blocks)
+    if grid.check:
+        _check_names(path, "check", names, *grid.check.rows)
+        _check_names(path, "check", headings, *grid.check.columns)
+        _check_names(path, "check", grid.blocks, *grid.check.blocks)
     for row in grid.rows:
         if names.count(row.name) > 1:
             raise InputError(f"{path}: two rows are called {row.name!r}")
@@ -68,3 +87,10 @@ def _check(grid: Grid, path: Path) -> None:
                     f"{path}: {row.name!r} needs {len(grid.columns)} figures in 'paper', one for "
                     "each column (null where there is none)"
                 )
+
+
+def _check_names(path: Path, key: str, known: Sequence[str], *names: str) -> None:
+    for name in names:
+        if name not in known:
+            listed = ", ".join(map(repr, known))
+            raise InputError(f"{path}: {key}: {name!r} is none of {listed}{nearest(name, known)}")

@@ -28,7 +28,7 @@ class Options:
     """The options of the command.
 
     Attributes:
-        table: number or name of the table.
+        table: number or name of the table; empty with ``check``.
         rows: names of its rows; None for all.
         blocks: names of its blocks; None for all.
         seeds: fits per cell.
@@ -39,6 +39,8 @@ class Options:
         formats: the formats of the files to write.
         dry_run: whether to list the fits and run none.
         overrides: settings of every fit, by the keys of the configuration.
+        page: the result page to write; None for none.
+        check: the results to check; None to run a table.
     """
 
     table: str
@@ -52,6 +54,8 @@ class Options:
     formats: list[str]
     dry_run: bool
     overrides: dict[str, str]
+    page: Path | None = None
+    check: Path | None = None
 
     @property
     def label(self) -> str:
@@ -71,8 +75,12 @@ def read_options(args: list[str]) -> Options:
             raise InputError(f"{key}: keys of the fits go after a lone --, as in -- {key} VALUE")
     read = _parser().parse_args(args[:end])
     positive(seeds=read.seeds)
+    if (read.table is None) == (read.check is None):
+        raise InputError("give --table NAME, or --check FILE without it")
+    if read.page is not None and Path(read.page).suffix != ".md":
+        raise InputError(f"--page {read.page}: give the name of a Markdown file, such as table5.md")
     return Options(
-        table=read.table,
+        table=read.table or "",
         rows=_names(read.rows),
         blocks=_names(read.blocks),
         seeds=read.seeds,
@@ -83,6 +91,8 @@ def read_options(args: list[str]) -> Options:
         formats=_formats(read.format),
         dry_run=read.dry_run,
         overrides=read_overrides(args[end + 1 :]),
+        page=None if read.page is None else Path(read.page),
+        check=None if read.check is None else Path(read.check),
     )
 
 
@@ -95,7 +105,7 @@ def _parser() -> ErrorFirst:
     )
     parser.options = "--table NAME [--KEY VALUE ...] [-- --KEY VALUE ...]"
     add = parser.add_argument
-    add("--table", required=True, help="2, 3, 4, 5, 6, 7, figure or ablation (sweeps/tables/).")
+    add("--table", help="2, 3, 4, 5, 6, 7, figure or ablation (sweeps/tables/).")
     add("--rows", help="Names of rows, with commas between them; by default all.")
     add("--blocks", help="Names of the table's blocks, such as general or german; by default all.")
     add("--seeds", type=int, default=3, help="Fits per cell, each with another seed.")
@@ -108,6 +118,12 @@ def _parser() -> ErrorFirst:
     add("--jobs", type=int | None, help="Fits at a time; by default one per GPU or CPU core.")
     add("--format", default="md,csv,html,png,svg", help="Files to write.")
     add("--dry_run", action="store_true", help="List the fits and how long they will take.")
+    add("--page", help="Result page to write, PAGE.md, with its figures in PAGE.json beside it.")
+    add(
+        "--check",
+        help="Results to check, such as docs/results/table5_news.json: run a small part anew, and "
+        "say whether its figures still come out (status 1 if not).",
+    )
     return parser
 
 

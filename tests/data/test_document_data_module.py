@@ -208,9 +208,17 @@ def test_share_leaves_all_else(share):
     assert "training_documents_used" not in whole.meta["counts"]
 
 
-def test_share_beyond_everything():
-    with pytest.raises(InputError, match=r"train_share is 1\.5; it is a share of 1"):
+def test_a_number_of_documents(share):
+    assert training(share(4)) == training(share(0.25))
+    assert share(4).meta["counts"]["training_documents_used"] == 4
+    assert len(training(share(16))) == 16
+
+
+def test_share_beyond_everything(share):
+    with pytest.raises(InputError, match=r"train_share is 1\.5; give a share up to 1, or a number"):
         Corpus("x", train_share=1.5)
+    with pytest.raises(InputError, match="train_share is 17, but there are 16 training documents"):
+        training(share(17))
 
 
 # ---------------------------------------------------------------- word vectors

@@ -35,13 +35,14 @@ class EncodedCorpus:
 
     Args:
         directory: a folder that `encode` has written.
-        train_share: share of the training documents that is read. Smaller shares are subsets of
-            larger ones.
+        train_share: share of the training documents that is read, or their number if it is above
+            1. Smaller shares are subsets of larger ones.
         seed: draws them.
 
     Raises:
         FileNotFoundError: the folder is not complete.
-        InputError: a file is not what it was when it was written.
+        InputError: a file is not what it was when it was written, or there are fewer training
+            documents than are asked for.
     """
 
     def __init__(self, directory: Path, train_share: float = 1.0, seed: int = 0) -> None:
@@ -57,10 +58,16 @@ class EncodedCorpus:
             if files:
                 shards = [_read_shard(file, self.task) for file in files]
                 self.splits[split] = datasets.concatenate_datasets(shards)
-        if train_share < 1 and "train" in self.splits:
+        if train_share != 1 and "train" in self.splits:
             documents = self.splits["train"]
+            number = train_share if train_share > 1 else train_share * len(documents)
+            number = max(1, round(number))
+            if number > len(documents):
+                raise InputError(
+                    f"train_share is {number:,}, but there are {len(documents):,} training "
+                    "documents"
+                )
             order = np.random.default_rng(seed).permutation(len(documents))
-            number = max(1, round(train_share * len(documents)))
             self.splits["train"] = documents.select(order[:number])
             self.meta["counts"]["training_documents_used"] = number
 

@@ -255,7 +255,7 @@ def test_folder_of_a_label_set(prepared, write, label_set, prefix):
         ({"train_share": {"spanish": 0.5}}, "data.train_share: 'spanish' is none of the languages "
          "english, german"),
         ({"train_share": {"englsh": 0.5}}, "languages english, german; did you mean 'english'?"),
-        ({"train_share": {"german": 2}}, "train_share is 2; it is a share of 1"),
+        ({"train_share": {"german": 1.2}}, "train_share is 1.2; give a share up to 1, or a number"),
         ({"train_share": {"german": 0}}, "must be above 0: train_share is 0"),
         ({"languages": ["X"]}, "sentences is 'X'; give the ISO 639-1 code"),
         ({"samples_per_epoch": 0}, "must be above 0: samples_per_epoch is 0"),

@@ -1,0 +1,259 @@
+"""Result pages: the figures of a table as data, and the page that shows them.
+
+``NAME.json`` has the figures by seed, the command and the machine. ``NAME.md`` is made of it, of
+the grid and of nothing else, down to a mark; what is written by hand below the mark stays.
+"""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gile_lightning.common.console import clock
+from gile_lightning.common.errors import InputError
+from gile_lightning.common.files import write
+from gile_lightning.common.formats import check_format
+from gile_lightning.common.machine import describe
+from gile_lightning.metrics.bootstrap import paired_bootstrap
+from gile_lightning.reproduction.grid import Claim, Fit, Grid
+from gile_lightning.reproduction.tables import Cell, Line
+from gile_lightning.reproduction.writers import BUILTIN, markdown
+
+MARK = "<!-- Above: written by `reproduce --page`. Below: by hand, and kept. -->"
+PICTURE = ".svg"
+RESULTS_FORMAT = 1
+"""The number of the data's format. Raise it when `read_results` would misread older files."""
+
+_FEWEST = 5  # columns for which an interval says something
+
+
+@dataclass(frozen=True)
+class Results:
+    """The figures of a table, and how they were made.
+
+    Attributes:
+        table: number or name of the table.
+        rows: names of the rows that were asked for; None for all.
+        blocks: names of the blocks; None for all.
+        seeds: fits per cell.
+        overrides: settings of every fit.
+        data: name of the corpus.
+        date: day of the last fit.
+        machine: processor and libraries.
+        hours: of all fits together.
+        lines: the rows: ``block``, ``row``, ``cells`` (a list of figures by seed, or the state of a
+            cell without any), ``done``, ``seeds``, ``parameters``, ``seconds``, ``speed``.
+    """
+
+    table: str
+    rows: list[str] | None
+    blocks: list[str] | None
+    seeds: int
+    overrides: dict[str, str]
+    data: str
+    date: str
+    machine: str
+    hours: float
+    lines: list[dict[str, Any]]
+
+    def command(self, grid: Grid) -> str:
+        """Return the command that makes the figures, with DIR for folders of data."""
+        parts = ["--table", self.table]
+        for option, names in (("--rows", self.rows), ("--blocks", self.blocks)):
+            parts += [option, ",".join(names)] if names is not None else []
+        parts += ["--seeds", str(self.seeds)]
+        if self.data != BUILTIN:
+            for key in grid.data:
+                parts += ["--data" if key == "path" else f"--{key}", "DIR"]
+        if self.overrides:
+            parts += [
+                "--",
+                *(x for key in self.overrides for x in (f"--{key}", self.overrides[key])),
+            ]
+        return f"python -m gile_lightning.reproduce {shlex.join(parts)}"
+
+    def table_lines(self, grid: Grid) -> list[Line]:
+        """Return the rows as `build` does, with the paper's figures of the grid.
+
+        Raises:
+            InputError: the grid has changed since: it lacks a row, or has other columns.
+        """
+        rows = {row.name: row for row in grid.rows}
+        found = []
+        for line in self.lines:
+            if line["row"] not in rows or len(line["cells"]) != len(grid.columns):
+                raise InputError(f"table {self.table} has changed: run it again")
+            row = rows[line["row"]]
+            printed = row.printed(line["block"], len(grid.columns))
+            cells = tuple(
+                Cell((), figure, paper)
+                if isinstance(figure, str)
+                else Cell(tuple(figure), "", paper)
+                for figure, paper in zip(line["cells"], printed, strict=True)
+            )
+            rest = {key: line[key] for key in ("done", "seeds", "parameters", "seconds", "speed")}
+            found.append(Line(line["block"], row, cells, **rest))
+        return found
+
+
+def results_of(
+    table: str,
+    chosen: Mapping[str, Any],
+    data: str,
+    fits: Sequence[Fit],
+    seconds: Mapping[str, float],
+    lines: Sequence[Line],
+) -> Results:
+    """Return the figures of a table that was run here and now.
+
+    Args:
+        table: number or name of the table.
+        chosen: ``rows``, ``blocks``, ``seeds`` and ``overrides`` of the command.
+        data: name of the corpus.
+        fits: the fits of the table.
+        seconds: of each fit that is done, by key.
+        lines: the rows of the table.
+    """
+    kept = [
+        {
+            "block": line.block,
+            "row": line.row.name,
+            "cells": [_rounded(cell.values) or cell.state for cell in line.cells],
+            "done": line.done,
+            "seeds": line.seeds,
+            "parameters": line.parameters,
+            "seconds": None if line.seconds is None else round(line.seconds, 1),
+            "speed": None if line.speed is None else round(line.speed, 1),
+        }
+        for line in lines
+    ]
+    hours = sum(seconds.get(key, 0.0) for key in {fit.key for fit in fits}) / 3600
+    day = datetime.now(UTC).date().isoformat()
+    return Results(
+        table,
+        **dict(chosen),
+        data=data,
+        date=day,
+        machine=describe(),
+        hours=round(hours, 2),
+        lines=kept,
+    )
+
+
+def write_results(page: Path, results: Results, grid: Grid) -> None:
+    """Write a page, and beside it its data and its figure.
+
+    What is below the mark of an older page stays.
+    """
+    content = {"format": RESULTS_FORMAT, **asdict(results)}
+    lines = ",\n  ".join(json.dumps(line, ensure_ascii=False) for line in content.pop("lines"))
+    head = json.dumps(content, indent=1, ensure_ascii=False).removesuffix("\n}")
+    write(page.with_suffix(".json"), f'{head},\n "lines": [\n  {lines}\n ]\n}}\n')
+    old = page.read_text(encoding="utf-8") if page.is_file() else ""
+    _, mark, below = old.partition(MARK)
+    if grid.figure:
+        from gile_lightning.reproduction.figure import draw
+
+        picture = draw(grid, results.table_lines(grid), results.data, PICTURE.removeprefix("."))
+        write(page.with_suffix(PICTURE), picture)
+    write(page, shown(results, grid, page.stem) + (below if mark else "\n"))
+
+
+def read_results(path: Path) -> Results:
+    """Read what `write_results` wrote: the data, or the data beside a page.
+
+    Raises:
+        InputError: there is no such file, or it is of another kind or a newer format.
+    """
+    path = path.with_suffix(".json")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        check_format(path, content.pop("format"), RESULTS_FORMAT, "run the table again")
+        return Results(**content)
+    except OSError as error:
+        raise InputError(f"{path}: not readable: {error.strerror}") from error
+    except (ValueError, AttributeError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: no results of a table ({error})") from error
+
+
+def shown(results: Results, grid: Grid, name: str) -> str:
+    """Return the page down to the mark.
+
+    Args:
+        results: the figures.
+        grid: their table.
+        name: of the page.
+    """
+    lines = results.table_lines(grid)
+    parts = [markdown(grid, lines, results.data).rstrip()]
+    if grid.figure:
+        parts.append(f"![{grid.title}]({name}{PICTURE})")
+    if grid.claims and (told := claims_table(grid, lines)):
+        parts += ["## What the paper says", told]
+    parts += ["## How it was made", f"    {results.command(grid)}"]
+    parts.append(
+        f"Made on {results.date} with {results.machine}. All fits together: "
+        f"{clock(3600 * results.hours)}. The figures of each seed: [{name}.json]({name}.json)."
+    )
+    if check := grid.check:
+        every = ", ".join([*filter(None, check.blocks), *check.rows, *check.columns])
+        parts.append(
+            f"`reproduce --check docs/results/{name}.json` runs a part anew ({every}). A figure "
+            f"may differ by {check.tolerance:g}."
+        )
+    return "\n\n".join([*parts, MARK])
+
+
+def claims_table(grid: Grid, lines: Sequence[Line]) -> str:
+    """Hold the paper's statements against the figures; empty if none can be.
+
+    The difference is the mean over columns; a figure is itself a mean over seeds. The 95 % interval
+    is a bootstrap over columns (`paired_bootstrap`), where there are five of them at least. A
+    statement holds, or does not, if the interval leaves out 0; with fewer columns nothing is said.
+    """
+    rows = ["| the paper says | part | difference | 95 % interval | better in | holds |"]
+    rows.append("|---|---|---:|---:|---:|---|")
+    for claim in grid.claims:
+        blocks = claim.blocks or grid.blocks
+        for part in [blocks] if claim.together else [(block,) for block in blocks]:
+            if differences := _differences(grid, claim, part, lines):
+                name = "all" if claim.together else part[0]
+                rows.append(f"| {claim.says} | {name} | {' | '.join(_told(differences))} |")
+    return "\n".join(rows) if len(rows) > 2 else ""
+
+
+def _differences(
+    grid: Grid, claim: Claim, blocks: Sequence[str], lines: Sequence[Line]
+) -> list[float]:
+    """Return by how much a row is better than another, per block and column that both have."""
+    found = []
+    by_name = {(line.block, line.row.name): line for line in lines}
+    for block in blocks:
+        if (block, claim.row) not in by_name or (block, claim.over) not in by_name:
+            continue
+        better, worse = by_name[block, claim.row], by_name[block, claim.over]
+        for column, one, other in zip(grid.columns, better.cells, worse.cells, strict=True):
+            counts = column.heading in claim.columns if claim.columns else not column.mean
+            if counts and one.mean is not None and other.mean is not None:
+                sign = 1 if column.better == "higher" else -1
+                found.append(sign * (one.mean - other.mean))
+    return found
+
+
+def _told(differences: Sequence[float]) -> list[str]:
+    """Return the mean, its interval, the number of columns that are better, and the verdict."""
+    found = paired_bootstrap(torch.tensor(differences, dtype=torch.float64))
+    wins = f"{sum(x > 0 for x in differences)} of {len(differences)}"
+    if len(differences) < _FEWEST:
+        return [f"{found.mean:+.1f}", "", wins, ""]
+    verdict = ("yes" if found.mean > 0 else "no") if found.clear else "not clear"
+    return [f"{found.mean:+.1f}", f"{found.low:+.1f} to {found.high:+.1f}", wins, verdict]
+
+
+def _rounded(values: Sequence[float]) -> list[float]:
+    return [round(value, 4) for value in values]
