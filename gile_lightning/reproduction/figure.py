@@ -57,7 +57,8 @@ def _sampling(grid: Grid, lines: Sequence[Line], data: str) -> Figure:
 def _learning_curves(grid: Grid, lines: Sequence[Line], data: str) -> Figure:
     """Draw a panel per block and kind of columns: a curve of each row over the columns' x."""
     kinds = list(dict.fromkeys(column.panel for column in grid.columns if column.x is not None))
-    blocks = [block for block in grid.blocks if any(line.block == block for line in lines)]
+    drawn = {line.block for line in lines}
+    blocks = [block for block in grid.blocks if block in drawn] or list(grid.blocks)
     figure = Figure(figsize=(4.5 * len(kinds), 3.5 * len(blocks) + 1), layout="constrained")
     panels = figure.subplots(len(blocks), len(kinds), squeeze=False)
     for (block, row), kind in product(zip(blocks, panels, strict=True), kinds):

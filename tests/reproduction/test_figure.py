@@ -1,4 +1,4 @@
-"""The figure of label sampling."""
+"""The figure of label sampling, and learning curves."""
 
 import pytest
 
@@ -52,3 +52,45 @@ def test_what_is_drawn(monkeypatch):
     assert not empty.containers
     assert "general" in score.get_title()
     assert "specific" in empty.get_title()
+
+
+CURVES = Grid(
+    "Curves",
+    "",
+    (
+        Column("seen 30", panel="seen labels", x=30),
+        Column("seen all", panel="seen labels", x=500),
+        Column("seconds"),
+        Column("unseen all", panel="unseen labels", x=500),
+    ),
+    (),
+    blocks=("a", "b"),
+    figure={"x": "documents", "score": "AvgPr"},
+)
+
+
+def curve(block, name, *figures):
+    cells = tuple(Cell(x) for x in figures)
+    return Line(block, Row(name), cells, 1, 1, None, None, None)
+
+
+def test_learning_curves(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        "matplotlib.figure.Figure.savefig", lambda figure, *args, **kwargs: drawn.append(figure)
+    )
+    lines = [
+        curve("b", "joint", (40.0, 44.0), (50.0,), (9.0,), (60.0,)),
+        curve("b", "linear", (), (30.0,), (1.0,), ()),
+    ]
+    draw(CURVES, lines, "news", "png")
+    draw(CURVES, [], "news", "png")
+    seen, unseen = drawn[0].axes
+    assert (seen.get_title(), unseen.get_title()) == ("b, seen labels", "b, unseen labels")
+    joint, linear = (next(iter(x.get_children())) for x in seen.containers)
+    assert [list(joint.get_xdata()), list(joint.get_ydata())] == [[30, 500], [42.0, 50.0]]
+    assert [list(linear.get_xdata()), list(linear.get_ydata())] == [[500], [30.0]]
+    assert len(unseen.containers) == 1
+    assert seen.get_xscale() == "log"
+    assert [text.get_text() for text in drawn[0].legends[0].get_texts()] == ["joint", "linear"]
+    assert len(drawn[1].axes) == 4
