@@ -13,7 +13,8 @@ from gile_lightning.prepare import PrepareCLI
 
 ROOT = Path(__file__).parents[1]
 FILES = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
-PAGES = {str(page.relative_to(ROOT)): page for page in (*FILES, *ROOT.glob("docs/*.md"))}
+DOCS = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/results/*.md")]
+PAGES = {str(page.relative_to(ROOT)): page for page in (*FILES, *DOCS)}
 YAML = re.compile("```yaml\n(.*?)```", re.S)
 SHORT = dict(re.findall(r"\b([EOBS])=(\S+)", PAGES["docs/systems.md"].read_text()))
 
@@ -72,6 +73,12 @@ def test_files_of_the_first_page_go_together(tmp_path):
     documents = list(corpus.documents(skipped))
     assert [document.labels for document in documents] == [["Rail"], ["Harbour", "Rail"]]
     assert [len(document.pieces) for document in documents] == [2, 2]  # title and body
+
+
+def test_every_result_is_listed():
+    listed = PAGES["docs/results/README.md"].read_text()
+    for page in ROOT.glob("docs/results/*.md"):
+        assert page.name == "README.md" or f"({page.name})" in listed
 
 
 def test_classes_of_the_glossary_exist():

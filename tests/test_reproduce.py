@@ -1,9 +1,11 @@
 """The `reproduce` command: tables of fits, killed and started again."""
 
 import csv
+import json
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -178,3 +180,28 @@ def test_a_signal_stops_the_fits_and_says_how_to_go_on(tmp_path, number, status)
     assert "stopped; start the same command again to continue" in log.read_text()
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "started").read_text()), 0)
+
+
+def test_a_page_of_results_still_comes_out(tmp_path):
+    results = Path(__file__).parents[1] / "docs/results/table5_news.json"
+    done = runs.call(reproduce.main, "--check", str(results), "--output", str(tmp_path))
+    assert done.status is None, done.printed
+    assert "within  GILE, general, en: kept 33.10, now " in done.printed
+    (fit,) = (tmp_path / "check_table5_news").glob("dw-*/metrics.json")
+    kept = 100 * read_metrics(fit.parent)["test.micro.f1"]
+    assert kept == pytest.approx(33.10, abs=3)
+
+
+def test_checks_that_cannot_be_made(tmp_path):
+    results = tmp_path / "medline.json"
+    page = json.loads((Path(__file__).parents[1] / "docs/results/table5_news.json").read_text())
+    results.write_text(json.dumps(page | {"data": "SIB-200"}))
+    for args, message in (
+        (["--check", str(results)], "has figures of the SIB-200 corpus: give its folder"),
+        (["--check", str(results), "--table", "5"], "give --table NAME, or --check FILE without"),
+        ([], "give --table NAME, or --check FILE without it"),
+        (["--table", "5", "--page", "x.html"], "give the name of a Markdown file"),
+    ):
+        done = runs.call(reproduce.main, *args)
+        assert done.status == 2, done.printed
+        assert message in done.errors
