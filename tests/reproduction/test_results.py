@@ -24,7 +24,7 @@ from gile_lightning.reproduction.results import (
 from gile_lightning.reproduction.tables import build
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs/results").glob("*.json"))
+PAGES = [x for x in sorted((ROOT / "docs/results").glob("*.json")) if '"table"' in x.read_text()]
 LANGUAGES = ("en", "de", "es", "pt", "uk")
 
 

@@ -77,7 +77,9 @@ def run(corpus: Corpus, measured: Measured, own: Path) -> dict[str, Any]:
     tuned = re.search(r"sources=(\S+)", told)
     assert tuned, told
     projects(tuned[1])
-    measured.seconds["train ensemble"] += sum(measured.seconds[f"train {x}"] for x in ("mllm", "bonsai"))
+    measured.seconds["train ensemble"] += sum(
+        measured.seconds[f"train {x}"] for x in ("mllm", "bonsai")
+    )
     scores = _scores(corpus, measured, own)
     return {
         "scores": scores,
