@@ -34,6 +34,7 @@ class Progress:
         recent: seconds by whose pace the time left is estimated; ``inf`` for all of the step.
         describe: what else to show, asked for when something is shown.
         show: whether to show anything.
+        about: whether the total is an estimate.
 
     Attributes:
         done: how much is counted.
@@ -47,10 +48,11 @@ class Progress:
         recent: float = MINUTE,
         describe: Callable[[], str] | None = None,
         show: bool = True,
+        about: bool = False,
     ) -> None:
         self.what, self.total, self.unit, self.done = what, total, unit, 0.0
         self._recent, self._describe = recent, describe
-        self._asked = show
+        self._asked, self._about = show, about
         self._task: Any = None
 
     def __enter__(self) -> "Progress":
@@ -86,15 +88,20 @@ class Progress:
         then, before = self._paces[0]
         if now - self._paces[-1][0] > self._recent / MINUTE:
             self._paces.append((now, self.done))
-        if self.total is None or self.done <= before:
+        if self._total() is None or self.done <= before:
             return None
-        return max(0.0, self.total - self.done) * (now - then) / (self.done - before)
+        return max(0.0, (self._total() or 0.0) - self.done) * (now - then) / (self.done - before)
+
+    def _total(self) -> float | None:
+        """Return the total; None once there is more than was estimated."""
+        return None if self._about and self.done > (self.total or 0) else self.total
 
     def _figures(self, now: float) -> tuple[str, str, str]:
         """Return what is done, the time left, and what else is to be shown."""
         done = _amount(self.done, self.unit)
-        if self.total is not None:
-            done = f"{_amount(self.done, self.unit, '')} of {_amount(self.total, self.unit)}"
+        if (total := self._total()) is not None:
+            of = "of about" if self._about else "of"
+            done = f"{_amount(self.done, self.unit, '')} {of} {_amount(total, self.unit)}"
         left = self.left(now)
         time_left = f"{clock(now - self._began)} so far" if left is None else f"{clock(left)} left"
         return done, time_left, self._describe() if self._describe else ""
@@ -103,7 +110,7 @@ class Progress:
         done, left, more = self._figures(now)
         fields = {"done": done, "left": left, "more": console.printable(more)}
         if self._task is None:
-            self._task = _screen.add(console.printable(self.what), self.total, fields)
+            self._task = _screen.add(console.printable(self.what), self._total(), fields)
         _screen.update(self._task, self.done, fields)
 
 
@@ -113,6 +120,7 @@ def track(
     total: float | None = None,
     unit: str = "",
     size: Callable[[T], float] = lambda item: 1,
+    about: bool = False,
 ) -> Iterator[T]:
     """Yield items, and show how far they are; see `Progress`.
 
@@ -122,8 +130,9 @@ def track(
         total: the sum of their sizes, if known.
         unit: of the sizes.
         size: returns that of an item; by default items are counted.
+        about: whether the total is an estimate.
     """
-    with Progress(what, total, unit) as progress:
+    with Progress(what, total, unit, about=about) as progress:
         for item in items:
             yield item
             progress.advance(size(item))

@@ -6,6 +6,7 @@ from typing import Any
 
 from gile_lightning.data.document import Document
 from gile_lightning.data.formats.descriptions import TextRecipe
+from gile_lightning.data.formats.line_count import Total
 from gile_lightning.data.formats.skipped import Skipped
 
 
@@ -44,6 +45,6 @@ class Reader(ABC):
         """Return how the texts of documents and labels are put together."""
         return TextRecipe()
 
-    def total(self) -> int | None:
-        """Return the number of raw documents, if it is known before reading them."""
+    def total(self) -> Total | None:
+        """Return about how many raw documents there are, if that is known before reading them."""
         return None

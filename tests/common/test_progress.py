@@ -94,6 +94,17 @@ def test_without_a_total(clock, capsys):
     assert capsys.readouterr().err == "labelling: 5 documents, 90 s so far\n"
 
 
+def test_a_total_that_is_an_estimate(clock, capsys):
+    with Progress("encoding", 100, "documents", about=True) as step:
+        for count in (90, 20):  # more than were expected: nobody knows how many are left
+            clock.now += 90
+            step.advance(count)
+    assert capsys.readouterr().err.splitlines() == [
+        "encoding: 90 of about 100 documents, 10 s left",
+        "encoding: 110 documents, 3 min so far",
+    ]
+
+
 def test_a_bar_on_a_terminal_makes_room_for_lines(clock, monkeypatch):
     terminal = on_terminal(monkeypatch)
     with Progress("encoding \x1b[5m[red]", 100, "documents", describe=lambda: "loss 0.5") as step:

@@ -8,6 +8,7 @@ from typing import Any
 from gile_lightning.builtin import VERSION, write_bioasq
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.formats.descriptions import Described
+from gile_lightning.data.formats.line_count import Total
 from gile_lightning.data.formats.mesh import find_descriptors, read_headings, with_parents
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.readers.columns import Columns
@@ -68,9 +69,9 @@ class BioASQ(Corpus):
             write_once(self.directory, partial(write_bioasq, documents=documents, progress=True))
         super().prepare_data()
 
-    def total(self) -> int | None:
-        """Return the number of documents of the built-in corpus."""
-        return self.builtin_documents if self.builtin else None
+    def total(self) -> Total | None:
+        """Return the number of documents of the built-in corpus, or about that of others."""
+        return Total(self.builtin_documents, exact=True) if self.builtin else super().total()
 
     def document_files(self) -> Sequence[Path]:
         """Return the ``allMeSH*.json[.gz]`` files."""

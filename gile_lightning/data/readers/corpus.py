@@ -8,10 +8,11 @@ from typing import Any, Literal
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.data.document import Document
 from gile_lightning.data.document_data_module import DocumentDataModule
-from gile_lightning.data.formats.annif import is_uri, subject_file
+from gile_lightning.data.formats.annif import TEXT, is_uri, subject_file
 from gile_lightning.data.formats.descriptions import Described, Kind, TextRecipe, composed
 from gile_lightning.data.formats.hub_datasets import read_dataset
 from gile_lightning.data.formats.label_files import read_labels
+from gile_lightning.data.formats.line_count import Total, estimate_lines
 from gile_lightning.data.formats.lines import Record
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.readers.column_check import ColumnCheck
@@ -270,6 +271,18 @@ class Corpus(DocumentDataModule):
         """Stream the labels as the label files describe them."""
         for path in self.label_files():
             yield from read_labels(path, skipped, self.encoding, self.label_language)
+
+    def total(self) -> Total | None:
+        """Return about how many documents there are, from the lines of their files.
+
+        None where a document is no line: folders of texts, Hugging Face datasets, and a subclass
+        that reads records in its own way.
+        """
+        if type(self).records is not Corpus.records:
+            return None
+        files = self.document_files()
+        by_line = files and not any(file.suffix == TEXT for file in files)
+        return estimate_lines(files) if by_line else None
 
     def document_files(self) -> Sequence[Path]:
         """Return the files that hold the documents; none for a Hugging Face dataset."""

@@ -20,6 +20,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.common.progress import track
 from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.descriptions import TextRecipe
+from gile_lightning.data.formats.line_count import Total
 from gile_lightning.data.formats.skipped import NAMED, Skipped
 from gile_lightning.data.known import Known
 from gile_lightning.data.loading.document_hashes import table_hashes
@@ -50,7 +51,7 @@ def encode(
     synonyms: Mapping[str, Sequence[str]] | None = None,
     uris: Mapping[str, str] | None = None,
     recipe: TextRecipe = TextRecipe(),  # noqa: B008 (frozen)
-    total: int | None = None,
+    total: Total | None = None,
     num_proc: int = 0,
 ) -> dict[str, Any]:
     """Encode a corpus into ``directory``: ``<split>-<n>.arrow`` files and ``task.json``.
@@ -72,7 +73,7 @@ def encode(
         synonyms: other names of labels, by their names.
         uris: identifiers of labels, by their names.
         recipe: how the texts were put together; a trained model keeps its own.
-        total: number of documents, if known, for the progress bar.
+        total: about how many documents there are, if known, for the progress bar.
         num_proc: 1 splits texts and reads by turns, 2 at once; 0 does what the cores allow. The
             result is the same.
 

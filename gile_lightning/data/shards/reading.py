@@ -8,6 +8,7 @@ import numpy as np
 
 from gile_lightning.common.progress import track
 from gile_lightning.data.document import Document
+from gile_lightning.data.formats.line_count import Total
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.shards.id_set import IdSet
 from gile_lightning.data.shards.raw_shard import RawShard, write_raw
@@ -22,7 +23,7 @@ def read_documents(
     directory: Path,
     tokenizer: Tokenizer,
     skipped: Skipped,
-    total: int | None = None,
+    total: Total | None = None,
     num_proc: int = 0,
 ) -> Iterator[RawShard]:
     """Write documents into raw shards.
@@ -33,14 +34,15 @@ def read_documents(
         directory: an existing folder.
         tokenizer: splits texts into words.
         skipped: counts what is left out.
-        total: number of documents, if known, for the progress bar.
+        total: about how many documents there are, if known, for the progress bar.
         num_proc: whether texts are split while others are read; see `side_by_side`.
     """
     label_ids = {name: i for i, name in enumerate(labels)}
     read_before = IdSet()
     shard: Shard | None = None
     number = 0
-    shown = track(documents, "encoding", total, "documents")
+    count, exact = total or (None, True)
+    shown = track(documents, "encoding", count, "documents", about=not exact)
     with closing(split_texts(shown, tokenizer, num_proc)) as stream:
         for chunk, columns, splitter in stream:
             if shard is not None and shard.splitter is not splitter:

@@ -1,8 +1,8 @@
 """A sentence encoder without training (cosine to label texts), and with logistic heads.
 
 The encoder is all-MiniLM-L6-v2, which our own `best.yaml` has too. The heads are scikit-learn's,
-one per label, as SetFit has them. SetFit also trains the encoder by pairs of sentences, which has no
-end with thousands of documents; that is left out.
+one per label, as SetFit has them. SetFit also trains the encoder by pairs of sentences, which has
+no end with thousands of documents; that is left out.
 """
 
 from importlib.util import find_spec
