@@ -178,7 +178,7 @@ def read_results(path: Path) -> Results:
     except OSError as error:
         raise InputError(f"{path}: not readable: {error.strerror}") from error
     except (ValueError, AttributeError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: no results of a table ({error})") from error
+        raise InputError(f"{path}: not what `reproduce --page` writes ({error})") from error
 
 
 def shown(results: Results, grid: Grid, name: str) -> str:

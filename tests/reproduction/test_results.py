@@ -135,9 +135,9 @@ def test_claims_of_several_blocks_together(grid):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[]", "no results of a table"),
-        ("{", "no results of a table"),
-        ('{"format": 1, "table": "5"}', "no results of a table"),
+        ("[]", "not what `reproduce --page` writes"),
+        ("{", "not what `reproduce --page` writes"),
+        ('{"format": 1, "table": "5"}', "not what `reproduce --page` writes"),
         ('{"format": 99}', "99"),
     ],
 )
