@@ -46,7 +46,8 @@ def records(grid: Grid, lines: Sequence[Line], data: str) -> tuple[list[str], li
     headings += ["parameters", "parameters paper", "seconds", "documents per second"]
     rows = []
     for line in lines:
-        row = [line.block, line.row.name, line.row.form, data, str(line.seeds), str(line.done)]
+        row = [line.block, line.row.name, line.row.form, _corpus(grid, line, data)]
+        row += [str(line.seeds), str(line.done)]
         for cell in line.cells:
             ours = cell.state if cell.mean is None else _plain(cell.mean)
             row += [ours, *map(_plain, (cell.deviation, cell.paper, cell.difference))]
@@ -94,6 +95,11 @@ def _lay_out(cells: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in [rows[0], rule, *rows[1:]])
 
 
+def _corpus(grid: Grid, line: Line, data: str) -> str:
+    """Return the name of a row's corpus: that of its block where the block has one of its own."""
+    return line.block if "data" in grid.block_set.get(line.block, {}) else data
+
+
 def _forms(grid: Grid) -> bool:
     """Whether a row states its output layer."""
     return any(row.form for row in grid.rows)
@@ -110,7 +116,7 @@ def _rows(grid: Grid, lines: Sequence[Line], data: str) -> list[tuple[tuple[str,
     found = []
     for line in lines:
         form = [line.row.form] if _forms(grid) else []
-        first = [line.row.name, *form, data, f"{line.done}/{line.seeds}"]
+        first = [line.row.name, *form, _corpus(grid, line, data), f"{line.done}/{line.seeds}"]
         blank = [""] * (len(first) - 1)
         last = [_number(line.parameters), _number(line.seconds), _number(line.speed)]
         found.append((("ours", line), [*first, *map(_ours, line.cells), *last]))
