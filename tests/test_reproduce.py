@@ -199,6 +199,8 @@ def test_checks_that_cannot_be_made(tmp_path):
     for args, message in (
         (["--check", str(results)], "has figures of the SIB-200 corpus: give its folder"),
         (["--check", str(results), "--table", "5"], "give --table NAME, or --check FILE without"),
+        (["--check", str(results), "--dry_run"], "--dry_run: --check takes all that from its file"),
+        (["--check", str(results), "--", "--a", "1"], "takes the settings of fits from its file"),
         ([], "give --table NAME, or --check FILE without it"),
         (["--table", "5", "--page", "x.html"], "give the name of a Markdown file"),
     ):

@@ -74,6 +74,8 @@ def run_check(grid: Grid, results: Results, folder: Path, jobs: int | None) -> l
                 f"the results lack {line.row.name} {line.block}, which is to be checked"
             )
         before = kept[line.block, line.row.name]
+        if before.done < before.seeds:
+            raise InputError(f"{line.row.name} is not complete in the results: run the table again")
         for column, old, new in zip(grid.columns, before.cells, line.cells, strict=True):
             if column.heading in check.columns and old.values:
                 now = new.values[0] if new.values else None

@@ -125,6 +125,7 @@ class Claim:
         columns: headings of the columns that tell; by default all that are no mean of others.
         blocks: the blocks that tell; by default all.
         together: whether the blocks tell together; else each by itself.
+        margin: by how much the row may be worse and the statement still hold.
     """
 
     says: str
@@ -133,6 +134,7 @@ class Claim:
     columns: tuple[str, ...] = ()
     blocks: tuple[str, ...] = ()
     together: bool = False
+    margin: float = 0.0
 
 
 @dataclass(frozen=True)

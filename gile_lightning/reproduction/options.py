@@ -77,6 +77,12 @@ def read_options(args: list[str]) -> Options:
     positive(seeds=read.seeds)
     if (read.table is None) == (read.check is None):
         raise InputError("give --table NAME, or --check FILE without it")
+    if read.check is not None:
+        given = ("rows", "blocks", "page", "dry_run")
+        for name in (x for x in given if getattr(read, x)):
+            raise InputError(f"--{name}: --check takes all that from its file; leave it out")
+        if args[end + 1 :]:
+            raise InputError("-- ...: --check takes the settings of fits from its file")
     if read.page is not None and Path(read.page).suffix != ".md":
         raise InputError(f"--page {read.page}: give the name of a Markdown file, such as table5.md")
     return Options(

@@ -5,21 +5,22 @@ the grid and of nothing else, down to a mark; what is written by hand below the 
 """
 
 import json
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
-import torch
+from scipy.stats import t as student
 
 from gile_lightning.common.console import clock
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
 from gile_lightning.common.formats import check_format
 from gile_lightning.common.machine import describe
-from gile_lightning.metrics.bootstrap import paired_bootstrap
 from gile_lightning.reproduction.grid import Claim, Fit, Grid
 from gile_lightning.reproduction.tables import Cell, Line
 from gile_lightning.reproduction.writers import BUILTIN, markdown
@@ -29,7 +30,7 @@ PICTURE = ".svg"
 RESULTS_FORMAT = 1
 """The number of the data's format. Raise it when `read_results` would misread older files."""
 
-_FEWEST = 5  # columns for which an interval says something
+_FEWEST = 3  # differences for which an interval says something
 
 
 @dataclass(frozen=True)
@@ -212,25 +213,29 @@ def shown(results: Results, grid: Grid, name: str) -> str:
 def claims_table(grid: Grid, lines: Sequence[Line]) -> str:
     """Hold the paper's statements against the figures; empty if none can be.
 
-    The difference is the mean over columns; a figure is itself a mean over seeds. The 95 % interval
-    is a bootstrap over columns (`paired_bootstrap`), where there are five of them at least. A
-    statement holds, or does not, if the interval leaves out 0; with fewer columns nothing is said.
+    The difference is the mean over columns, whose figures are means over seeds. The 95 % interval
+    is Student's, over columns where there are three at least, else over seeds. A statement holds,
+    or does not, if the interval leaves out 0, or the margin of the statement. With one seed of one
+    or two columns nothing is said.
     """
-    rows = ["| the paper says | part | difference | 95 % interval | better in | holds |"]
-    rows.append("|---|---|---:|---:|---:|---|")
+    rows = ["| the paper says | part | difference | 95 % interval | over | better in | holds |"]
+    rows.append("|---|---|---:|---:|---|---:|---|")
     for claim in grid.claims:
         blocks = claim.blocks or grid.blocks
         for part in [blocks] if claim.together else [(block,) for block in blocks]:
-            if differences := _differences(grid, claim, part, lines):
+            if found := _differences(grid, claim, part, lines):
                 name = "all" if claim.together else part[0]
-                rows.append(f"| {claim.says} | {name} | {' | '.join(_told(differences))} |")
+                rows.append(f"| {claim.says} | {name} | {' | '.join(_told(found, claim.margin))} |")
     return "\n".join(rows) if len(rows) > 2 else ""
 
 
 def _differences(
     grid: Grid, claim: Claim, blocks: Sequence[str], lines: Sequence[Line]
-) -> list[float]:
-    """Return by how much a row is better than another, per block and column that both have."""
+) -> list[list[float]]:
+    """Return by how much a row is better than another, by seed, per block and column of both.
+
+    Where the rows have different seeds, a column has the difference of the means alone.
+    """
     found = []
     by_name = {(line.block, line.row.name): line for line in lines}
     for block in blocks:
@@ -241,18 +246,26 @@ def _differences(
             counts = column.heading in claim.columns if claim.columns else not column.mean
             if counts and one.mean is not None and other.mean is not None:
                 sign = 1 if column.better == "higher" else -1
-                found.append(sign * (one.mean - other.mean))
+                pairs = zip(one.values, other.values, strict=False)
+                paired = len(one.values) == len(other.values)
+                single = [sign * (one.mean - other.mean)]
+                found.append([sign * (x - y) for x, y in pairs] if paired else single)
     return found
 
 
-def _told(differences: Sequence[float]) -> list[str]:
-    """Return the mean, its interval, the number of columns that are better, and the verdict."""
-    found = paired_bootstrap(torch.tensor(differences, dtype=torch.float64))
-    wins = f"{sum(x > 0 for x in differences)} of {len(differences)}"
-    if len(differences) < _FEWEST:
-        return [f"{found.mean:+.1f}", "", wins, ""]
-    verdict = ("yes" if found.mean > 0 else "no") if found.clear else "not clear"
-    return [f"{found.mean:+.1f}", f"{found.low:+.1f} to {found.high:+.1f}", wins, verdict]
+def _told(differences: Sequence[Sequence[float]], margin: float) -> list[str]:
+    """Return the mean, its interval, what it is over, how many are better, and the verdict."""
+    values, over = [fmean(column) for column in differences], "columns"
+    if len(values) < _FEWEST:
+        # the mean of the columns, seed by seed
+        values, over = [fmean(seed) for seed in zip(*differences, strict=False)], "seeds"
+    mean, wins = fmean(values), f"{sum(x > 0 for x in values)} of {len(values)}"
+    if len(values) < _FEWEST:
+        return [f"{mean:+.1f}", "", over, wins, ""]
+    width = float(student.ppf(0.975, len(values) - 1)) * stdev(values) / math.sqrt(len(values))
+    low, high = mean - width, mean + width
+    verdict = "yes" if low > -margin else "no" if high < -margin else "not clear"
+    return [f"{mean:+.1f}", f"{low:+.1f} to {high:+.1f}", over, wins, verdict]
 
 
 def _rounded(values: Sequence[float]) -> list[float]:

@@ -21,7 +21,7 @@ from gile_lightning.reproduction.results import (
     shown,
     write_results,
 )
-from gile_lightning.reproduction.tables import build
+from gile_lightning.reproduction.tables import Cell, Line, build
 
 ROOT = Path(__file__).parents[2]
 PAGES = [x for x in sorted((ROOT / "docs/results").glob("*.json")) if '"table"' in x.read_text()]
@@ -111,14 +111,31 @@ def test_other_data_are_named_by_a_place_holder(grid):
 def test_claims(grid):
     _, lines = lines_of(grid)
     _, _, joint, drawn, english = claims_table(grid, lines).splitlines()
-    # by hand: 5, 3, 4, 1, 2 points; means of five draws of these lie between 1 and 5
-    assert joint.startswith("| joint beats linear |  | +3.0 | +1.8 to +4.2 | 5 of 5 | yes |")
-    assert drawn.startswith("| drawn beats linear |  | +0.2 |")  # 5, -5, 1, -1, 1
-    assert drawn.endswith("| 3 of 5 | not clear |")
-    assert english == "| joint beats linear in English |  | +5.0 |  | 1 of 1 |  |"
+    # by hand: 5, 3, 4, 1, 2 points have mean 3 and deviation sqrt(2.5); t(0.975, 4) is 2.776
+    assert joint == "| joint beats linear |  | +3.0 | +1.0 to +5.0 | columns | 5 of 5 | yes |"
+    # 5, -5, 1, -1, 1: mean 0.2, deviation sqrt(13.2)
+    assert drawn == "| drawn beats linear |  | +0.2 | -4.3 to +4.7 | columns | 3 of 5 | not clear |"
+    assert english == "| joint beats linear in English |  | +5.0 |  | seeds | 2 of 2 |  |"
     lower = replace(grid, columns=tuple(replace(x, better="lower") for x in grid.columns))
     assert claims_table(lower, lines).splitlines()[2].endswith("| 0 of 5 | no |")
     assert claims_table(grid, [line for line in lines if line.row.name == "drawn"]) == ""
+
+
+def test_a_claim_on_one_column_is_told_by_its_seeds(grid):
+    def line(name, *values):
+        row = next(row for row in grid.rows if row.name == name)
+        empty = (Cell(),) * (len(grid.columns) - 1)
+        return Line("", row, (Cell(values), *empty), 3, 3, None, None, None)
+
+    lines = [line("linear", 10.0, 20.0, 30.0), line("joint", 11.0, 22.0, 33.0)]
+    only = replace(grid, claims=grid.claims[2:])
+    # 1, 2, 3: mean 2, deviation 1; t(0.975, 2) is 4.303, over sqrt(3)
+    (told,) = claims_table(only, lines).splitlines()[2:]
+    assert told.endswith("| +2.0 | -0.5 to +4.5 | seeds | 3 of 3 | not clear |")
+    margin = replace(only, claims=(replace(only.claims[0], margin=1.0),))
+    assert claims_table(margin, lines).endswith("| yes |")
+    several = [lines[0], line("joint", 11.0, 22.0)]  # a seed failed: no pairs
+    assert claims_table(only, several).endswith("| -3.5 |  | seeds | 0 of 1 |  |")
 
 
 def test_claims_of_several_blocks_together(grid):
@@ -129,7 +146,8 @@ def test_claims_of_several_blocks_together(grid):
     )
     _, lines = lines_of(blocks)
     (line,) = claims_table(blocks, lines).splitlines()[2:]
-    assert line == "| joint beats linear | all | +4.0 |  | 4 of 4 |  |"
+    # 5, 3, 5, 3: deviation sqrt(4 / 3); t(0.975, 3) is 3.182
+    assert line == "| joint beats linear | all | +4.0 | +2.2 to +5.8 | columns | 4 of 4 | yes |"
 
 
 @pytest.mark.parametrize(
@@ -193,7 +211,12 @@ def test_a_check_runs_one_seed_of_what_its_grid_names(grid, tmp_path, monkeypatc
     assert compared.kept == pytest.approx(23.0)
 
 
-def test_what_cannot_be_checked(grid):
+def test_what_cannot_be_checked(grid, tmp_path, monkeypatch):
+    monkeypatch.setattr(checking, "Runner", _Runner(0.23))
+    incomplete = results(grid)
+    incomplete.lines[1]["done"] = 1
+    with pytest.raises(InputError, match="joint is not complete in the results"):
+        run_check(grid, incomplete, tmp_path / "check", 1)
     with pytest.raises(InputError, match="has no 'check'"):
         check_fits(replace(grid, check=None), results(grid))
     assert not Compared("", "a", "b", 1.0, None, 9.0).within

@@ -17,16 +17,16 @@ class Total(NamedTuple):
     exact: bool = False
 
 
-def estimate_lines(paths: Sequence[Path | str]) -> Total | None:
+def estimate_lines(paths: Sequence[Path | str]) -> int | None:
     """Estimate the number of lines of text files, plain or gzip.
 
     A plain file has as many lines per byte as at 64 places, a gzip file per compressed byte as at
-    its beginning. What is read whole is counted exactly. Empty lines count.
+    its beginning. What is read whole is counted. Empty lines count.
 
     Returns:
         The number; None if a file cannot be read here, such as one at a URL.
     """
-    total, exact = 0.0, True
+    total = 0.0
     for path in paths:
         try:
             size = Path(path).stat().st_size
@@ -35,8 +35,7 @@ def estimate_lines(paths: Sequence[Path | str]) -> Total | None:
         except (OSError, zlib.error):
             return None
         total += lines / part if part else 0
-        exact = exact and part in (0, 1)
-    return Total(round(total), exact)
+    return round(total)
 
 
 def _of_plain(path: Path, size: int) -> tuple[int, float]:

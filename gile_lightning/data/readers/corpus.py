@@ -275,14 +275,16 @@ class Corpus(DocumentDataModule):
     def total(self) -> Total | None:
         """Return about how many documents there are, from the lines of their files.
 
-        None where a document is no line: folders of texts, Hugging Face datasets, and a subclass
-        that reads records in its own way.
+        None where a document is no line: CSV, folders of texts, Hugging Face datasets, and a
+        subclass that reads records in its own way.
         """
         if type(self).records is not Corpus.records:
             return None
         files = self.document_files()
-        by_line = files and not any(file.suffix == TEXT for file in files)
-        return estimate_lines(files) if by_line else None
+        if any(Path(file).name.removesuffix(".gz").endswith((TEXT, ".csv")) for file in files):
+            return None
+        lines = estimate_lines(files) if files else None
+        return None if lines is None else Total(lines)
 
     def document_files(self) -> Sequence[Path]:
         """Return the files that hold the documents; none for a Hugging Face dataset."""

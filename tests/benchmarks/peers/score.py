@@ -9,6 +9,7 @@ them. The page has the table; what is written by hand below its mark stays.
 
 import argparse
 import json
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -123,6 +124,7 @@ if __name__ == "__main__":
         f"    python tests/benchmarks/peers/corpus.py OUT --corpus {given.corpus}{data}\n"
         "    tox -e peer-annif,peer-libmultilabel,peer-napkinxc,peer-pecos,peer-sentences -- OUT\n"
         f"    python tests/benchmarks/peers/score.py OUT --corpus {given.corpus}{data} --page PAGE"
+        " \\\n        --runs " + " ".join(f"{shlex.quote(x.split('=')[0])}=RUN" for x in given.runs)
     )
     old = given.page.read_text(encoding="utf-8") if given.page.is_file() else ""
     _, mark, below = old.partition(MARK)
