@@ -14,8 +14,6 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from scipy.stats import t as student
-
 from gile_lightning.common.console import clock
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
@@ -262,6 +260,8 @@ def _told(differences: Sequence[Sequence[float]], margin: float) -> list[str]:
     mean, wins = fmean(values), f"{sum(x > 0 for x in values)} of {len(values)}"
     if len(values) < _FEWEST:
         return [f"{mean:+.1f}", "", over, wins, ""]
+    from scipy.stats import t as student  # which takes a second
+
     width = float(student.ppf(0.975, len(values) - 1)) * stdev(values) / math.sqrt(len(values))
     low, high = mean - width, mean + width
     verdict = "yes" if low > -margin else "no" if high < -margin else "not clear"
