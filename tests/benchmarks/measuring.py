@@ -3,7 +3,6 @@
 import ctypes
 import gc
 import json
-import platform
 import statistics
 import sys
 import time
@@ -11,6 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
+
+from gile_lightning.common.machine import processor
 
 
 def by_turns(
@@ -51,13 +52,10 @@ def _field(status: Path, name: str) -> int:
 
 def machine(size: int = 2_048) -> dict[str, object]:
     """Describe the machine: processor, threads, versions, and its matrix product in GFLOP/s."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
     matrix = torch.randn(size, size)
     seconds = by_turns({"product": lambda _: matrix @ matrix}, 5, 3)["product"]
     return {
-        "processor": names[0] if names else platform.processor(),
+        "processor": processor(),
         "threads": torch.get_num_threads(),
         "gflops": 2 * size**3 / seconds / 1e9,
         "torch": torch.__version__,
