@@ -4,113 +4,154 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gile_lightning.data.loading.ragged import segment_starts
+
 _COMPARED = 2**22  # scores compared at a time on a GPU
 _EACH = 4  # positives of a row in a trial
 _TRIALS = 3  # of which the quickest counts
 
 
-def count_below(
-    scores: Tensor, document: Tensor, slot: Tensor, positives: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Count the scores of a row that are below a positive, and those that are not above it.
+class Counts(NamedTuple):
+    """How many scores of its row are below each positive, and the like: [P] integers each.
 
-    Either the row is compared with each of its positives, or it is sorted, and a binary search
-    finds them there; the counts are the same. On a CPU the quicker of the two is chosen, by a trial
-    for each number of labels, which takes the time of some rows. Other devices sort.
+    Attributes:
+        below: scores that are lower.
+        not_above: scores that are lower or equal.
+        tied_before: scores to its left that are equal.
+        positives_below: positives that are lower.
+    """
+
+    below: Tensor
+    not_above: Tensor
+    tied_before: Tensor
+    positives_below: Tensor
+
+
+def count_below(
+    scores: Tensor,
+    document: Tensor,
+    label_ids: Tensor,
+    label_counts: Tensor,
+    most: int,
+    finite: bool = False,
+) -> Counts:
+    """Count the scores of a row that are below its positives, and the like.
+
+    Either a row is compared with each of its positives, or it is sorted, and a binary search finds
+    them there; the counts are the same. On a CPU the quicker of the two is chosen for each row, by
+    a trial for each number of labels, which takes the time of some rows. Other devices sort.
 
     Args:
-        scores: [B, K] float32 or float64 without NaN.
-        document: [P] rows of the positives.
-        slot: [P] their columns in ``positives``.
-        positives: [B, M] scores of the positives; the rest is infinity.
+        scores: [B, K] float32 or float64.
+        document: [P] rows of the positives, in their order.
+        label_ids: [P] their columns.
+        label_counts: [B] positives per document.
+        most: the largest of these.
+        finite: whether it is known that no score is NaN.
 
-    Returns:
-        [P] and [P] integers.
+    Raises:
+        ValueError: a score is NaN.
     """
     if scores.device.type == "cpu":
-        worth = _positives_in_time_of_a_sort(scores.shape[1], torch.get_num_threads())
-        if len(document) < len(scores) * worth:
-            return _compared_rows(scores, document, positives[document, slot])
-    ascending = _sorted_rows(scores)
-    below, not_above = (
-        torch.searchsorted(ascending, positives, right=right)[document, slot]
-        for right in (False, True)
-    )
-    return below, not_above
+        return _count_row_by_row(scores, label_ids, label_counts, finite)
+    if not finite:
+        refuse_nan(scores)
+    return _count_at_once(scores, document, label_ids, label_counts, most)
 
 
-def ties_before(scores: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+def refuse_nan(scores: Tensor) -> None:
+    """Raise `ValueError` if one of the scores is NaN."""
+    if scores.numel() and scores.amax().isnan():  # the maximum propagates NaN
+        raise _nan()
+
+
+def _nan() -> ValueError:
+    return ValueError("scores contain NaN: the model diverged, look at the learning rate")
+
+
+def _count_row_by_row(
+    scores: Tensor, label_ids: Tensor, label_counts: Tensor, finite: bool
+) -> Counts:
+    """Count with NumPy, in as many threads as PyTorch has.
+
+    NumPy sorts a row 20 times as fast as PyTorch. Nothing of PyTorch runs meanwhile: its threads
+    keep their cores busy for some milliseconds after each operation.
+    """
+    threads = torch.get_num_threads()
+    worth = _positives_in_time_of_a_sort(scores.shape[1], threads)
+    matrix, columns = scores.numpy(), label_ids.numpy()
+    ends = label_counts.numpy().cumsum()
+    counts = np.zeros((4, len(columns)), np.int64)
+
+    def fill(rows: NDArray[Any]) -> None:
+        for i in rows.tolist():
+            row, here = matrix[i], slice(ends[i - 1] if i else 0, ends[i])
+            own = columns[here]
+            sorts = len(own) >= worth
+            found = (_in_sorted_row if sorts else _one_by_one)(row, row[own])
+            if not finite and np.isnan(found.largest):
+                raise _nan()
+            counts[:2, here] = found.below, found.not_above
+            for place in np.flatnonzero(found.not_above - found.below > 1).tolist():
+                column = own[place]
+                tied = np.count_nonzero(row[:column] == row[column])
+                counts[2, here.start + place] = tied
+            counts[3, here] = np.sort(row[own]).searchsorted(row[own])
+
+    _in_threads(fill, np.arange(len(matrix)), threads)
+    return Counts(*torch.from_numpy(counts))
+
+
+class _Row(NamedTuple):
+    """Of one row: its largest score, and counts for each positive."""
+
+    largest: Any
+    below: NDArray[Any]
+    not_above: NDArray[Any]
+
+
+def _in_sorted_row(row: NDArray[Any], positives: NDArray[Any]) -> _Row:
+    """Count by binary search; NaN would be sorted to the end."""
+    ascending = np.sort(row)
+    below, not_above = (ascending.searchsorted(positives, side) for side in ("left", "right"))
+    return _Row(ascending[-1], below, not_above)
+
+
+def _one_by_one(row: NDArray[Any], positives: NDArray[Any]) -> _Row:
+    """Count by comparisons; the maximum propagates NaN."""
+    below = [np.count_nonzero(row < limit) for limit in positives]
+    not_above = [np.count_nonzero(row <= limit) for limit in positives]
+    return _Row(row.max(), np.array(below, np.int64), np.array(not_above, np.int64))
+
+
+def _count_at_once(
+    scores: Tensor, document: Tensor, label_ids: Tensor, label_counts: Tensor, most: int
+) -> Counts:
+    """Count without a loop over rows: what a GPU is good at. It waits once, for the ties."""
+    slot = torch.arange(len(label_ids), device=document.device)
+    slot -= segment_starts(label_counts)[document]
+    # the positives in rows; the padding is above every score, so it changes no count
+    padded = scores.new_full((len(scores), most), torch.inf)
+    padded[document, slot] = scores[document, label_ids]
+    ascending = scores.sort(dim=1).values
+    below = torch.searchsorted(ascending, padded)[document, slot]
+    not_above = torch.searchsorted(ascending, padded, right=True)[document, slot]
+    tied = (not_above - below > 1).nonzero().squeeze(1)
+    tied_before = torch.zeros_like(below)
+    tied_before[tied] = _tied_before(scores, document[tied], label_ids[tied])
+    positives_below = torch.searchsorted(padded.sort(dim=1).values, padded)[document, slot]
+    return Counts(below, not_above, tied_before, positives_below)
+
+
+def _tied_before(scores: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     """Count the equal scores to the left of cells (row, column), [T], of scores [B, K]."""
-    if scores.device.type == "cpu":
-        values = scores.numpy()
-        cells = zip(rows.tolist(), columns.tolist(), strict=True)
-        found = [int(np.count_nonzero(values[i, :j] == values[i, j])) for i, j in cells]
-        return torch.tensor(found, dtype=torch.long)
-    return _compared(scores, rows, columns)
-
-
-def _compared_rows(scores: Tensor, document: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """Count by comparing rows with their positives, in as many threads as PyTorch has."""
-    matrix, rows, limits = scores.numpy(), document.numpy(), values.numpy()
-    counts = np.empty((2, len(rows)), np.int64)
-
-    def fill(places: NDArray[Any]) -> None:
-        for p in places.tolist():
-            row, limit = matrix[rows[p]], limits[p]
-            counts[0, p] = np.count_nonzero(row < limit)
-            counts[1, p] = np.count_nonzero(row <= limit)
-
-    _in_threads(fill, np.arange(len(rows)))
-    below, not_above = torch.from_numpy(counts)
-    return below, not_above
-
-
-def _sorted_rows(scores: Tensor) -> Tensor:
-    """Sort every row in ascending order; NumPy's sort is 20 times as fast as PyTorch's on a CPU."""
-    if scores.device.type != "cpu":
-        return scores.sort(dim=1).values
-    ascending = np.array(scores.numpy(), order="C")
-    _in_threads(lambda rows: rows.sort(axis=1), ascending)
-    return torch.from_numpy(ascending)
-
-
-def _in_threads(work: Callable[[NDArray[Any]], None], array: NDArray[Any]) -> None:
-    blocks = np.array_split(array, torch.get_num_threads())
-    if len(blocks) == 1:
-        work(array)
-        return
-    with ThreadPoolExecutor(len(blocks)) as threads:
-        list(threads.map(work, blocks))
-
-
-@cache
-def _positives_in_time_of_a_sort(columns: int, threads: int) -> float:
-    """With how many positives each, rows are compared in the time in which they are sorted."""
-    rows = torch.randn(threads, columns, generator=torch.Generator().manual_seed(0))
-    document = torch.arange(threads).repeat_interleave(_EACH)
-    limits = rows[document, 0]
-    sorting = min(_seconds(lambda: _sorted_rows(rows)) for _ in range(_TRIALS))
-    comparing = min(
-        _seconds(lambda: _compared_rows(rows, document, limits)) for _ in range(_TRIALS)
-    )
-    return _EACH * sorting / comparing
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = perf_counter()
-    work()
-    return perf_counter() - start
-
-
-def _compared(scores: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """Count as `ties_before` does, without a loop over cells: what a GPU is good at."""
     place = torch.arange(scores.shape[1], device=scores.device)
     size = max(1, _COMPARED // len(place))
     counts = [rows[:0]]
@@ -118,3 +159,31 @@ def _compared(scores: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
         equal = scores[row] == scores[row, column].unsqueeze(1)
         counts.append((equal & (place < column.unsqueeze(1))).sum(1))
     return torch.cat(counts)
+
+
+def _in_threads(work: Callable[[NDArray[Any]], None], array: NDArray[Any], threads: int) -> None:
+    if threads == 1:
+        work(array)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, np.array_split(array, threads)))
+
+
+@cache
+def _positives_in_time_of_a_sort(columns: int, threads: int) -> float:
+    """With how many positives a row is compared in the time in which it is sorted."""
+    rows = np.random.default_rng(0).standard_normal((threads, columns), np.float32)
+
+    def seconds(count: Callable[[NDArray[Any], NDArray[Any]], _Row]) -> float:
+        def work(some: NDArray[Any]) -> None:
+            for row in some:
+                count(row, row[:_EACH])
+
+        start = perf_counter()
+        _in_threads(work, rows, threads)
+        return perf_counter() - start
+
+    sorting, comparing = (
+        min(seconds(count) for _ in range(_TRIALS)) for count in (_in_sorted_row, _one_by_one)
+    )
+    return _EACH * sorting / comparing

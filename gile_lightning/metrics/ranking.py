@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.data.loading.ragged import segment_ids, segment_starts, send
-from gile_lightning.metrics.counting import count_below, ties_before
+from gile_lightning.metrics.counting import count_below, refuse_nan
 from gile_lightning.metrics.ranks import Ranks
 
 
@@ -24,37 +24,28 @@ def rank_positives(
     # NumPy lacks bfloat16 and sorts float16 slowly; neither order nor ties change
     scores = scores.detach()
     scores = scores.float() if scores.dtype in (torch.half, torch.bfloat16) else scores
-    label_ids, label_counts = _checked(scores, label_ids, label_counts, finite)
-    (rows, columns), device = scores.shape, scores.device
+    label_ids, label_counts = _checked(scores, label_ids, label_counts)
+    columns, device = scores.shape[1], scores.device
     if not len(label_ids):
+        if not finite:
+            refuse_nan(scores)
         none, label_counts = send(label_ids, device), send(label_counts, device)
         return Ranks(none, none, scores.new_empty(0), none, none, none, label_counts, columns)
     document = segment_ids(label_counts, label_ids)
     if ((document * columns + label_ids).sort().values.diff() == 0).any():
         raise ValueError("a label id is twice among the positives of one document")
-    slot = torch.arange(len(label_ids), device=document.device)
-    slot -= segment_starts(label_counts)[document]
     most = int(label_counts.max())
-    sent = label_ids, label_counts, document, slot
-    label_ids, label_counts, document, slot = (send(x, device) for x in sent)
-    of_positives = scores[document, label_ids]
-    # the positives in rows; the padding is above every score, so it changes no count
-    positives = scores.new_full((rows, most), torch.inf)
-    positives[document, slot] = of_positives
-
-    lower, lower_or_tied = count_below(scores, document, slot, positives)
-    lower_positives = torch.searchsorted(positives.sort(dim=1).values, positives)
-    positives_not_below = label_counts[document] - lower_positives[document, slot]
-    position = columns - lower_or_tied
-    tied = (lower_or_tied - lower > 1).nonzero().squeeze(1)
-    position[tied] += ties_before(scores, document[tied], label_ids[tied])
+    label_ids, label_counts, document = (
+        send(x, device) for x in (label_ids, label_counts, document)
+    )
+    count = count_below(scores, document, label_ids, label_counts, most, finite)
     return Ranks(
         document,
         label_ids,
-        of_positives,
-        columns - lower,
-        positives_not_below,
-        position,
+        scores[document, label_ids],
+        columns - count.below,
+        label_counts[document] - count.positives_below,
+        columns - count.not_above + count.tied_before,
         label_counts,
         columns,
     )
@@ -89,9 +80,7 @@ def select(label_ids: Tensor, label_counts: Tensor, start: int, stop: int) -> tu
     return label_ids[kept] - start, counts.to(label_counts.dtype)
 
 
-def _checked(
-    scores: Tensor, label_ids: Tensor, label_counts: Tensor, finite: bool
-) -> tuple[Tensor, Tensor]:
+def _checked(scores: Tensor, label_ids: Tensor, label_counts: Tensor) -> tuple[Tensor, Tensor]:
     """Return ids and counts as int64, or raise `ValueError`."""
     if scores.ndim != 2 or not scores.is_floating_point():
         raise ValueError(
@@ -104,8 +93,6 @@ def _checked(
             f"not the shape {list(label_counts.shape)}"
         )
     check_positives(label_ids, label_counts)
-    if not finite and scores.numel() and scores.amax().isnan():  # the maximum propagates NaN
-        raise ValueError("scores contain NaN: the model diverged, look at the learning rate")
     if len(label_ids) and (label_ids.min() < 0 or label_ids.max() >= scores.shape[1]):
         raise ValueError(
             f"label_ids must be in [0, {scores.shape[1]}), the columns of scores; they span "

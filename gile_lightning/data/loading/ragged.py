@@ -178,6 +178,9 @@ def segment_ids(lengths: Tensor, values: Tensor | None = None) -> Tensor:
     size = None
     if values is not None:
         lengths, size = send(lengths, values.device), len(values)
+    if lengths.device.type == "cpu":
+        # PyTorch would start its threads for this, which then keep their cores busy for a while
+        return torch.from_numpy(np.repeat(np.arange(len(lengths)), lengths.numpy()))
     numbers = torch.arange(len(lengths), device=lengths.device)
     return torch.repeat_interleave(numbers, lengths, output_size=size)
 

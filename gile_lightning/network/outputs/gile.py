@@ -116,4 +116,7 @@ class GILE(OutputLayer):
 
     def score(self, documents: Tensor, projected: Tensor) -> Tensor:
         """Score document vectors [B, d_h] against projected labels [K, d_j]: logits [B, K]."""
-        return self.weighted_documents(documents) @ projected.T + self.unit.bias
+        logits = self.weighted_documents(documents) @ projected.T
+        # in place, as a second [B, K] takes time; under autocast the sum has more bits than these
+        same = logits.dtype == self.unit.bias.dtype
+        return logits.add_(self.unit.bias) if same else logits + self.unit.bias
