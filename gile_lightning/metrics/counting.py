@@ -134,7 +134,11 @@ def _one_by_one(row: NDArray[Any], positives: NDArray[Any]) -> _Row:
 def _count_at_once(
     scores: Tensor, document: Tensor, label_ids: Tensor, label_counts: Tensor, most: int
 ) -> Counts:
-    """Count without a loop over rows: what a GPU is good at. It waits once, for the ties."""
+    """Count without a loop over rows: what a GPU is good at.
+
+    All positives are compared with what is to their left: to know which of them are tied, the GPU
+    would have to be waited for.
+    """
     slot = torch.arange(len(label_ids), device=document.device)
     slot -= segment_starts(label_counts)[document]
     # the positives in rows; the padding is above every score, so it changes no count
@@ -143,9 +147,7 @@ def _count_at_once(
     ascending = scores.sort(dim=1).values
     below = torch.searchsorted(ascending, padded)[document, slot]
     not_above = torch.searchsorted(ascending, padded, right=True)[document, slot]
-    tied = (not_above - below > 1).nonzero().squeeze(1)
-    tied_before = torch.zeros_like(below)
-    tied_before[tied] = _tied_before(scores, document[tied], label_ids[tied])
+    tied_before = _tied_before(scores, document, label_ids)
     positives_below = torch.searchsorted(padded.sort(dim=1).values, padded)[document, slot]
     return Counts(below, not_above, tied_before, positives_below)
 

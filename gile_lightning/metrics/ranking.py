@@ -18,8 +18,8 @@ def rank_positives(
     A rank follows from how many scores are below. Columns matter only where a positive is tied
     with another label.
 
-    On a device only two numbers are waited for: whether there is a NaN, and how many ties. With the
-    labels on the host all else is known there.
+    A device is waited for only to know whether there is a NaN. With the labels on the host all else
+    is known there.
     """
     # NumPy lacks bfloat16 and sorts float16 slowly; neither order nor ties change
     scores = scores.detach()

@@ -78,8 +78,8 @@ TRAINING = dict.fromkeys(MODELS, 0)
 """Waits of the forward and the backward pass, labels drawn and their texts gathered."""
 
 RANKED = ("seen", "unseen", "all")
-VALIDATION = 1 + len(RANKED)
-"""Waits of a step: whether the model diverged, and the number of ties in each set of labels."""
+VALIDATION = 1
+"""Waits of a step: whether the model diverged."""
 
 PREDICTION = 1
 """Waits of a call: the copy of the best labels."""
