@@ -14,8 +14,8 @@ __version__ = "0.1.0"
 __all__ = ["InputError", "load", "push"]
 
 lean_lightning.install()
-# Pages of 2 MB for larger tensors, where Linux gives them on request: Adam on a vocabulary of half a
-# million words is then 1.7 times as fast. PyTorch looks at this once, when it first allocates.
+# Pages of 2 MB for larger tensors, where Linux gives them on request: Adam on a vocabulary of half
+# a million words is then 1.7 times as fast. PyTorch looks at this once, when it first allocates.
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 
