@@ -28,7 +28,7 @@ def main(args: list[str] | None = None) -> Path:
     if options.check is not None:
         return check(options, options.check)
     grid, name = grid_on_corpus(options.table, options)
-    fits = grid.fits(options.seeds, options.overrides, options.rows, options.blocks)
+    fits = grid.fits(options.seeds, options.overrides, options.rows, options.blocks, options.repeat)
     folder = options.output / options.label
     runner = Runner(options.output / "fits", options.jobs, group=options.label)
     if options.dry_run:
@@ -51,7 +51,10 @@ def main(args: list[str] | None = None) -> Path:
     if options.page is not None:
         results = results_of(
             options.table,
-            {key: getattr(options, key) for key in ("rows", "blocks", "seeds", "overrides")},
+            {
+                key: getattr(options, key)
+                for key in ("rows", "blocks", "seeds", "repeat", "overrides")
+            },
             name,
             fits,
             runner.seconds(fits),

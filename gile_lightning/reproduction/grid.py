@@ -199,6 +199,7 @@ class Grid:
         further: Overrides,
         rows: Iterable[str] | None = None,
         blocks: Iterable[str] | None = None,
+        repeat: Iterable[str] | None = None,
     ) -> list[Fit]:
         """List the fits of the table, seed by seed, so that a first table is complete early.
 
@@ -207,12 +208,16 @@ class Grid:
             further: overrides that come after all others.
             rows: names of the rows; by default all.
             blocks: names of the blocks; by default all.
+            repeat: in rows of several runs, the names of those that have further seeds than the
+                first; by default all.
 
         Raises:
-            InputError: there is no such row, block or configuration.
+            InputError: there is no such row, block, run or configuration.
         """
         chosen = _select("--rows", rows, {row.name: row for row in self.rows})
         parts = _select("--blocks", blocks, {block: block for block in self.blocks})
+        known = {name: name for runs in self.runs.values() for name in runs}
+        repeated = {"", *_select("--repeat", repeat, known)}
         configs = {row.config or self.config: self._read(row) for row in chosen}
         return [
             self._fit(block, row, run, SEED + seed, further, configs)
@@ -221,6 +226,7 @@ class Grid:
             for row in chosen
             if seed < (row.seeds or seeds)
             for run in self.runs.get(row.runs, {"": {}})
+            if seed == 0 or run in repeated
         ]
 
     def _read(self, row: Row) -> list[Any]:

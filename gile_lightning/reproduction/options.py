@@ -32,6 +32,7 @@ class Options:
         rows: names of its rows; None for all.
         blocks: names of its blocks; None for all.
         seeds: fits per cell.
+        repeat: names of the runs that get all seeds; None for all.
         data: the folder of the corpus; None for the built-in one.
         word_vectors: the folder of the word vectors of DW.
         output: the folder of the fits and tables.
@@ -56,6 +57,7 @@ class Options:
     overrides: dict[str, str]
     page: Path | None = None
     check: Path | None = None
+    repeat: list[str] | None = None
 
     @property
     def label(self) -> str:
@@ -78,7 +80,7 @@ def read_options(args: list[str]) -> Options:
     if (read.table is None) == (read.check is None):
         raise InputError("give --table NAME, or --check FILE without it")
     if read.check is not None:
-        given = ("rows", "blocks", "page", "dry_run")
+        given = ("rows", "blocks", "repeat", "page", "dry_run")
         for name in (x for x in given if getattr(read, x)):
             raise InputError(f"--{name}: --check takes all that from its file; leave it out")
         if args[end + 1 :]:
@@ -99,6 +101,7 @@ def read_options(args: list[str]) -> Options:
         overrides=read_overrides(args[end + 1 :]),
         page=None if read.page is None else Path(read.page),
         check=None if read.check is None else Path(read.check),
+        repeat=_names(read.repeat),
     )
 
 
@@ -115,6 +118,11 @@ def _parser() -> ErrorFirst:
     add("--rows", help="Names of rows, with commas between them; by default all.")
     add("--blocks", help="Names of the table's blocks, such as general or german; by default all.")
     add("--seeds", type=int, default=3, help="Fits per cell, each with another seed.")
+    add(
+        "--repeat",
+        help="In rows of several fits, such as one per language, those that get all seeds, such as "
+        "english,german; the others get one. By default all get all.",
+    )
     add(
         "--data",
         help="Folder of the corpus: BioASQ for table 2 and the ablation, DW for the others.",

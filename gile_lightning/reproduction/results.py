@@ -47,6 +47,7 @@ class Results:
         hours: of all fits together.
         lines: the rows: ``block``, ``row``, ``cells`` (a list of figures by seed, or the state of a
             cell without any), ``done``, ``seeds``, ``parameters``, ``seconds``, ``speed``.
+        repeat: names of the runs with further seeds than the first; None for all.
     """
 
     table: str
@@ -59,6 +60,7 @@ class Results:
     machine: str
     hours: float
     lines: list[dict[str, Any]]
+    repeat: list[str] | None = None
 
     def command(self, grid: Grid) -> str:
         """Return the command that makes the figures, with DIR for folders of data."""
@@ -66,6 +68,7 @@ class Results:
         for option, names in (("--rows", self.rows), ("--blocks", self.blocks)):
             parts += [option, ",".join(names)] if names is not None else []
         parts += ["--seeds", str(self.seeds)]
+        parts += ["--repeat", ",".join(self.repeat)] if self.repeat is not None else []
         if self.data != BUILTIN:
             for key in grid.data:
                 parts += ["--data" if key == "path" else f"--{key}", "DIR"]
@@ -112,7 +115,7 @@ def results_of(
 
     Args:
         table: number or name of the table.
-        chosen: ``rows``, ``blocks``, ``seeds`` and ``overrides`` of the command.
+        chosen: ``rows``, ``blocks``, ``seeds``, ``repeat`` and ``overrides`` of the command.
         data: name of the corpus.
         fits: the fits of the table.
         seconds: of each fit that is done, by key.
@@ -199,6 +202,11 @@ def shown(results: Results, grid: Grid, name: str) -> str:
         f"Made on {results.date} with {results.machine}. All fits together: "
         f"{clock(3600 * results.hours)}. The figures of each seed: [{name}.json]({name}.json)."
     )
+    if results.repeat is not None:
+        parts.append(
+            f"Further seeds than the first are those of {', '.join(results.repeat)}: figures that "
+            "need other fits have one seed."
+        )
     if check := grid.check:
         every = ", ".join([*filter(None, check.blocks), *check.rows, *check.columns])
         parts.append(

@@ -98,17 +98,19 @@ def build(grid: Grid, fits: Sequence[Fit], result: Callable[[str], Result]) -> l
 
 
 def _row_values(grid: Grid, fits: Sequence[Fit], results: Mapping[str, Result]) -> list[Values]:
-    """Return a row's figures by column and seed."""
+    """Return a row's figures by column and seed: of a seed only where it has all runs they need."""
     row, block = fits[0].row, fits[0].block
+    every = {fit.run for fit in fits}
     columns: list[Values] = []
     for column in grid.columns:
         key = column.key if isinstance(column.key, str) else column.key.get(row.runs, "")
         values: Values = {}
         for seed in sorted({fit.seed for fit in fits}):
+            runs = {fit.run: results[fit.key] for fit in fits if fit.seed == seed}
             if column.mean:
-                values[seed] = _mean([before[seed] for before in columns])
-            else:
-                runs = {fit.run: results[fit.key] for fit in fits if fit.seed == seed}
+                if all(seed in before for before in columns):
+                    values[seed] = _mean([before[seed] for before in columns])
+            elif not any(fnmatchcase(run, _run(key)) for run in every - runs.keys()):
                 values[seed] = _value(column, filled(key, block), runs)
         columns.append(values)
     return columns
@@ -116,8 +118,8 @@ def _row_values(grid: Grid, fits: Sequence[Fit], results: Mapping[str, Result]) 
 
 def _value(column: Column, key: str, runs: Mapping[str, Result]) -> float | str:
     """Return the mean of the figures that a key matches."""
-    run, _, key = key.rpartition(":")
-    chosen = [result for name, result in runs.items() if fnmatchcase(name, run or "*")]
+    chosen = [result for name, result in runs.items() if fnmatchcase(name, _run(key))]
+    key = key.rpartition(":")[2]
     found: list[float | str] = []
     for state, metrics in chosen:
         if metrics is None:
@@ -126,6 +128,11 @@ def _value(column: Column, key: str, runs: Mapping[str, Result]) -> float | str:
             found += [value for name, value in metrics.items() if fnmatchcase(name, key)]
     mean = _mean(found)
     return mean if isinstance(mean, str) else mean * (100 if column.percent else 1)
+
+
+def _run(key: str) -> str:
+    """Return the pattern of a key for the names of runs."""
+    return key.rpartition(":")[0] or "*"
 
 
 def _mean(values: Sequence[float | str]) -> float | str:

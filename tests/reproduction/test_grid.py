@@ -2,6 +2,7 @@
 
 import pytest
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.reproduction.grid import as_text, filled
 from gile_lightning.reproduction.grid_file import read_grid
 
@@ -14,6 +15,16 @@ def test_a_grid_is_blocks_times_rows_times_runs_times_seeds(folder):
     assert {fit.seed for fit in fits if fit.row.name == "popularity"} == {1234}
     assert {fit.seed for fit in fits} == {1234, 1235, 1236}
     assert str(fits[0]) == "HAN, general, english, seed 1234"
+
+
+def test_some_runs_have_further_seeds(folder):
+    grid = read_grid("1", folder)
+    fits = grid.fits(3, {}, repeat=["german"])
+    # two blocks: the first seed of three rows and two runs, two more of two rows and one run
+    assert len(fits) == 2 * (3 * 2 + 2 * 2)
+    assert {fit.run for fit in fits if fit.seed > 1234} == {"german"}
+    with pytest.raises(InputError, match="--repeat: 'greman' is none of .*did you mean 'german'"):
+        grid.fits(3, {}, repeat=["greman"])
 
 
 def test_arguments_are_in_the_order_of_their_keys_and_later_ones_win(folder):

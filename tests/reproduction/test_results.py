@@ -102,6 +102,15 @@ def test_the_page_has_figures_command_and_what_was_written_by_hand(grid, tmp_pat
     assert again.endswith(f"{MARK}\n\nWhat holds: little.\n")
 
 
+def test_a_page_says_which_fits_have_more_seeds(grid, tmp_path):
+    made = replace(results(grid), repeat=["en", "de"])
+    write_results(tmp_path / "page.md", made, grid)
+    text = (tmp_path / "page.md").read_text()
+    assert "--table 5 --seeds 2 --repeat en,de -- " in text
+    assert "Further seeds than the first are those of en, de" in text
+    assert read_results(tmp_path / "page.md") == made
+
+
 def test_other_data_are_named_by_a_place_holder(grid):
     made = replace(results(grid), data="news", overrides={})
     grid = replace(grid, data=("path", "word_vectors"))

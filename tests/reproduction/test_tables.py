@@ -80,6 +80,28 @@ def test_patterns_average_over_runs_and_keys():
     assert [cell.mean for cell in line.cells] == pytest.approx([30, 0.3, 15.15])
 
 
+def test_a_seed_counts_where_it_has_all_runs_of_a_figure():
+    row = Row("HAN", runs="mono")
+    values = {("en", 1): 0.1, ("de", 1): 0.2, ("de", 2): 0.4}
+    figures = {f"HAN-{run}-{seed}-": {"f1": value} for (run, seed), value in values.items()}
+    columns = [
+        Column("en", "en:f1"),
+        Column("de", "de:f1"),
+        Column("mean", mean=True),
+        Column("both", "*:f1"),
+    ]
+    line = one(columns, row, [fit(row, run, seed) for run, seed in values], results(figures))
+    en, de, mean, both = (cell.values for cell in line.cells)
+    assert (en, de, mean, both) == (
+        pytest.approx((10,)),
+        pytest.approx((20, 40)),
+        pytest.approx((15,)),
+        pytest.approx((15,)),
+    )
+    assert {cell.state for cell in line.cells} == {""}
+    assert (line.done, line.seeds) == (2, 2)
+
+
 def test_the_block_fills_keys():
     row = Row("MHAN", paper={"de": [7.0]})
     figures = {"MHAN--1-de": {"de.f1": 0.1}, "MHAN--1-es": {"es.f1": 0.2}}
