@@ -114,7 +114,10 @@ def _parser() -> ErrorFirst:
     )
     parser.options = "--table NAME [--KEY VALUE ...] [-- --KEY VALUE ...]"
     add = parser.add_argument
-    add("--table", help="2 to 7, figure, ablation, scale, scale_invented (sweeps/tables/).")
+    add(
+        "--table",
+        help="2 to 7, figure, sampling, ablation, scale, scale_invented (sweeps/tables/).",
+    )
     add("--rows", help="Names of rows, with commas between them; by default all.")
     add("--blocks", help="Names of the table's blocks, such as general or german; by default all.")
     add("--seeds", type=int, default=3, help="Fits per cell, each with another seed.")
