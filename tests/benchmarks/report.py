@@ -16,6 +16,7 @@ import encoding_memory
 import evaluation
 import feeding
 import han
+import roofline
 import scaling
 import thresholded
 import torch
@@ -25,6 +26,7 @@ from measuring import machine, table, write
 
 BENCHMARKS: dict[str, Callable[..., list[dict[str, object]]]] = {
     "training": training.measure,
+    "roofline": roofline.measure,
     "metrics": evaluation.metrics,
     "evaluation": evaluation.evaluations,
     "thresholded": thresholded.measure,

@@ -7,6 +7,8 @@ import million
 import prediction
 import pytest
 import report
+import roofline
+import torch
 
 from gile_lightning.data import BioASQ
 from gile_testing import runs
@@ -15,6 +17,7 @@ from gile_testing.corpora import ready
 SMALL = {"vocabulary": 300, "batch_size": 8}
 SIZES = {
     "training": {**SMALL, "labels": 1_000, "kim_labels": 300, "steps": 1},
+    "roofline": {**SMALL, "labels": 300, "documents": 8, "copied": 1_000},
     "metrics": {"vocabulary": 300, "labels": 300, "documents": 16},
     "evaluation": {"vocabulary": 300, "labels": 300, "many": 600, "documents": 8},
     "thresholded": {"documents": 8, "labels": 100},
@@ -48,6 +51,24 @@ def test_benchmark(name, tmp_path, capsys):
     assert all(math.isfinite(figure) and figure >= 0 for figure in figures)
     printed = capsys.readouterr().out
     assert all(column in printed for row in rows for column in row)
+
+
+def test_what_operations_compute_and_move():
+    a, b, table = torch.ones(3, 4), torch.ones(4, 5), torch.ones(100, 2)
+    ids = torch.tensor([7, 7, 9])
+    programs = {
+        "product": (lambda: a @ b, (2 * 3 * 4 * 5, 4 * (12 + 20 + 15))),
+        "sum": (lambda: a + a, (0, 4 * 3 * 12)),
+        "in place": (lambda: a.add_(1), (0, 4 * 2 * 12)),
+        "view": (lambda: a.T, (0, 0)),
+        "rows": (lambda: table.index_select(0, ids), (0, 3 * 8 + 4 * 2 * 6)),
+        "rows written": (lambda: table.index_copy_(0, ids, torch.ones(3, 2)), None),
+        "nothing yet": (lambda: torch.empty(9), (0, 0)),
+    }
+    for name, (program, expected) in programs.items():
+        found = roofline.counted(program)
+        # ones are written, then read and written into the table
+        assert found == (expected or (0, 24 + 3 * 8 + 2 * 24)), name
 
 
 def test_prediction(tmp_path, capsys):

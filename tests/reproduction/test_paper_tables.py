@@ -168,7 +168,7 @@ def first_fits():
     Those with the most keys come first; rows and runs that add none differ in values alone.
     """
     found = []
-    for table in (*TABLES, "ablation"):
+    for table in (*TABLES, "sampling", "ablation"):
         for fit in read_grid(table).fits(1, {}):
             keys = zip(fit.arguments[::2], fit.arguments[1::2], strict=True)
             given = {(key, "" if key.startswith("--data") or number(x) else x) for key, x in keys}
