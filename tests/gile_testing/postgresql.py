@@ -1,4 +1,4 @@
-"""A PostgreSQL server of this test run's own, on loopback, which can be stopped and started."""
+"""A PostgreSQL server of this test run's own, which can be stopped and started."""
 
 import contextlib
 import glob
@@ -22,11 +22,15 @@ class Server:
         url: of an empty database.
     """
 
-    def __init__(self, programs: Path, place: Path, port: int, account: dict[str, Any]) -> None:
+    def __init__(
+        self, programs: Path, place: Path, address: str, port: int, account: dict[str, Any]
+    ) -> None:
         self.programs, self.place, self.account = programs, place, account
-        self.url = f"postgresql://me:secret@127.0.0.1:{port}/postgres"
-        self._options = f"-p {port} -c listen_addresses=127.0.0.1 -k {place} -c fsync=off"
+        self.url = f"postgresql://me:secret@{address}:{port}/postgres"
+        self._options = f"-p {port} -c listen_addresses={address} -k {place} -c fsync=off"
         self.run("initdb", "--auth=trust", "--username=me", "--no-sync")
+        with (place / "data/pg_hba.conf").open("a") as file:
+            file.write("host all all samenet trust\n")
 
     def run(self, program: str, *args: str) -> None:
         """Run a program of PostgreSQL on the folder, as a user that it accepts."""
@@ -46,8 +50,12 @@ class Server:
 
 
 @contextlib.contextmanager
-def server() -> Iterator[Server]:
-    """Start a server, which is gone in the end; skip the test where there is no PostgreSQL."""
+def server(address: str = "127.0.0.1") -> Iterator[Server]:
+    """Start a server, which is gone in the end; skip the test where there is no PostgreSQL.
+
+    Args:
+        address: one of this machine's; the networks that it is in may connect.
+    """
     found = shutil.which("initdb") or next(iter(glob.glob("/usr/lib/postgresql/*/bin/initdb")), "")
     if not found:
         pytest.skip("no PostgreSQL server installed")
@@ -64,11 +72,11 @@ def server() -> Iterator[Server]:
         os.chown(place, owner.pw_uid, owner.pw_gid)
         account = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
     with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
+        free.bind((address, 0))
         port = free.getsockname()[1]
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, place, ignore_errors=True)
-        made = Server(Path(found).resolve().parent, place, port, account)
+        made = Server(Path(found).resolve().parent, place, address, port, account)
         made.start()
         stack.callback(made.stop)
         yield made
