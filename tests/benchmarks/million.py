@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from measuring import table
+from measuring import table, write
 
 LABELS, OWN_WORDS, WORDS, LENGTH, PER_DOCUMENT = 26_104, 12, 500_000, 180, 12
 TOGETHER = 5_000  # documents that are made at a time
@@ -251,7 +251,7 @@ def main() -> None:
 
     def stage(title: str, documents: int, *command: object) -> dict[str, Any]:
         row = run(title, command, output)
-        row["documents/s"] = documents / row["seconds"]
+        row |= {"documents": documents, "documents/s": documents / row["seconds"]}
         rows.append(row)
         return row
 
@@ -284,6 +284,7 @@ def main() -> None:
         print(f"weights: {same[0]} unbroken, {same[1]} killed and gone on with")
         assert same[0] == same[1]
     print(table(rows))
+    write(rows, output / "rows.json")
 
 
 if __name__ == "__main__":

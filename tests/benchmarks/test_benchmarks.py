@@ -3,6 +3,7 @@
 import json
 import math
 
+import cost
 import million
 import prediction
 import pytest
@@ -69,6 +70,21 @@ def test_what_operations_compute_and_move():
         found = roofline.counted(program)
         # ones are written, then read and written into the table
         assert found == (expected or (0, 24 + 3 * 8 + 2 * 24)), name
+
+
+def test_the_picture_of_costs(tmp_path, capsys):
+    stages = [{"stage": "prepare", "documents": 40, "documents/s": 1e4}]
+    stages += [{"stage": "predict-bioasq", "documents": 10, "documents/s": 1e3}]
+    (tmp_path / "rows.json").write_text(json.dumps(stages))
+    given = ["--runs", tmp_path, "--rounds", 1, "--json", tmp_path / "cost.json"]
+    given += ["--picture", tmp_path / "cost.svg"]
+    cost.main([*map(str, given)], labels=[300], words=[200], **SMALL)
+    rows = json.loads((tmp_path / "cost.json").read_text())["rows"]
+    assert rows[0] == {"panel": "documents", "size": 40, "what": "encoding", "us": 100}
+    assert rows[1] == {"panel": "documents", "size": 40, "what": "labelling", "us": 1000}
+    assert [row["size"] for row in rows[2:]] == [300] * 3 + [200] * 4
+    assert all(row["us"] > 0 for row in rows)
+    assert "ranking metrics" in (tmp_path / "cost.svg").read_text()
 
 
 def test_prediction(tmp_path, capsys):
