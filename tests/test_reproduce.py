@@ -157,6 +157,17 @@ def test_a_dry_run_lists_the_fits_and_their_time(unbroken, tmp_path):
     assert "0 s to go (from the fits that are done)" in printed
 
 
+def test_some_languages_get_all_seeds(tmp_path):
+    rows = "Linear [PB17]"
+    given = ("--table", "5", "--blocks", "general", "--rows", rows, "--seeds", "3")
+    given += ("--repeat", "english,german", "--dry_run", "--output", str(tmp_path))
+    printed = runs.call(reproduce.main, *given).printed
+    # eight languages with one seed, two of them with two more
+    assert "12 fits" in printed
+    assert printed.count("seed 1236") == 2
+    assert "german, seed 1236" in printed
+
+
 def test_failed_fits_end_in_status_1(tmp_path, monkeypatch):
     monkeypatch.setattr(Runner, "program", ("-c", "raise SystemExit('no memory')"))
     done = runs.call(reproduce.main, *arguments(tmp_path, "--format", "csv"))
@@ -200,6 +211,7 @@ def test_checks_that_cannot_be_made(tmp_path):
         (["--check", str(results)], "has figures of the SIB-200 corpus: give its folder"),
         (["--check", str(results), "--table", "5"], "give --table NAME, or --check FILE without"),
         (["--check", str(results), "--dry_run"], "--dry_run: --check takes all that from its file"),
+        (["--check", str(results), "--repeat", "german"], "--repeat: --check takes all that"),
         (["--check", str(results), "--", "--a", "1"], "takes the settings of fits from its file"),
         ([], "give --table NAME, or --check FILE without it"),
         (["--table", "5", "--page", "x.html"], "give the name of a Markdown file"),

@@ -164,7 +164,8 @@ def _tied_before(scores: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
 
 
 def _in_threads(work: Callable[[NDArray[Any]], None], array: NDArray[Any], threads: int) -> None:
-    if threads == 1:
+    threads = min(threads, len(array))
+    if threads < 2:
         work(array)
         return
     with ThreadPoolExecutor(threads) as pool:

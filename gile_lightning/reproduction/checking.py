@@ -1,12 +1,11 @@
 """Runs a small part of a table anew, and holds it against the figures that are kept."""
 
 import shutil
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.reproduction.grid import Check, Column, Fit, Grid
+from gile_lightning.reproduction.grid import Check, Column, Fit, Grid, runs_of
 from gile_lightning.reproduction.results import Results
 from gile_lightning.reproduction.runner import Runner
 from gile_lightning.reproduction.tables import build
@@ -88,5 +87,4 @@ def run_check(grid: Grid, results: Results, folder: Path, jobs: int | None) -> l
 
 def _feeds(fit: Fit, column: Column) -> bool:
     """Whether a fit has a part in a column."""
-    key = column.key if isinstance(column.key, str) else column.key.get(fit.row.runs, "")
-    return fnmatchcase(fit.run, key.rpartition(":")[0] or "*")
+    return bool(runs_of(column.key_of(fit.row), [fit.run]))

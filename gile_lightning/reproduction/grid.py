@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -44,6 +45,10 @@ class Column:
     relative_to: str | None = None
     panel: str = ""
     x: float | None = None
+
+    def key_of(self, row: "Row") -> str:
+        """Return the key of a row's figures; empty if there is none."""
+        return self.key if isinstance(self.key, str) else self.key.get(row.runs, "")
 
 
 @dataclass(frozen=True)
@@ -226,8 +231,14 @@ class Grid:
             for row in chosen
             if seed < (row.seeds or seeds)
             for run in self.runs.get(row.runs, {"": {}})
-            if seed == 0 or run in repeated
+            if seed == 0 or repeat is None or self._shown(row, run, repeated)
         ]
+
+    def _shown(self, row: Row, run: str, repeated: Iterable[str]) -> bool:
+        """Whether a further seed of a run makes a figure: a column that needs no other runs."""
+        runs = self.runs.get(row.runs, {"": {}}).keys()
+        needed = [runs_of(key, runs) for column in self.columns if (key := column.key_of(row))]
+        return any(run in some and some.issubset(repeated) for some in needed)
 
     def _read(self, row: Row) -> list[Any]:
         """Return the content of a row's configuration, after those that it is laid over."""
@@ -259,6 +270,12 @@ class Grid:
         languages = len(as_text(overrides.get("data.languages", "")).split(","))
         arguments = ("--config", str(config), *flags)
         return Fit(block, row, run, seed, languages, arguments, f"{config.stem}-{digest}")
+
+
+def runs_of(key: str, runs: Iterable[str]) -> set[str]:
+    """Return those of some runs that the key of a column takes; see `Column`."""
+    pattern = key.rpartition(":")[0] or "*"
+    return {run for run in runs if fnmatchcase(run, pattern)}
 
 
 def filled(value: Any, block: str) -> Any:

@@ -128,7 +128,8 @@ def _parser() -> ErrorFirst:
     )
     add(
         "--data",
-        help="Folder of the corpus: BioASQ for table 2 and the ablation, DW for the others.",
+        help="Folder of the corpus: BioASQ for table 2, sampling, ablation and scale, DW for the "
+        "others.",
     )
     add("--word_vectors", help="Folder of the word vectors of DW.")
     add("--output", default="runs/reproduce", help="Folder of the fits and tables.")

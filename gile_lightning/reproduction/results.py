@@ -196,17 +196,12 @@ def shown(results: Results, grid: Grid, name: str) -> str:
     if grid.figure:
         parts.append(f"![{grid.title}]({name}{PICTURE})")
     if grid.claims and (told := claims_table(grid, lines)):
-        parts += ["## What the paper says", told]
+        parts += ["## Claims", told]
     parts += ["## How it was made", f"    {results.command(grid)}"]
     parts.append(
         f"Made on {results.date} with {results.machine}. All fits together: "
         f"{clock(3600 * results.hours)}. The figures of each seed: [{name}.json]({name}.json)."
     )
-    if results.repeat is not None:
-        parts.append(
-            f"Further seeds than the first are those of {', '.join(results.repeat)}: figures that "
-            "need other fits have one seed."
-        )
     if check := grid.check:
         every = ", ".join([*filter(None, check.blocks), *check.rows, *check.columns])
         parts.append(
@@ -224,7 +219,7 @@ def claims_table(grid: Grid, lines: Sequence[Line]) -> str:
     or does not, if the interval leaves out 0, or the margin of the statement. With one seed of one
     or two columns nothing is said.
     """
-    rows = ["| the paper says | part | difference | 95 % interval | over | better in | holds |"]
+    rows = ["| claim | part | difference | 95 % interval | over | better in | holds |"]
     rows.append("|---|---|---:|---:|---|---:|---|")
     for claim in grid.claims:
         blocks = claim.blocks or grid.blocks

@@ -1,12 +1,13 @@
 """Builds a table from the figures of its fits."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from statistics import fmean, stdev
 from typing import Any
 
-from gile_lightning.reproduction.grid import Column, Fit, Grid, Row, filled
+from gile_lightning.reproduction.grid import Column, Fit, Grid, Row, filled, runs_of
 from gile_lightning.reproduction.runner import DONE, FAILED, RUNNING, WAITING
 
 NO_FIGURE = "n/a"  # the system has none, such as scores of unseen labels
@@ -103,22 +104,22 @@ def _row_values(grid: Grid, fits: Sequence[Fit], results: Mapping[str, Result]) 
     every = {fit.run for fit in fits}
     columns: list[Values] = []
     for column in grid.columns:
-        key = column.key if isinstance(column.key, str) else column.key.get(row.runs, "")
+        key = filled(column.key_of(row), block)
         values: Values = {}
         for seed in sorted({fit.seed for fit in fits}):
             runs = {fit.run: results[fit.key] for fit in fits if fit.seed == seed}
             if column.mean:
                 if all(seed in before for before in columns):
                     values[seed] = _mean([before[seed] for before in columns])
-            elif not any(fnmatchcase(run, _run(key)) for run in every - runs.keys()):
-                values[seed] = _value(column, filled(key, block), runs)
+            elif not runs_of(key, every - runs.keys()):
+                values[seed] = _value(column, key, runs)
         columns.append(values)
     return columns
 
 
 def _value(column: Column, key: str, runs: Mapping[str, Result]) -> float | str:
     """Return the mean of the figures that a key matches."""
-    chosen = [result for name, result in runs.items() if fnmatchcase(name, _run(key))]
+    chosen = [runs[name] for name in runs if name in runs_of(key, runs)]
     key = key.rpartition(":")[2]
     found: list[float | str] = []
     for state, metrics in chosen:
@@ -128,11 +129,6 @@ def _value(column: Column, key: str, runs: Mapping[str, Result]) -> float | str:
             found += [value for name, value in metrics.items() if fnmatchcase(name, key)]
     mean = _mean(found)
     return mean if isinstance(mean, str) else mean * (100 if column.percent else 1)
-
-
-def _run(key: str) -> str:
-    """Return the pattern of a key for the names of runs."""
-    return key.rpartition(":")[0] or "*"
 
 
 def _mean(values: Sequence[float | str]) -> float | str:
@@ -169,22 +165,25 @@ def _line(
     seeds = {fit.seed for fit in fits}
     open_seeds = {fit.seed for fit in fits if results[fit.key][0] != DONE}
     done = [(fit, metrics) for fit in fits if (metrics := results[fit.key][1]) is not None]
-    sizes = [
-        metrics["parameters"] / fit.languages for fit, metrics in done if "parameters" in metrics
-    ]
     return Line(
         block,
         row,
         tuple(cells),
         len(seeds - open_seeds),
         len(seeds),
-        fmean(sizes) if sizes else None,
-        _mean_of(done, "seconds"),
-        _mean_of(done, "documents_per_second"),
+        _mean_of(done, lambda fit, metrics: metrics["parameters"] / fit.languages),
+        _mean_of(done, lambda fit, metrics: metrics["seconds"]),
+        _mean_of(done, lambda fit, metrics: metrics["documents_per_second"]),
     )
 
 
-def _mean_of(done: Sequence[tuple[Fit, dict[str, Any]]], key: str) -> float | None:
-    found = [float(metrics[key]) for _, metrics in done if metrics.get(key) is not None]
-    found = [x for x in found if x == x]
-    return fmean(found) if found else None
+def _mean_of(
+    done: Sequence[tuple[Fit, dict[str, Any]]], value: Callable[[Fit, dict[str, Any]], Any]
+) -> float | None:
+    """Return the mean over runs of their means over seeds; None if no fit has the value."""
+    found: dict[str, list[float]] = {}
+    for fit, metrics in done:
+        with suppress(KeyError, TypeError):  # it has none
+            if (number := float(value(fit, metrics))) == number:
+                found.setdefault(fit.run, []).append(number)
+    return fmean(map(fmean, found.values())) if found else None

@@ -21,6 +21,10 @@ _NOTE = (
     "Seconds and training documents per second: mean per fit; fits side by side slow each other."
 )
 
+_FEWER_NOTE = (
+    "A figure without a deviation is of one seed: fits that it needs have no further ones."
+)
+
 
 def markdown(grid: Grid, lines: Sequence[Line], data: str) -> str:
     """Return the table as aligned Markdown, block by block.
@@ -35,7 +39,7 @@ def markdown(grid: Grid, lines: Sequence[Line], data: str) -> str:
         if block:
             parts.append(f"## {block}")
         parts.append(_lay_out([_headings(grid), *(x for _, x in _rows(grid, list(group), data))]))
-    return "\n\n".join([*parts, *notes(grid, data)]) + "\n"
+    return "\n\n".join([*parts, *notes(grid, lines, data)]) + "\n"
 
 
 def records(grid: Grid, lines: Sequence[Line], data: str) -> tuple[list[str], list[list[str]]]:
@@ -79,13 +83,15 @@ def page(grid: Grid, lines: Sequence[Line], data: str) -> str:
         title=grid.title,
         headings=_headings(grid),
         blocks=blocks,
-        notes=notes(grid, data),
+        notes=notes(grid, lines, data),
     )
 
 
-def notes(grid: Grid, data: str) -> list[str]:
+def notes(grid: Grid, lines: Sequence[Line], data: str) -> list[str]:
     """Return the lines below a table."""
-    return [*([_BUILTIN_NOTE] if data == BUILTIN else []), _NOTE, *grid.notes]
+    more = {len(cell.values) for line in lines if line.seeds > 1 for cell in line.cells}
+    some = [_FEWER_NOTE] if 1 in more and max(more) > 1 else []
+    return [*([_BUILTIN_NOTE] if data == BUILTIN else []), _NOTE, *some, *grid.notes]
 
 
 def _lay_out(cells: list[list[str]]) -> str:

@@ -77,16 +77,15 @@ def point(panel: str, rounds: int, **sizes: int) -> list[Row]:
 
 def stages(folder: Path) -> list[Row]:
     """Return the microseconds of a document in the stages of a run of `million.py`."""
-    rows = json.loads((folder / "rows.json").read_text(encoding="utf-8"))
-    size = max(row["documents"] for row in rows)
+    content = json.loads((folder / "rows.json").read_text(encoding="utf-8"))
     return [
         {
             "panel": "documents",
-            "size": size,
+            "size": content["documents"],
             "what": STAGES[row["stage"].partition("-")[0]],
             "us": 1e6 / row["documents/s"],
         }
-        for row in rows
+        for row in content["rows"]
     ]
 
 

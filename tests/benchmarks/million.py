@@ -251,7 +251,7 @@ def main() -> None:
 
     def stage(title: str, documents: int, *command: object) -> dict[str, Any]:
         row = run(title, command, output)
-        row |= {"documents": documents, "documents/s": documents / row["seconds"]}
+        row["documents/s"] = documents / row["seconds"]
         rows.append(row)
         return row
 
@@ -284,7 +284,7 @@ def main() -> None:
         print(f"weights: {same[0]} unbroken, {same[1]} killed and gone on with")
         assert same[0] == same[1]
     print(table(rows))
-    write(rows, output / "rows.json")
+    write({"documents": given.documents, "rows": rows}, output / "rows.json")
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@
 For one batch at the paper's scale all operations of PyTorch are counted: the multiplications and
 additions of matrix products, and the bytes that operations read and write. A gather reads the rows
 that it returns, not their table. An operation whose inputs are still in a cache is faster than
-memory; so the limit by bytes is one for data that come from memory each time. The peaks are those
-of a matrix product of 2,048 rows and of a copy of 256 MB, in the same process.
+memory; so the limit by bytes is one for data that come from memory each time. Ranks are not
+counted, as NumPy makes them. The peaks are those of a matrix product of 2,048 rows and of a copy
+of 256 MB, in the same process.
 
 python tests/benchmarks/report.py --only roofline
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,12 @@ from workload import NAME, Workload
 
 COPIED = 2**26  # float32 numbers: 256 MB
 STEPS = 3
-FREE = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_"}
+FREE = {  # they write nothing, or what they make of a tensor is counted as it is filled
+    *("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_"),
+    *("_sparse_coo_tensor_with_dims_and_tensors", "_indices", "_values"),
+}
+MADE = {"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"}
+FILLED = {"zero_", "fill_", "copy_"}  # what they write they do not read
 GATHERS = {"index_select", "index", "embedding", "gather", "take"}
 SCATTERS = {
     *("index_copy_", "index_put_", "_index_put_impl_", "index_add_", "index_add"),
@@ -51,34 +57,54 @@ class Counter(TorchDispatchMode):
             product = flop_registry[func.overloadpacket]
             self.flops += product(*args, **(kwargs or {}), out_val=result)
         if not func.is_view:
-            self.bytes += moved(func.overloadpacket.__name__, (args, kwargs), result)
+            self.bytes += moved(func, args, kwargs or {}, result)
         return result
 
 
-def moved(name: str, given: Any, result: Any) -> int:
+def moved(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> int:
     """Return how many bytes an operation reads and writes.
 
     Args:
-        name: of the operation.
-        given: its arguments.
-        result: what it returned; in place, one of the arguments.
+        func: the operation.
+        args: its arguments by place.
+        kwargs: its arguments by name.
+        result: what it returned.
     """
-    inputs = [x for x in tree_leaves(given) if isinstance(x, Tensor)]
-    outputs = [x for x in tree_leaves(result) if isinstance(x, Tensor)]
+    name = func.overloadpacket.__name__
     if name in FREE:
         return 0
+    given = {**dict(zip((x.name for x in func._schema.arguments), args, strict=False)), **kwargs}
+    changed = {
+        x.name for x in func._schema.arguments if x.alias_info is not None and x.alias_info.is_write
+    }
+    if name == "_fused_adam_" and given.get("grad_scale") is None:
+        changed.discard("grads")  # which are changed only to undo a scale
+    written = tensors([value for key, value in given.items() if key in changed])
+    others = tensors([value for key, value in given.items() if key not in changed])
+    places = {id(x) for x in (*written, *others)}
+    made = [x for x in tensors(result) if id(x) not in places]
     if name in GATHERS:
-        ids = [x for x in inputs if not x.is_floating_point()]
-        return size(ids) + 2 * size(outputs)
+        table, *ids = others
+        return size(ids) + 2 * size(made)
     if name.startswith("_embedding_bag"):
-        table, ids = inputs[:2]
-        return len(ids) * table[0].nbytes + size([ids, outputs[0]])
+        table, ids = others[:2]
+        return len(ids) * table[0].nbytes + size([ids, made[0]])
     if name in SCATTERS:
-        rest = inputs[1:]
-        ids = [x for x in rest if not x.is_floating_point()]
-        values = [x for x in rest if x.is_floating_point()]
-        return size(ids) + (3 if "add" in name else 2) * size(values)
-    return size(inputs) + size(outputs)
+        ids = [x for x in others if x.dtype in (torch.int32, torch.int64)]
+        values = [x for x in others if x.dtype not in (torch.int32, torch.int64)]
+        adds = "add" in name or given.get("accumulate")
+        rows = size(values) or written[0].nbytes // len(written[0]) * sum(map(len, ids))
+        return size(ids) + (3 if adds else 2 if values else 1) * rows
+    if name in MADE:
+        return size(made)
+    if name in FILLED or "out" in changed:
+        return size(others) + size(written)
+    return size(others) + 2 * size(written) + size(made)
+
+
+def tensors(values: Any) -> list[Tensor]:
+    """Return all tensors among some values."""
+    return [x for x in tree_leaves(values) if isinstance(x, Tensor)]
 
 
 def size(tensors: list[Tensor]) -> int:

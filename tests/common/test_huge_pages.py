@@ -28,5 +28,5 @@ def kilobytes(**environment):
     reason="the system gives no huge pages on request",
 )
 def test_huge_pages_are_on_unless_they_are_turned_off():
-    assert kilobytes() >= 60 * 1024
-    assert kilobytes(THP_MEM_ALLOC_ENABLE="0") < 60 * 1024
+    assert kilobytes() >= 32 * 1024
+    assert kilobytes(THP_MEM_ALLOC_ENABLE="0") < 32 * 1024

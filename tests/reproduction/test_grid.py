@@ -1,9 +1,11 @@
 """Expanding grids into fits."""
 
+from dataclasses import replace
+
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.reproduction.grid import as_text, filled
+from gile_lightning.reproduction.grid import Column, as_text, filled
 from gile_lightning.reproduction.grid_file import read_grid
 
 
@@ -18,13 +20,21 @@ def test_a_grid_is_blocks_times_rows_times_runs_times_seeds(folder):
 
 
 def test_some_runs_have_further_seeds(folder):
-    grid = read_grid("1", folder)
+    columns = (Column("en", "english:f1"), Column("de", "german:f1"), Column("mean", mean=True))
+    grid = replace(read_grid("1", folder), columns=columns)
     fits = grid.fits(3, {}, repeat=["german"])
     # two blocks: the first seed of three rows and two runs, two more of two rows and one run
     assert len(fits) == 2 * (3 * 2 + 2 * 2)
     assert {fit.run for fit in fits if fit.seed > 1234} == {"german"}
     with pytest.raises(InputError, match=r"--repeat: .greman. is none of .*did you mean .german."):
         grid.fits(3, {}, repeat=["greman"])
+
+
+def test_no_seed_is_run_that_makes_no_figure(folder):
+    """The mean over both runs needs both."""
+    grid = replace(read_grid("1", folder), columns=(Column("all", "*:f1"),))
+    assert {fit.seed for fit in grid.fits(3, {}, repeat=["german"])} == {1234}
+    assert {fit.seed for fit in grid.fits(2, {}, repeat=["german", "english"])} == {1234, 1235}
 
 
 def test_arguments_are_in_the_order_of_their_keys_and_later_ones_win(folder):

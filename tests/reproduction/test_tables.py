@@ -102,6 +102,18 @@ def test_a_seed_counts_where_it_has_all_runs_of_a_figure():
     assert (line.done, line.seeds) == (2, 2)
 
 
+def test_runs_with_more_seeds_do_not_weigh_more():
+    row = Row("HAN", runs="mono")
+    sizes = {("en", 1): 100, ("de", 1): 400, ("de", 2): 600}
+    figures = {
+        f"HAN-{run}-{seed}-": {"parameters": size, "seconds": size / 10}
+        for (run, seed), size in sizes.items()
+    }
+    line = one([], row, [fit(row, run, seed) for run, seed in sizes], results(figures))
+    # of 100 and the mean of 400 and 600
+    assert (line.parameters, line.seconds, line.speed) == (300, 30, None)
+
+
 def test_the_block_fills_keys():
     row = Row("MHAN", paper={"de": [7.0]})
     figures = {"MHAN--1-de": {"de.f1": 0.1}, "MHAN--1-es": {"es.f1": 0.2}}

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.compiler import is_compiling
 
 SUBWORDS = "subwords"  # the column of shards that only a pretrained model reads
 
@@ -178,9 +179,12 @@ def segment_ids(lengths: Tensor, values: Tensor | None = None) -> Tensor:
     size = None
     if values is not None:
         lengths, size = send(lengths, values.device), len(values)
-    if lengths.device.type == "cpu":
+    if type(lengths) is Tensor and lengths.device.type == "cpu" and not is_compiling():
         # PyTorch would start its threads for this, which then keep their cores busy for a while
-        return torch.from_numpy(np.repeat(np.arange(len(lengths)), lengths.numpy()))
+        found = torch.from_numpy(np.repeat(np.arange(len(lengths)), lengths.numpy()))
+        if size not in (None, len(found)):
+            raise ValueError(f"lengths add up to {len(found)}, but there are {size} values")
+        return found
     numbers = torch.arange(len(lengths), device=lengths.device)
     return torch.repeat_interleave(numbers, lengths, output_size=size)
 
