@@ -144,7 +144,7 @@ def test_a_node_that_is_lost_and_comes_back(database, tmp_path):
     assert repeated(trials) == {lost}
     _, repetition = attempts(url, lost)
     assert repetition.params == trials[lost].params
-    assert (first / f"trials/{repetition.number:04}/starts").is_file()
+    assert (first / f"trials/{lost:04}/starts").is_file()
     ended = Counter(first_number(x) for x in trials if x.state.name in ("COMPLETE", "PRUNED"))
     assert max(ended.values()) == 1
     failed = {first_number(x) for x in trials if x.number != lost and x.state.name == "FAIL"}
