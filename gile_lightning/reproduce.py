@@ -20,6 +20,8 @@ from gile_lightning.reproduction.runner import Runner
 from gile_lightning.reproduction.tables import build
 from gile_lightning.reproduction.writers import BUILTIN, markdown, records
 
+CHOSEN = ("rows", "blocks", "seeds", "repeat", "overrides")  # options that a page states
+
 
 @command
 def main(args: list[str] | None = None) -> Path:
@@ -49,17 +51,9 @@ def main(args: list[str] | None = None) -> Path:
     lines = build(grid, fits, runner.result)
     headings, rows = records(grid, lines, name)
     if options.page is not None:
-        results = results_of(
-            options.table,
-            {
-                key: getattr(options, key)
-                for key in ("rows", "blocks", "seeds", "repeat", "overrides")
-            },
-            name,
-            fits,
-            runner.seconds(fits),
-            lines,
-        )
+        chosen = {key: getattr(options, key) for key in CHOSEN}
+        seconds = runner.seconds(fits)
+        results = results_of(options.table, chosen, name, fits, seconds, lines)
         write_results(options.page, results, grid)
     found = [dict(zip(headings, row, strict=True)) for row in rows]
     show("\n" + markdown(grid, lines, name), table=options.label, rows=found)
