@@ -94,16 +94,16 @@ def _count_row_by_row(
         for i in rows.tolist():
             row, here = matrix[i], slice(ends[i - 1] if i else 0, ends[i])
             own = columns[here]
-            sorts = len(own) >= worth
-            found = (_in_sorted_row if sorts else _one_by_one)(row, row[own])
+            positives = row[own]
+            count = _in_sorted_row if len(own) >= worth else _one_by_one
+            found = count(row, positives)
             if not finite and np.isnan(found.largest):
                 raise _nan()
             counts[:2, here] = found.below, found.not_above
             for place in np.flatnonzero(found.not_above - found.below > 1).tolist():
-                column = own[place]
-                tied = np.count_nonzero(row[:column] == row[column])
-                counts[2, here.start + place] = tied
-            counts[3, here] = np.sort(row[own]).searchsorted(row[own])
+                tied = row[: own[place]] == positives[place]
+                counts[2, here.start + place] = np.count_nonzero(tied)
+            counts[3, here] = np.sort(positives).searchsorted(positives)
 
     _in_threads(fill, np.arange(len(matrix)), threads)
     return Counts(*torch.from_numpy(counts))
