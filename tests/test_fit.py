@@ -117,6 +117,18 @@ def test_epochs_without_an_end_are_not_replaced_by_a_length(tmp_path):
     assert "model.schedule has no end" in refused("--config", "best_scratch", *options)
 
 
+def test_batches_grow_with_the_corpus(tmp_path):
+    train = round(0.9 * sum(int(a["year"]) < 2005 for a in runs.articles()))
+    assert 4 * 50 <= train < 16 * 50  # so twice as large
+    larger = ("--length.documents", 50)
+    for epochs, more in ((2, ()), (3, ("--ckpt_path", "last"))):
+        done = runs.call(fit.main, *runs.arguments(tmp_path, *larger, *more, epochs=epochs))
+        assert done.status is None, done.errors
+        assert f"batches of 64 for {train} documents" in done.printed + done.errors
+        last = torch.load(tmp_path / "checkpoints/last.ckpt", weights_only=True)
+        assert last["global_step"] == epochs * -(-train // 64)
+
+
 def test_an_output_that_was_used_is_refused(run):
     before = (run.output / "metrics.json").read_bytes()
     error = refused(*runs.arguments(run.output))

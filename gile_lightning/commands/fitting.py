@@ -148,10 +148,8 @@ def _prepare(cli: GileCLI, held: ExitStack) -> None:
     data.setup("fit")
     say(data.summary())
     model.attach(data.training_data(), resumed=cli.resume is not None)
-    if _length_is_open(cli):
-        epochs = cli.config_init.length(data.training_size())
-        trainer.fit_loop.max_epochs = epochs
-        say(f"training for {epochs} epochs (--trainer.max_epochs sets another number)")
+    if cli.config.length is not None:
+        _set_length(cli)
     # now, as weights of 64 bits are restored before Lightning converts the model
     trainer.precision_plugin.convert_module(model)
     if trainer.is_global_zero:
@@ -159,6 +157,19 @@ def _prepare(cli: GileCLI, held: ExitStack) -> None:
         if cli.resume is None:  # a resumed run keeps the configuration that it was started with
             write(cli.output / CONFIG, model.config)
         write(cli.output / SKIPPED, json.dumps(data.meta["skipped"], indent=1))
+
+
+def _set_length(cli: GileCLI) -> None:
+    """Let the number of documents choose the size of batches, and the epochs if nobody did."""
+    length, data, trainer = cli.config_init.length, cli.datamodule, cli.trainer
+    documents = data.training_size()
+    factor = length.batch_factor(documents) // trainer.world_size  # each process has a batch
+    if factor > 1 and (size := data.enlarge_batches(factor)):
+        say(f"batches of {size} for {documents:,} documents (--length.larger_batches false: fewer)")
+    if _length_is_open(cli):
+        epochs = length(documents)
+        trainer.fit_loop.max_epochs = epochs
+        say(f"training for {epochs} epochs (--trainer.max_epochs sets another number)")
 
 
 def _lock(cli: GileCLI) -> IO[str]:

@@ -111,6 +111,10 @@ class Multilingual(TextDataModule):
         """Return a hash of each training document of a language, in order."""
         return self.modules[name].document_hashes(name)
 
+    def enlarge_batches(self, factor: int) -> int:
+        """Make the training batches of all languages larger; return the size of one."""
+        return max(module.enlarge_batches(factor) for module in self.modules.values())
+
     def only(self, name: str) -> TextDataModule:
         """Return the data module of one of the languages."""
         return self.modules[name]

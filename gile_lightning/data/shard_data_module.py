@@ -139,6 +139,11 @@ class ShardDataModule(TextDataModule):
         """Count the training documents."""
         return len(self.split("train"))
 
+    def enlarge_batches(self, factor: int) -> int:
+        """Make training batches ``factor`` times as large; return their size."""
+        self.batch_size *= factor
+        return self.batch_size
+
     def only(self, name: str) -> TextDataModule:
         """Return this module, which has one language."""
         return self

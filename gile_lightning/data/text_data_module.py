@@ -112,6 +112,14 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
         )
         return max(counts)
 
+    def enlarge_batches(self, factor: int) -> int | None:
+        """Make training batches ``factor`` times as large.
+
+        Returns:
+            Documents per language, step and process; None if they keep their size.
+        """
+        return None
+
     def changes(self) -> LabelChanges:
         """Return what labels were renamed, merged, split or withdrawn; here there are none."""
         return LabelChanges([])

@@ -1,4 +1,4 @@
-"""How long a corpus is trained on."""
+"""How long a corpus is trained on, and in batches of what size."""
 
 import math
 from dataclasses import dataclass
@@ -14,17 +14,24 @@ class TrainingLength:
     epochs have many. With N documents it is ``epochs`` * sqrt(``documents`` / N), rounded, from
     ``least`` to ``most``. So ten times the documents are seen about three times as often in all.
 
+    Batches double whenever a corpus has four times as many documents. Labels of a batch are encoded
+    once, so an epoch is then faster. Steps of one size that become ever more would also carry the
+    model away from what label texts say.
+
     Args:
         epochs: for as many documents as ``documents`` says.
         documents: the size of that corpus.
         least: fewest epochs.
         most: most epochs.
+        larger_batches: batches grow beyond ``data.batch_size`` for corpora that are at least four
+            times as large as ``documents``.
     """
 
     epochs: float = 8
     documents: int = 5_000
     least: int = 3
     most: int = 40
+    larger_batches: bool = True
 
     def __post_init__(self) -> None:
         positive(epochs=self.epochs, documents=self.documents, least=self.least)
@@ -39,3 +46,12 @@ class TrainingLength:
         """
         wanted = self.epochs * math.sqrt(self.documents / max(1, documents))
         return min(self.most, max(self.least, round(wanted)))
+
+    def batch_factor(self, documents: int) -> int:
+        """Return how many times as large as ``data.batch_size`` batches are.
+
+        >>> [TrainingLength().batch_factor(n) for n in (300, 19_999, 20_000, 80_000, 1_000_000)]
+        [1, 1, 2, 4, 8]
+        """
+        times = documents // self.documents
+        return 1 << max(0, times.bit_length() - 1) // 2 if self.larger_batches else 1

@@ -27,6 +27,15 @@ def test_eight_epochs_of_five_thousand_documents_by_default(documents, epochs):
     assert TrainingLength()(documents) == epochs
 
 
+@pytest.mark.parametrize(
+    ("documents", "factor"),
+    [(0, 1), (999, 1), (3_999, 1), (4_000, 2), (15_999, 2), (16_000, 4), (10**6, 16)],
+)
+def test_batches_double_with_four_times_the_documents(documents, factor):
+    assert TrainingLength(documents=1_000).batch_factor(documents) == factor
+    assert TrainingLength(documents=1_000, larger_batches=False).batch_factor(documents) == 1
+
+
 @pytest.mark.parametrize("wrong", [{"epochs": 0}, {"least": 0}, {"least": 5, "most": 4}])
 def test_refused(wrong):
     with pytest.raises(InputError):
