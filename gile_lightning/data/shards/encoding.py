@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.common.garbage import unwatched
 from gile_lightning.common.progress import track
 from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.descriptions import TextRecipe
@@ -97,7 +98,8 @@ def encode(
         label_texts = _with_words(label_texts, tokenizer, skipped)
     names = list(label_texts)
     splitter = tokenizer or settings.tokenizer([UNKNOWN])
-    raw = list(read_documents(documents, names, directory, splitter, skipped, total, num_proc))
+    with unwatched():
+        raw = list(read_documents(documents, names, directory, splitter, skipped, total, num_proc))
     if not raw:
         raise InputError("no document has a described label; are these the labels of this corpus?")
     splits = SPLITS if trained_task is None else ("test",)
