@@ -20,6 +20,7 @@ PAGE = "check.html"
 
 _CUT = 0.1  # share of documents, from which on their length is worth a word
 _REPEATED = 0.01
+_LARGE = 30_000  # training documents; docs/best.md, Many documents
 
 
 def check(data: TextDataModule, output: Path | None) -> dict[str, Any]:
@@ -140,6 +141,8 @@ def recommendations(
             documents[split] = documents.get(split, 0) + count
         for split, found in figures["repeated"].items():
             repeated[split] = repeated.get(split, 0) + found["equal"] + found["near"]
+    if documents.get("train", 0) >= _LARGE:
+        yield "--config large", "laid over it, as many documents can train word vectors too"
     if cut > _CUT * sum(documents.values()):
         yield "--data.max_document_words 5000", f"{_share(cut, sum(documents.values()))} are cut"
     if not any(figures["labels"]["unseen"] for figures in corpus.values()):

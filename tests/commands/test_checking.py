@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gile_lightning import prepare
-from gile_lightning.commands.checking import check
+from gile_lightning.commands.checking import check, recommendations
 from gile_lightning.data import Columns, Corpus, Multilingual
 from gile_testing import runs
 from gile_testing.corpora import ready
@@ -118,3 +118,12 @@ def test_several_languages_and_bare_names(files, tmp_path):
     text = "--data.label_text"
     assert advice[1][:4] == ["--config best", "stemmer: german", encoder, f"{text} name"]
     assert advice[2][1:4] == ["stemmer: null", encoder, f"{text} name_description"]
+
+
+@pytest.mark.parametrize(("documents", "large"), [(29_999, False), (30_000, True)])
+def test_many_documents_train_word_vectors(files, tmp_path, documents, large):
+    columns = Columns(split="split")
+    data = ready(Corpus(str(files[0]), files[1], columns=columns, min_count=1, cache_dir=tmp_path))
+    corpus = check(data, None)["corpus"]
+    corpus["english"]["documents"]["train"] = documents
+    assert ("--config large" in dict(recommendations(data, corpus))) is large
