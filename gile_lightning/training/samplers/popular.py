@@ -21,6 +21,7 @@ class PopularLabels(SharedLabels):
     Args:
         rate: M as a share of the labels seen in training, in (0, 1].
         correction: see `SharedLabels`.
+        most: the largest M, however many labels there are; None for any.
         exponent: a in [0, 1]; 0 is uniform, 1 follows the frequencies.
     """
 

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from gile_lightning.common.errors import InputError
+from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.loading.ragged import send
 from gile_lightning.training.samplers.sampler import (
     LabelSample,
@@ -45,13 +45,17 @@ class SharedLabels(LabelSampler):
     Args:
         rate: M as a share of the labels seen in training, in (0, 1].
         correction: ``none``, ``importance`` or ``log_q``.
+        most: the largest M, however many labels there are; None for any.
     """
 
     rate: float = 0.1
     correction: Correction = "none"
+    most: int | None = None
 
     def __post_init__(self) -> None:
         check_rate(self.rate)
+        if self.most is not None:
+            positive(most=self.most)
         if self.correction not in get_args(Correction):
             raise InputError(
                 f"correction is {self.correction!r}: give one of {', '.join(get_args(Correction))}"
@@ -113,7 +117,8 @@ class SharedLabels(LabelSampler):
         return self.draw(self._count(len(frequencies)), frequencies, torch.Generator())[1]
 
     def _count(self, labels: int) -> int:
-        return max(1, round(self.rate * labels))
+        count = max(1, round(self.rate * labels))
+        return count if self.most is None else min(count, self.most)
 
 
 def check_rate(rate: float | None) -> None:

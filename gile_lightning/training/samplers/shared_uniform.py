@@ -17,7 +17,8 @@ class SharedUniformLabels(SharedLabels):
 
     Args:
         rate: the share of the seen labels that is drawn, without replacement, in (0, 1].
-        correction: see `SharedLabels`; π_k is the rate.
+        correction: see `SharedLabels`; π_k is the rate, or ``most`` / K.
+        most: the largest number of labels that are drawn; see `SharedLabels`.
     """
 
     def draw(

@@ -3,6 +3,7 @@ import math
 import pytest
 import torch
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.training.samplers import SharedUniformLabels
 from gile_lightning.training.samplers.shared_uniform import _distinct
 from gile_testing.draws import assert_uniform, batch, equal, generator
@@ -15,6 +16,20 @@ def test_draw_has_no_label_twice(rate, label_count, drawn):
     sample = SharedUniformLabels(rate)(*batch([[], []]), equal(label_count), generator())
     assert len(sample.labels) == drawn
     assert sample.weights.tolist() == [[1] * drawn] * 2
+
+
+@pytest.mark.parametrize(("label_count", "drawn"), [(4, 2), (10, 5), (12, 5), (1_000, 5)])
+def test_no_more_than_the_most_are_drawn(label_count, drawn):
+    sampler = SharedUniformLabels(0.5, most=5)
+    sample = sampler(*batch([[], []]), equal(label_count), generator())
+    assert len(sample.labels) == drawn
+    rates = sampler.negative_rates(equal(label_count), 1)
+    assert rates.tolist() == pytest.approx([drawn / label_count] * label_count)
+
+
+def test_an_impossible_most_is_refused():
+    with pytest.raises(InputError, match="most is 0"):
+        SharedUniformLabels(most=0)
 
 
 def test_draw_adds_to_the_labels_of_the_batch():
