@@ -121,10 +121,14 @@ def test_batches_grow_with_the_corpus(tmp_path):
     train = round(0.9 * sum(int(a["year"]) < 2005 for a in runs.articles()))
     assert 4 * 50 <= train < 16 * 50  # so twice as large
     larger = ("--length.documents", 50)
+    smaller = (*larger, "--length.larger_batches", "false", "--test", "false")
+    runs.call(fit.main, *runs.arguments(tmp_path / "smaller", *smaller, epochs=1))
+    last = torch.load(tmp_path / "smaller/checkpoints/last.ckpt", weights_only=True)
+    assert last["global_step"] == -(-train // 32)
     for epochs, more in ((2, ()), (3, ("--ckpt_path", "last"))):
         done = runs.call(fit.main, *runs.arguments(tmp_path, *larger, *more, epochs=epochs))
         assert done.status is None, done.errors
-        assert f"batches of 64 for {train} documents" in done.printed + done.errors
+        assert "batches of 64 documents, 2 times data.batch_size" in done.printed + done.errors
         last = torch.load(tmp_path / "checkpoints/last.ckpt", weights_only=True)
         assert last["global_step"] == epochs * -(-train // 64)
 
@@ -194,6 +198,28 @@ def test_every_shipped_configuration_parses(path):
     assert set(shipped) <= set(printed)
     for key, value in shipped.get("data", {}).get("init_args", {}).items():
         assert printed["data"]["init_args"][key] == value
+
+
+@pytest.mark.parametrize("model", ["best", "best_fast", "best_scratch"])
+def test_large_is_laid_over_every_model_to_pick(model):
+    done = runs.call(fit.main, "--config", model, "--config", "large", "--print_config")
+    printed = yaml.safe_load(done.printed)["model"]["init_args"]
+    embedding = printed["embedding"]["init_args"]
+    assert (embedding["trainable"], embedding["dim"]) == (True, 500)
+    assert embedding["start"]["class_path"].endswith("LSA")
+    assert printed["ridge"] is None
+    assert len(printed["matchers"]) > 1
+
+
+def test_the_learning_curves_lay_it_over_as_the_file_does():
+    large = yaml.safe_load(runs.CONFIG.with_name("large.yaml").read_text())["model"]
+    grid = yaml.safe_load((runs.CONFIG.parent / "tables/scale_invented.yaml").read_text())
+    row = next(row for row in grid["rows"] if row["name"].endswith("with large.yaml"))
+    assert row["set"] == {
+        "model.embedding.trainable": large.pop("embedding")["init_args"].pop("trainable"),
+        "model.ridge": large.pop("ridge"),
+    }
+    assert not large
 
 
 # --- other parts, by override ---

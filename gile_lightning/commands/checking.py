@@ -114,6 +114,9 @@ def recommendations(
         yield "--config best_scratch", "single words tell the labels of invented texts"
     else:
         yield "--config best", "the best on real texts; best_scratch without pretrained weights"
+    largest = max(figures["documents"].get("train", 0) for figures in corpus.values())
+    if largest >= _LARGE:
+        yield "--config large", "after the other: many documents may train word vectors too; compare"
     stemmers = {stemmer_of(name) for name in corpus}
     stemmer = stemmers.pop() if len(stemmers) == 1 else None
     if stemmer != "english":
@@ -141,8 +144,6 @@ def recommendations(
             documents[split] = documents.get(split, 0) + count
         for split, found in figures["repeated"].items():
             repeated[split] = repeated.get(split, 0) + found["equal"] + found["near"]
-    if documents.get("train", 0) >= _LARGE:
-        yield "--config large", "laid over it, as many documents can train word vectors too"
     if cut > _CUT * sum(documents.values()):
         yield "--data.max_document_words 5000", f"{_share(cut, sum(documents.values()))} are cut"
     if not any(figures["labels"]["unseen"] for figures in corpus.values()):

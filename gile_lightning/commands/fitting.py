@@ -161,14 +161,19 @@ def _prepare(cli: GileCLI, held: ExitStack) -> None:
 
 def _set_length(cli: GileCLI) -> None:
     """Let the number of documents choose the size of batches, and the epochs if nobody did."""
-    length, data, trainer = cli.config_init.length, cli.datamodule, cli.trainer
+    length, data = cli.config_init.length, cli.datamodule
+    if not (length.larger_batches or _length_is_open(cli)):
+        return
     documents = data.training_size()
-    factor = length.batch_factor(documents) // trainer.world_size  # each process has a batch
+    factor = length.batch_factor(documents)
     if factor > 1 and (size := data.enlarge_batches(factor)):
-        say(f"batches of {size} for {documents:,} documents (--length.larger_batches false: fewer)")
+        say(
+            f"batches of {size} documents, {factor} times data.batch_size, as there are many "
+            "(--length.larger_batches false leaves them)"
+        )
     if _length_is_open(cli):
         epochs = length(documents)
-        trainer.fit_loop.max_epochs = epochs
+        cli.trainer.fit_loop.max_epochs = epochs
         say(f"training for {epochs} epochs (--trainer.max_epochs sets another number)")
 
 

@@ -10,7 +10,7 @@ def unwatched() -> Iterator[None]:
     """Keep the collector from looking at the objects that are there, while many others come and go.
 
     Imports leave hundreds of thousands of objects. The collector would look through them again and
-    again: a fifth of the time that it takes to encode a corpus.
+    again: a sixth of the time that it takes to encode a corpus.
     """
     if gc.get_freeze_count():  # in a forked process, or another call is at work
         yield

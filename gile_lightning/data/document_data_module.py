@@ -45,7 +45,7 @@ class DocumentDataModule(Reader, ShardDataModule):
     what it yields. Interrupted encoding starts afresh.
 
     Args:
-        batch_size: documents per training step and process (paper: 64).
+        batch_size: documents per training step and process (paper: 64); ``length`` may enlarge it.
         eval_batch_size: documents scored at a time.
         min_count: training occurrences that a word of the vocabulary needs.
         label_words: the words of all labels' texts, names and synonyms belong to the vocabulary,

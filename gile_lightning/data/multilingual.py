@@ -111,6 +111,10 @@ class Multilingual(TextDataModule):
         """Return a hash of each training document of a language, in order."""
         return self.modules[name].document_hashes(name)
 
+    def training_size(self) -> int:
+        """Count the training documents of the language that has most."""
+        return max(module.training_size() for module in self.modules.values())
+
     def enlarge_batches(self, factor: int) -> int:
         """Make the training batches of all languages larger; return the size of one."""
         return max(module.enlarge_batches(factor) for module in self.modules.values())

@@ -127,6 +127,7 @@ def facts(cli: Any) -> dict[str, Any]:
     """
     code, data = repository(), cli.datamodule
     invented = ", invented texts" if data.builtin else ""
+    batch_size = getattr(data, "batch_size", None)  # as `length` has made it
     return {
         "system": type(cli.model).__name__,
         "corpus": f"{type(data).__name__}{invented}",
@@ -135,6 +136,7 @@ def facts(cli: Any) -> dict[str, Any]:
         "commit": None if code is None else code.commit,
         "device": str(cli.trainer.strategy.root_device),
         "processes": cli.trainer.world_size,
+        **({} if batch_size is None else {"batch_size": batch_size}),
         "started": datetime.now(),
     }
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from gile_lightning.common.errors import InputError, positive
 
+_DOUBLED = 3  # times that batches double at most: sixteen times their size was worse than four
+
 
 @dataclass(frozen=True)
 class TrainingLength:
@@ -14,9 +16,9 @@ class TrainingLength:
     epochs have many. With N documents it is ``epochs`` * sqrt(``documents`` / N), rounded, from
     ``least`` to ``most``. So ten times the documents are seen about three times as often in all.
 
-    Batches double whenever a corpus has four times as many documents. Labels of a batch are encoded
-    once, so an epoch is then faster. Steps of one size that become ever more would also carry the
-    model away from what label texts say.
+    Batches double whenever a corpus has four times as many documents, up to eight times their size.
+    The labels of a batch are encoded once, so an epoch is then faster; and unseen labels are ranked
+    better than after ever more steps.
 
     Args:
         epochs: for as many documents as ``documents`` says.
@@ -24,7 +26,7 @@ class TrainingLength:
         least: fewest epochs.
         most: most epochs.
         larger_batches: batches grow beyond ``data.batch_size`` for corpora that are at least four
-            times as large as ``documents``.
+            times as large as ``documents``, in each process.
     """
 
     epochs: float = 8
@@ -50,8 +52,9 @@ class TrainingLength:
     def batch_factor(self, documents: int) -> int:
         """Return how many times as large as ``data.batch_size`` batches are.
 
-        >>> [TrainingLength().batch_factor(n) for n in (300, 19_999, 20_000, 80_000, 1_000_000)]
+        >>> [TrainingLength().batch_factor(n) for n in (300, 19_999, 20_000, 80_000, 10_000_000)]
         [1, 1, 2, 4, 8]
         """
         times = documents // self.documents
-        return 1 << max(0, times.bit_length() - 1) // 2 if self.larger_batches else 1
+        doubled = min(_DOUBLED, max(0, times.bit_length() - 1) // 2)
+        return 1 << doubled if self.larger_batches else 1

@@ -151,6 +151,18 @@ def test_model_lacks_a_language(folder, method):
 # ---------------------------------------------------------------- training
 
 
+def test_batches_of_all_languages_grow(make):
+    data = make(german={"batch_size": 2}, seed=77)
+    before = {name: data.modules[name].batch_size for name in SIZES}
+    assert len(set(before.values())) == 2
+    assert data.enlarge_batches(4) == 4 * max(before.values())
+    assert {name: data.modules[name].batch_size // 4 for name in SIZES} == before
+
+
+def test_training_size_is_that_of_the_largest_language(make):
+    assert make().training_size() == max(sizes["train"] for sizes in SIZES.values())
+
+
 def test_epoch_is_a_pass_over_the_longest_while_others_begin_anew(make):
     loader = make().train_dataloader()
     orders = {name: set() for name in SIZES}

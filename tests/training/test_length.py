@@ -29,7 +29,7 @@ def test_eight_epochs_of_five_thousand_documents_by_default(documents, epochs):
 
 @pytest.mark.parametrize(
     ("documents", "factor"),
-    [(0, 1), (999, 1), (3_999, 1), (4_000, 2), (15_999, 2), (16_000, 4), (10**6, 16)],
+    [(0, 1), (999, 1), (3_999, 1), (4_000, 2), (15_999, 2), (16_000, 4), (64_000, 8), (10**7, 8)],
 )
 def test_batches_double_with_four_times_the_documents(documents, factor):
     assert TrainingLength(documents=1_000).batch_factor(documents) == factor

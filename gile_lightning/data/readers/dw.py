@@ -56,7 +56,8 @@ class DW(Multilingual):
         columns: which column is what, for documents that are not in the authors' format.
         train_share: share of the training documents to train on, by language. The low-resource
             protocol (paper, Table 7) cuts that of the target language.
-        batch_size: documents per language, training step and process (paper: 16).
+        batch_size: documents per language, training step and process (paper: 16); ``length`` may
+            enlarge it.
         eval_batch_size: documents scored at a time.
         samples_per_epoch: training documents drawn per language and epoch, with replacement
             (paper: 25,000); null for a pass over the language with the most documents.

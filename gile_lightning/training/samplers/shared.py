@@ -1,7 +1,7 @@
 """One draw of labels for all documents of a batch, and its corrections."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import torch
@@ -50,7 +50,7 @@ class SharedLabels(LabelSampler):
 
     rate: float = 0.1
     correction: Correction = "none"
-    most: int | None = None
+    most: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_rate(self.rate)

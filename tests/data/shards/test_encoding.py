@@ -1,3 +1,4 @@
+import gc
 import random
 from collections import Counter
 from dataclasses import replace
@@ -429,3 +430,16 @@ def test_known_with_new_words(run, num_proc):
     assert result.task.tokenizer.vocabulary == TRAINED.tokenizer.vocabulary
     assert result.task.labels == without.task.labels
     assert result.counts == without.counts
+
+
+def test_the_collector_leaves_out_what_was_there_before(run):
+    frozen = []
+
+    def documents():
+        for document in DOCUMENTS:
+            frozen.append(gc.get_freeze_count())
+            yield document
+
+    run(documents())
+    assert min(frozen) > 0
+    assert gc.get_freeze_count() == 0
