@@ -147,7 +147,7 @@ def recommendations(
     if cut > _CUT * sum(documents.values()):
         yield "--data.max_document_words 5000", f"{_share(cut, sum(documents.values()))} are cut"
     if not any(figures["labels"]["unseen"] for figures in corpus.values()):
-        why = "no document has an unseen label; if labels will be added later, this measures them"
+        why = "no document has an unseen label; if labels will be added later, this measures how such ones are ranked"
         yield "--data.held_out_labels 0.1", why
     for split, count in repeated.items():
         if count > _REPEATED * documents.get(split, 0):

@@ -179,7 +179,11 @@ def _documents(
         torch.stack([run.metrics[key][name] for run in side]).mean(0) for side in (first, second)
     ]
     difference = 100 * (means[1] - means[0])
-    order = [i for i in difference.argsort(descending=True).tolist() if not difference[i].isnan()]
+    order = [
+        i
+        for i in difference.argsort(descending=True).tolist()
+        if difference[i] and not difference[i].isnan()
+    ]
     gold = first[0].gold
     return [
         Extreme(language, f"{i + 1}: {', '.join(sorted(gold[i]))}", float(difference[i]))
@@ -207,7 +211,7 @@ def _labels(
         Extreme(language, label, mean(second, label) - mean(first, label), counts[label])
         for label in common
     ]
-    found.sort(key=lambda extreme: -extreme.difference)
+    found = sorted((x for x in found if x.difference), key=lambda extreme: -extreme.difference)
     return [found[place] for place in _ends(len(found), most)]
 
 

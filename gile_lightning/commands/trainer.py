@@ -6,7 +6,6 @@ from typing import Any
 import lightning
 from lightning.pytorch import Callback
 from lightning.pytorch.accelerators import MPSAccelerator
-from lightning.pytorch.callbacks import ModelCheckpoint
 
 from gile_lightning.commands.progress_bar import ProgressBar
 from gile_lightning.commands.run_folder import best_of
@@ -18,6 +17,7 @@ from gile_lightning.systems.sizes import Sizes
 from gile_lightning.tracking.history import History
 from gile_lightning.tracking.wandb_logger import RunLogger
 from gile_lightning.training.callbacks import (
+    BestCheckpoint,
     FiniteLoss,
     LanguageCheckpoint,
     LastCheckpoint,
@@ -69,14 +69,14 @@ def callbacks(
     ]
 
 
-def _best(output: Path, stopping: Any, languages: list[str]) -> list[ModelCheckpoint]:
+def _best(output: Path, stopping: Any, languages: list[str]) -> list[BestCheckpoint]:
     """Keep the best epoch, and that of each of several languages, whose best epochs differ."""
     options: dict[str, Any] = {
         "dirpath": output / BEST.parent,
         "mode": stopping.mode,
         "enable_version_counter": False,
     }
-    best = [ModelCheckpoint(filename=BEST.stem, monitor=stopping.monitor, **options)]
+    best = [BestCheckpoint(filename=BEST.stem, monitor=stopping.monitor, **options)]
     for name in languages if len(languages) > 1 else ():
         options |= {
             "filename": best_of(name).stem,

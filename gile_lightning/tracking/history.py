@@ -111,7 +111,7 @@ class History(lightning.Callback):
             write_csv(self.path, self.rows)
 
     def best(self, monitor: str, mode: Literal["max", "min"]) -> dict[str, float]:
-        """Return the validation scores and the number of the best epoch, of several the first.
+        """Return the validation scores and the number of the best epoch, of several the last.
 
         Args:
             monitor: the score that chooses the best checkpoint, such as ``val/average_precision``.
@@ -121,7 +121,7 @@ class History(lightning.Callback):
         rows = [row for row in self.rows if not math.isnan(row.get(monitor, math.nan))]
         if not rows:
             return {}
-        row = max(rows, key=lambda row: sign * row[monitor])
+        row = max(reversed(rows), key=lambda row: sign * row[monitor])
         scores = {k.replace("/", "."): v for k, v in row.items() if k.startswith("val/")}
         return {"best_epoch": row["epoch"], **scores}
 

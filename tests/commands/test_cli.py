@@ -46,7 +46,7 @@ def test_objects_of_a_configuration(cli, tmp_path):
     assert all(sum(isinstance(c, kind) for c in made.trainer.callbacks) == 1 for kind in kinds)
     assert found["LastCheckpoint"].every_n_train_steps == 9
     assert found["LastCheckpoint"].path == tmp_path / "run/checkpoints/last.ckpt"
-    best = found["ModelCheckpoint"]
+    best = found["BestCheckpoint"]
     assert best.dirpath == str(tmp_path / "run/checkpoints")
     assert (best.monitor, best.mode) == ("val/ranking_loss", "min")
     assert isinstance(made.trainer.strategy.checkpoint_io, AtomicCheckpointIO)

@@ -1,5 +1,6 @@
 """What happens beside the steps of training: stopping, checkpoints, checks."""
 
+from gile_lightning.training.callbacks.best_checkpoint import BestCheckpoint
 from gile_lightning.training.callbacks.early_stopping import PlateauEarlyStopping
 from gile_lightning.training.callbacks.finite_loss import FiniteLoss
 from gile_lightning.training.callbacks.language_checkpoint import LanguageCheckpoint
@@ -7,6 +8,7 @@ from gile_lightning.training.callbacks.last_checkpoint import LastCheckpoint
 from gile_lightning.training.callbacks.stop_signals import StopSignals
 
 __all__ = [
+    "BestCheckpoint",
     "FiniteLoss",
     "LanguageCheckpoint",
     "LastCheckpoint",

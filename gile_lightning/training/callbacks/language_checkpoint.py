@@ -3,17 +3,18 @@
 from typing import Any
 
 import lightning
-from lightning.pytorch.callbacks import ModelCheckpoint
+
+from gile_lightning.training.callbacks.best_checkpoint import BestCheckpoint
 
 
-class LanguageCheckpoint(ModelCheckpoint):
+class LanguageCheckpoint(BestCheckpoint):
     """Keeps the best epoch of one of several languages, as a model of that language alone.
 
     If every such file held all languages, a run would keep all word vectors once per language.
 
     Args:
         language: its name.
-        kwargs: see `ModelCheckpoint`.
+        kwargs: see `BestCheckpoint`.
     """
 
     def __init__(self, language: str, **kwargs: Any) -> None:

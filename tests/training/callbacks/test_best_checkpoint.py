@@ -1,0 +1,90 @@
+"""Which of several epochs is kept."""
+
+import lightning
+import pytest
+import torch
+from torch.utils.data import DataLoader
+
+from gile_lightning.tracking.history import History
+from gile_lightning.training.callbacks import BestCheckpoint, LanguageCheckpoint
+
+
+class Scored(lightning.LightningModule):
+    """Has a given score after each epoch, and a weight that counts the epochs."""
+
+    def __init__(self, scores):
+        super().__init__()
+        self.scores = scores
+        self.weight = torch.nn.Parameter(torch.zeros(()))
+
+    def training_step(self, batch, batch_idx):
+        return self.weight * 0
+
+    def validation_step(self, batch, batch_idx):
+        self.log("val/score", self.scores[self.current_epoch])
+
+    def on_train_epoch_start(self):
+        self.weight.data.fill_(self.current_epoch)
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+
+def train(scores, mode, folder, epochs=None, **more):
+    kept = BestCheckpoint(
+        dirpath=folder, filename="best", monitor="val/score", mode=mode, enable_version_counter=False
+    )
+    trainer = lightning.Trainer(
+        max_epochs=epochs or len(scores),
+        accelerator="cpu",
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        callbacks=[kept],
+    )
+    data = DataLoader([torch.zeros(1)])
+    trainer.fit(Scored(scores), data, data, **more)
+    return trainer
+
+
+def kept_epoch(folder):
+    state = torch.load(folder / "best.ckpt", weights_only=True)["state_dict"]
+    return int(state["weight"])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("scores", "mode", "epoch"),
+    [
+        ([1.0, 1.0, 1.0], "max", 2),
+        ([0.5, 0.9, 0.9, 0.7], "max", 2),
+        ([0.5, 0.9, 0.7, 0.8], "max", 1),
+        ([0.3, 0.2, 0.2, 0.4], "min", 2),
+    ],
+)
+def test_the_best_epoch_is_kept_of_several_the_last(scores, mode, epoch, tmp_path):
+    train(scores, mode, tmp_path)
+    assert kept_epoch(tmp_path) == epoch
+    assert [file.name for file in tmp_path.iterdir()] == ["best.ckpt"]
+    history = History(tmp_path)
+    history.rows = [{"epoch": i, "val/score": x} for i, x in enumerate(scores)]
+    assert history.best("val/score", mode)["best_epoch"] == epoch
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_best_score_is_known_after_a_resume(tmp_path):
+    scores = [0.5, 0.9, 0.8, 0.9]
+    trainer = train(scores, "max", tmp_path / "kept", epochs=3)
+    trainer.save_checkpoint(tmp_path / "last.ckpt")
+    saved = torch.load(tmp_path / "last.ckpt", weights_only=False)["callbacks"]
+    assert sum(key.startswith("ModelCheckpoint{") for key in saved) == 1  # as in older runs
+    train(scores[:3] + [0.85], "max", tmp_path / "kept", epochs=4, ckpt_path=tmp_path / "last.ckpt")
+    assert kept_epoch(tmp_path / "kept") == 1
+    train(scores, "max", tmp_path / "kept", epochs=4, ckpt_path=tmp_path / "last.ckpt")
+    assert kept_epoch(tmp_path / "kept") == 3
+
+
+def test_languages_keep_their_own_key():
+    options = {"monitor": "val/score", "mode": "max"}
+    assert LanguageCheckpoint("german", **options).state_key.startswith("LanguageCheckpoint{")
