@@ -117,7 +117,7 @@ def test_epochs_without_an_end_are_not_replaced_by_a_length(tmp_path):
     assert "model.schedule has no end" in refused("--config", "best_scratch", *options)
 
 
-def test_batches_grow_with_the_corpus(tmp_path):
+def test_batches_grow_with_the_corpus(run, tmp_path):  # after a run, which writes the corpus
     train = round(0.9 * sum(int(a["year"]) < 2005 for a in runs.articles()))
     assert 4 * 50 <= train < 16 * 50  # so twice as large
     larger = ("--length.documents", 50)

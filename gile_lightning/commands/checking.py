@@ -116,7 +116,7 @@ def recommendations(
         yield "--config best", "the best on real texts; best_scratch without pretrained weights"
     largest = max(figures["documents"].get("train", 0) for figures in corpus.values())
     if largest >= _LARGE:
-        yield "--config large", "after the other: many documents may train word vectors too; compare"
+        yield "--config large", "laid over the other; compare: many documents may train words"
     stemmers = {stemmer_of(name) for name in corpus}
     stemmer = stemmers.pop() if len(stemmers) == 1 else None
     if stemmer != "english":
@@ -147,7 +147,7 @@ def recommendations(
     if cut > _CUT * sum(documents.values()):
         yield "--data.max_document_words 5000", f"{_share(cut, sum(documents.values()))} are cut"
     if not any(figures["labels"]["unseen"] for figures in corpus.values()):
-        why = "no document has an unseen label; if labels will be added later, this measures how such ones are ranked"
+        why = "no document has an unseen label; this measures how labels are ranked that come later"
         yield "--data.held_out_labels 0.1", why
     for split, count in repeated.items():
         if count > _REPEATED * documents.get(split, 0):

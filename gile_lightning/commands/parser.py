@@ -265,7 +265,7 @@ def _surroundings(error: Exception) -> str | None:
     if out_of_memory(error):
         return (
             f"out of memory: {reason}; lower the batch size (--data.batch_size, "
-            "--data.eval_batch_size, of predict --batch_size; --length.larger_batches false), or take "
-            "a machine with more"
+            "--data.eval_batch_size, of predict --batch_size; --length.larger_batches false), or "
+            "take a machine with more"
         )
     return None

@@ -33,7 +33,8 @@ class Compared(NamedTuple):
             return f"FAILED  {name}: kept {self.kept:.2f}, no figure now"
         verdict = "within" if self.within else "OUTSIDE"
         difference = f"{self.now - self.kept:+.2f}, tolerance {self.tolerance:g}"
-        return f"{verdict:7} {name}: kept {self.kept:.2f} of the first seed, now {self.now:.2f} ({difference})"
+        both = f"kept {self.kept:.2f} of the first seed, now {self.now:.2f}"
+        return f"{verdict:7} {name}: {both} ({difference})"
 
 
 def check_fits(grid: Grid, results: Results) -> tuple[Check, list[Fit]]:

@@ -31,9 +31,8 @@ class Scored(lightning.LightningModule):
 
 
 def train(scores, mode, folder, epochs=None, **more):
-    kept = BestCheckpoint(
-        dirpath=folder, filename="best", monitor="val/score", mode=mode, enable_version_counter=False
-    )
+    options = {"monitor": "val/score", "mode": mode, "enable_version_counter": False}
+    kept = BestCheckpoint(dirpath=folder, filename="best", **options)
     trainer = lightning.Trainer(
         max_epochs=epochs or len(scores),
         accelerator="cpu",
@@ -79,7 +78,7 @@ def test_the_best_score_is_known_after_a_resume(tmp_path):
     trainer.save_checkpoint(tmp_path / "last.ckpt")
     saved = torch.load(tmp_path / "last.ckpt", weights_only=False)["callbacks"]
     assert sum(key.startswith("ModelCheckpoint{") for key in saved) == 1  # as in older runs
-    train(scores[:3] + [0.85], "max", tmp_path / "kept", epochs=4, ckpt_path=tmp_path / "last.ckpt")
+    train([*scores[:3], 0.85], "max", tmp_path / "kept", epochs=4, ckpt_path=tmp_path / "last.ckpt")
     assert kept_epoch(tmp_path / "kept") == 1
     train(scores, "max", tmp_path / "kept", epochs=4, ckpt_path=tmp_path / "last.ckpt")
     assert kept_epoch(tmp_path / "kept") == 3
