@@ -8,7 +8,7 @@ from itertools import groupby
 from gile_lightning.common.cells import as_text
 from gile_lightning.reproduction.grid import Grid
 from gile_lightning.reproduction.runner import FAILED
-from gile_lightning.reproduction.tables import Cell, Line
+from gile_lightning.reproduction.tables import NO_FIGURE, Cell, Line
 from gile_lightning.tracking.page import render
 
 BUILTIN = "built-in"
@@ -23,6 +23,9 @@ _NOTE = (
 
 _FEWER_NOTE = (
     "A figure without a deviation is of one seed: fits that it needs have no further ones."
+)
+_NO_FIGURE_NOTE = (
+    f"{NO_FIGURE}: the system has no such figure; most of these score no unseen labels."
 )
 
 
@@ -91,6 +94,8 @@ def notes(grid: Grid, lines: Sequence[Line], data: str) -> list[str]:
     """Return the lines below a table."""
     more = {len(cell.values) for line in lines if line.seeds > 1 for cell in line.cells}
     some = [_FEWER_NOTE] if 1 in more and max(more) > 1 else []
+    if any(cell.state == NO_FIGURE for line in lines for cell in line.cells):
+        some.append(_NO_FIGURE_NOTE)
     return [*([_BUILTIN_NOTE] if data == BUILTIN else []), _NOTE, *some, *grid.notes]
 
 
