@@ -116,7 +116,7 @@ def recommendations(
         yield "--config best", "the best on real texts; best_scratch without pretrained weights"
     largest = max(figures["documents"].get("train", 0) for figures in corpus.values())
     if largest >= _LARGE:
-        yield "--config large", "laid over the other; compare: many documents may train words"
+        yield "--config large", "laid over that one, trains word vectors too; compare both"
     stemmers = {stemmer_of(name) for name in corpus}
     stemmer = stemmers.pop() if len(stemmers) == 1 else None
     if stemmer != "english":
