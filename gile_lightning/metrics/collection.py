@@ -67,8 +67,10 @@ class RankingMetrics(SummedMetric):
         self.add_state(
             "totals", torch.zeros(sum(self.sizes), dtype=torch.float64), dist_reduce_fx="sum"
         )
-        # rows: documents that have the label, those of them where it is among the best
-        self.add_state("covered", torch.zeros(2, labels, dtype=torch.long), dist_reduce_fx="sum")
+        if labels:  # else processes would exchange a tensor without numbers
+            # rows: documents that have the label, those of them where it is among the best
+            covered = torch.zeros(2, labels, dtype=torch.long)
+            self.add_state("covered", covered, dist_reduce_fx="sum")
 
     def update(
         self, scores: Tensor, label_ids: Tensor, label_counts: Tensor, finite: bool = False

@@ -6,12 +6,13 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import nn
+from torch import distributed, nn
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Encoder
 from gile_lightning.systems.system import System
+from gile_lightning.training.exchange import average_rows
 from gile_lightning.training.optimizers import clip_gradients, refusal
 from gile_lightning.training.schedules import Schedule
 
@@ -37,10 +38,9 @@ class GradientSystem(System):
         self.optimizer_factory = optimizer
         self.schedule = schedule
 
-    @property
-    def sparse(self) -> bool:
-        """Whether some gradients are sparse."""
-        return False
+    def sparse_parameters(self) -> dict[str, nn.Parameter]:
+        """Return the parameters whose gradients are sparse, by their names."""
+        return {}
 
     def check(
         self,
@@ -71,15 +71,8 @@ class GradientSystem(System):
         """Make the optimizer of all trainable parameters.
 
         Raises:
-            InputError: its settings are wrong, or gradients are sparse and GPUs exchange them.
+            InputError: its settings are wrong.
         """
-        distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
-        if self.sparse and distributed and torch.distributed.get_backend() == "nccl":
-            raise InputError(
-                "NCCL, with which several GPUs exchange gradients, knows no sparse ones: set "
-                "--model.embedding.sparse false, or the strategy "
-                "lightning.pytorch.strategies.DDPStrategy with process_group_backend: gloo"
-            )
         if self.schedule is not None:
             self.schedule.check(self._last_epoch(1))
         optimizer = self._optimizer(self._groups())
@@ -116,6 +109,18 @@ class GradientSystem(System):
             parameters = [p for group in optimizer.param_groups for p in group["params"]]
             by_value = gradient_clip_algorithm == "value"
             clip_gradients(parameters, gradient_clip_val, "value" if by_value else "norm")
+
+    def on_train_start(self) -> None:
+        """Begin with the same weights in all processes, also those that DDP leaves alone."""
+        super().on_train_start()
+        if self.trainer.world_size > 1:
+            for parameter in self.sparse_parameters().values():
+                distributed.broadcast(parameter.detach(), 0)
+
+    def on_after_backward(self) -> None:
+        """Exchange sparse gradients with the other processes; DDP exchanges dense ones."""
+        if self.trainer.world_size > 1 and (sparse := self.sparse_parameters()):
+            average_rows(list(sparse.values()))
 
     def _last_epoch(self, steps: int) -> float:
         """Return the epochs of the whole training, of so many steps each; below 0 for no end."""

@@ -164,8 +164,10 @@ class NeuralSystem(GradientSystem):
         self.set_tasks(tasks)
         self._fingerprints = fingerprints(networks, tasks, self.cache_dir, self.device)
         check_fingerprints(tasks, self._fingerprints, extra.get("fingerprints", {}))
-        # word vectors and label texts that never change need not go to every process at every step
-        self._ddp_params_and_buffers_to_ignore = [name for name, _ in self.named_buffers()]
+        # word vectors and label texts that never change need not go to every process at every step,
+        # and sparse gradients are exchanged by `GradientSystem`
+        ignored = [*dict(self.named_buffers()), *self.sparse_parameters()]
+        self._ddp_params_and_buffers_to_ignore = ignored
 
     def check(
         self,
@@ -309,10 +311,11 @@ class NeuralSystem(GradientSystem):
 
     # --- training ---
 
-    @property
-    def sparse(self) -> bool:
-        """Whether the word vectors have sparse gradients."""
-        return any(self.network(name).sparse for name in self.tasks)
+    def sparse_parameters(self) -> dict[str, nn.Parameter]:
+        """Return the word vectors whose gradients are sparse, by their names."""
+        networks = [self.network(name) for name in self.tasks]
+        sparse = {id(each.word_vectors) for each in networks if each.sparse}
+        return {name: p for name, p in self.named_parameters() if id(p) in sparse}
 
     def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> Tensor:
         """Return the mean or sum of the losses of one batch per task."""

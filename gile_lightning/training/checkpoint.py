@@ -78,7 +78,9 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         if not distributed.is_available() or not distributed.is_initialized():
             return _read(Path(path), map_location)
         read = [_read(Path(path), "cpu") if distributed.get_rank() == 0 else {}]
-        distributed.broadcast_object_list(read)
+        hosts = distributed.new_group(backend="gloo")  # NCCL would send it through device memory
+        distributed.broadcast_object_list(read, group=hosts)
+        distributed.destroy_process_group(hosts)
         return read[0]
 
 

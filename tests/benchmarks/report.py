@@ -14,6 +14,7 @@ import aitextml
 import encoding
 import encoding_memory
 import evaluation
+import exchange
 import feeding
 import han
 import roofline
@@ -35,6 +36,7 @@ BENCHMARKS: dict[str, Callable[..., list[dict[str, object]]]] = {
     "encoding": encoding.measure,
     "vectors": vectors.measure,
     "scaling": scaling.measure,
+    "exchange": exchange.measure,
     "aitextml": aitextml.measure,
     "encoding_memory": lambda rounds, **sizes: encoding_memory.measure(**sizes),
 }

@@ -109,6 +109,13 @@ def test_uneven_batches_equal_one_batch(without_positive):
         assert metric.totals.shape == (2 + 12 + 3 + 6,)  # whatever the documents
 
 
+@pytest.mark.parametrize("labels", [0, 12])
+def test_processes_exchange_no_state_without_numbers(labels):
+    states = RankingMetrics(labels=labels).metric_state
+    assert ("covered" in states) == bool(labels)
+    assert all(state.numel() for state in states.values())
+
+
 def test_no_document():
     metric = whole()
     nothing = dict.fromkeys([*NAMES, *NAM16, *PSP, "coverage_at_5"], torch.nan)
