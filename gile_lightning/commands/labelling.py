@@ -70,11 +70,12 @@ def label_documents(
             stored = change_labels(stored, read_changes(label_changes))
         system = load_system(stored, pretrained_backend)
         reranker = find_reranker(checkpoint, device) if rerank else None
-        for name in _run_otherwise(system, tasks_of(stored)):
-            note(
-                f"{name}: run by {pretrained_backend}, unlike in training; of vectors in 8 bits "
-                f"and in float32 the mean cosine is {quantized.cosine(name):.3f}"
-            )
+        for name, backends in _run_otherwise(system, tasks_of(stored)):
+            said = f"{name}: run by {pretrained_backend}, unlike in training"
+            if "openvino-int8" in backends:
+                cosine = quantized.cosine(name)
+                said += f"; of vectors in 8 bits and in float32 the mean cosine is {cosine:.3f}"
+            note(said)
 
         @cache
         def predictor(language: str) -> Predictor:
@@ -166,11 +167,13 @@ def _progress(source: TextIO, lines: _Lines) -> Progress:
     return Progress("labelling", total, "documents", show=not lines.to_terminal)
 
 
-def _run_otherwise(system: System, trained: dict[str, Task]) -> set[str]:
-    """Return the pretrained models that another backend runs than in training."""
+def _run_otherwise(
+    system: System, trained: dict[str, Task]
+) -> set[tuple[str, tuple[Backend, Backend]]]:
+    """Return the pretrained models that another backend runs than in training, and both."""
     pairs = [(task.tokenizer, trained[name].tokenizer) for name, task in system.tasks.items()]
     return {
-        str(now.pretrained)
+        (str(now.pretrained), (now.pretrained_backend, before.pretrained_backend))
         for now, before in pairs
         if now.pretrained_backend != before.pretrained_backend
     }

@@ -9,10 +9,11 @@ from torch import Tensor
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import model, quantized, transformer
 
-Backend = Literal["torch", "openvino-int8"]
+Backend = Literal["torch", "torch-bfloat16", "openvino-int8"]
 """What runs a frozen pretrained model.
 
 - ``torch``: on any device, as its authors meant it.
+- ``torch-bfloat16``: with weights and activations in bfloat16, for GPUs.
 - ``openvino-int8``: on a CPU, with weights and activations rounded to 8 bits.
 """
 
@@ -33,7 +34,9 @@ def check_backend(backend: Backend) -> None:
 
 def identity(name: str, backend: Backend) -> str:
     """Return a hash of what decides on the vectors: the model's files, and what runs it."""
-    return model.identity(name) if backend == "torch" else quantized.identity(name)
+    if backend == "openvino-int8":
+        return quantized.identity(name)
+    return model.identity(name) + ("-bfloat16" if backend == "torch-bfloat16" else "")
 
 
 @torch.no_grad()
@@ -59,9 +62,10 @@ def encode(
     Raises:
         InputError: the backend does not run on this device, or cannot run this model.
     """
-    if backend != "torch":
+    if backend == "openvino-int8":
         return quantized.encode(name, subwords, counts)
     device = subwords.device if device is None else device
+    dtype = torch.bfloat16 if backend == "torch-bfloat16" else torch.float32
     with torch.autocast(device.type, enabled=False):
-        vectors: Tensor = transformer.frozen(name).to(device)(subwords, counts)
+        vectors: Tensor = transformer.frozen(name, dtype).to(device)(subwords, counts)
     return vectors

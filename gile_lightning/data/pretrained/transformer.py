@@ -13,9 +13,10 @@ from gile_lightning.data.loading.ragged import send
 from gile_lightning.data.pretrained.model import dimension, find_model
 from gile_lightning.data.pretrained.subwords import NEXT
 
-TOKENS = 8_192  # in a batch of the transformer, padding included
+TOKENS = 65_536  # in a batch on a device, padding included; half as many if its memory is too small
 # Larger batches leave the caches of a CPU: with 8,192, label texts take 1.7 times as long.
 CPU_TOKENS = 512
+_LEAST = 512  # tokens of a batch on a device
 
 
 class Transformer(nn.Module):
@@ -26,6 +27,7 @@ class Transformer(nn.Module):
 
     Attributes:
         pretrained: tells the initialization of models to leave the weights alone.
+        tokens: the subwords of a batch on a device, fewer once it ran out of memory.
 
     Args:
         name: of the model, as `find_model` takes it.
@@ -63,6 +65,7 @@ class Transformer(nn.Module):
             if shown:
                 logging.enable_progress_bar()
         self.padding = self.model.tokenizer.pad_token_id or 0
+        self.tokens = TOKENS
         for key, parameter in self.model.named_parameters():
             if "pooler" in key:  # of BERT, which sentence vectors do not need
                 parameter.requires_grad_(False)
@@ -80,12 +83,21 @@ class Transformer(nn.Module):
             [B, d] in float32.
         """
         device = next(self.model.parameters()).device
-        most = CPU_TOKENS if device.type == "cpu" else TOKENS
 
         def encode(ids: Tensor, mask: Tensor, hidden: int) -> Tensor:
             return encode_batch(self.model, send(ids, device), send(mask, device), hidden)
 
-        return in_batches(encode, subwords, counts, self.padding, self.size, most, device)
+        fixed = (self.padding, self.size)
+        if device.type == "cpu":
+            return in_batches(encode, subwords, counts, *fixed, CPU_TOKENS, device)
+        while True:
+            try:
+                return in_batches(encode, subwords, counts, *fixed, self.tokens, device)
+            except torch.OutOfMemoryError:
+                # graphs of a model that is trained need their memory whatever the batches
+                if torch.is_grad_enabled() or self.tokens < 2 * _LEAST:
+                    raise
+                self.tokens //= 2
 
 
 def encode_batch(
@@ -167,6 +179,6 @@ def _batches(order: Tensor, counts: Tensor, most: int) -> Iterator[Tensor]:
 
 
 @functools.lru_cache(maxsize=2)
-def frozen(name: str) -> Transformer:
-    """Return a model that is not trained; one per name."""
-    return Transformer(name).requires_grad_(False).eval()
+def frozen(name: str, dtype: torch.dtype = torch.float32) -> Transformer:
+    """Return a model that is not trained; one per name and type of numbers."""
+    return Transformer(name).requires_grad_(False).eval().to(dtype)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.common.console import note
+from gile_lightning.common.disk import tell_space
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import append, write
 from gile_lightning.common.formats import check_format
@@ -26,6 +27,10 @@ CHUNK = 1_024  # texts that are written at once; at most these are encoded twice
 VECTORS = {"float32": "vectors.f32", "float16": "vectors.f16"}
 SUMS, KEYS = "vectors.crc32", "texts.keys"
 FORMAT_FILE = "format"
+
+_REMEDY = (
+    "set data.cache_dir to a folder of another disk, or data.vectors_dtype to float16 for half"
+)
 
 FORMAT = 1
 """The number of the format. Raise it when the files would be misread."""
@@ -147,6 +152,9 @@ class VectorStore:
                 keys = np.fromfile(file, "S16")
                 if self._has(keys[keys != b""]).all():
                     return self._rows(keys)
+            if total is not None:
+                size = total * (self._width() + 20)  # with hash and checksum
+                tell_space(f"vectors of up to {total:,} new texts", size, self.folder, _REMEDY)
             of_groups = [np.empty(0, "S16")]
             with Progress("encoding texts", total, "texts") as shown:
                 of_groups += (self._fill(rows, device, shown) for rows in _groups(texts))

@@ -79,7 +79,7 @@ class DW(Multilingual):
             the cores allow. The result is the same.
         pretrained: a model of `sentence-transformers` that knows these languages, for
             `encoders.Pretrained` and `matchers.Cosine`; see `DocumentDataModule`.
-        pretrained_backend: what runs that model: ``torch`` or ``openvino-int8``.
+        pretrained_backend: what runs that model; see `Backend`.
         max_subwords: subwords of a text, document or label, that the pretrained model reads at
             once.
         max_windows: how many pieces of that length it reads of a longer text.

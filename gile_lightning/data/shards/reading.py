@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gile_lightning.common.disk import tell_space
 from gile_lightning.common.progress import track
 from gile_lightning.data.document import Document
 from gile_lightning.data.formats.line_count import Total
@@ -15,6 +16,8 @@ from gile_lightning.data.shards.raw_shard import RawShard, write_raw
 from gile_lightning.data.shards.shard import Shard
 from gile_lightning.data.shards.text_splitting import split_texts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+
+_REMEDY = "set data.cache_dir to a folder of another disk"
 
 
 def read_documents(
@@ -40,17 +43,22 @@ def read_documents(
     label_ids = {name: i for i, name in enumerate(labels)}
     read_before = IdSet()
     shard: Shard | None = None
-    number = 0
+    number = read = 0
     count, exact = total or (None, True)
     shown = track(documents, "encoding", count, "documents", about=not exact)
     with closing(split_texts(shown, tokenizer, num_proc)) as stream:
         for chunk, columns, splitter in stream:
             if shard is not None and shard.splitter is not splitter:
                 if shard.splits:
-                    yield write_raw(shard, directory, number)
+                    raw = write_raw(shard, directory, number)
+                    if number == 0 and count is not None:
+                        size = raw.path.stat().st_size * count / read
+                        tell_space("encoded documents", size, directory.parent, _REMEDY)
+                    yield raw
                     number += 1
                 shard = None
             shard = shard or Shard(splitter, tokenizer)
+            read += len(chunk)
             kept, kept_labels = [], []
             filled = np.diff(columns[0].offsets.to_numpy()).tolist()
             for place, document in enumerate(chunk):

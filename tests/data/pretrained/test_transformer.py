@@ -21,6 +21,45 @@ def test_vectors_are_those_of_the_library(tokens, monkeypatch):
     assert not vectors.requires_grad
 
 
+def test_bfloat16_rounds_a_little():
+    vectors = backends.encode(NAME, *subwords(SENTENCES), "torch-bfloat16")
+    assert vectors.dtype == torch.float32
+    cosines = (vectors * oracle(SENTENCES)).sum(1)
+    assert cosines.min() > 0.999
+    assert (cosines < 1 - 1e-6).all()  # it does round
+    torch.testing.assert_close(vectors.norm(dim=1), torch.ones(len(SENTENCES)))
+    identities = {backends.identity(NAME, backend) for backend in ("torch", "torch-bfloat16")}
+    assert len(identities) == 2  # vectors of both are kept apart
+
+
+def test_a_device_without_memory_gets_smaller_batches(monkeypatch):
+    """The model is on no device, and the batches are counted alone."""
+    model = transformer.Transformer(NAME).requires_grad_(False).to("meta")
+    tried = []
+
+    def in_batches(encode, ids, counts, padding, size, most, device):
+        tried.append(most)
+        if most > limit:
+            raise torch.OutOfMemoryError("none left")
+        return torch.zeros(len(counts), size)
+
+    monkeypatch.setattr(transformer, "in_batches", in_batches)
+    texts = subwords(SENTENCES)
+    limit = 20_000
+    with torch.no_grad():
+        assert model(*texts).shape == (len(SENTENCES), DIM)
+        assert tried == [65_536, 32_768, 16_384]
+        model(*texts)  # which begins with what went well
+        assert tried.pop() == 16_384
+        limit = 0
+        with pytest.raises(torch.OutOfMemoryError):
+            model(*texts)
+        assert tried[-1] == 512
+    with pytest.raises(torch.OutOfMemoryError):  # whose graph needs memory whatever the batches
+        model(*texts)
+    assert tried[-2:] == [512, 512]
+
+
 def test_a_text_without_a_subword_is_zeros():
     vectors = backends.encode(NAME, *subwords(["", SENTENCES[0], " ", SENTENCES[1]]))
     assert vectors[[0, 2]].eq(0).all()

@@ -9,8 +9,9 @@ import pytest
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.document import SPLITS, Document
+from gile_lightning.data.formats.line_count import Total
 from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.data.shards import text_splitting
+from gile_lightning.data.shards import reading, text_splitting
 from gile_lightning.data.shards.encoding import encode
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -263,6 +264,22 @@ def test_two_threads_write_the_same_files(run, monkeypatch, num_proc, shard, chu
     assert two.counts == one.counts
     assert two.skipped == one.skipped
     assert {"documents with an id that came before", "documents without a word"} < set(one.skipped)
+
+
+def test_disk_space_is_said_after_the_first_shard(run, monkeypatch, tmp_path):
+    monkeypatch.setattr(text_splitting, "SHARD", 1_000)
+    said = []
+    monkeypatch.setattr(reading, "tell_space", lambda *given: said.append(given))
+    documents = make_documents(4_000, ("train",) * 9 + ("test",))
+    run(documents, settings=replace(SETTINGS, validation_size=0), total=Total(4_000))
+    ((_, size, folder, remedy),) = said
+    taken = sum(path.stat().st_size for path in tmp_path.rglob("*.arrow"))
+    assert size == pytest.approx(taken, rel=0.1)
+    assert folder == tmp_path
+    assert "data.cache_dir" in remedy
+    run(documents[:1_000], total=Total(1_000))  # one shard: there is nothing to foretell
+    run(documents, settings=replace(SETTINGS, validation_size=0))  # who knows how many
+    assert len(said) == 1
 
 
 # ---------------------------------------------------------------- splits
