@@ -24,7 +24,7 @@ ALL = (
 UNEVEN = (*ALL, "--data.train_share", 0.97)  # 217 documents in 7 steps of 31, 15 and 16 by process
 EPOCHS = 3
 HALF = ("--data.batch_size", 16)
-SPARSE = ("--config", runs.CONFIG.with_name("fast.yaml"))
+SPARSE = ("--config", runs.CONFIG.with_name("fast.yaml"), "--trainer.accumulate_grad_batches", 2)
 CLIP = ("--trainer.gradient_clip_val", 0.05)
 
 
@@ -67,7 +67,7 @@ def start(command, directory, **environment):
 # --- the same as one process: two under SLURM ---
 
 
-@pytest.fixture(scope="module", params=[(), SPARSE], ids=["dense", "sparse"])
+@pytest.fixture(scope="module", params=[(), SPARSE], ids=["dense", "sparse, gathered"])
 def same(tmp_path_factory, request):
     """A run of one process with batches of 32, and of two with 16 each; with clipped gradients."""
     directory = tmp_path_factory.mktemp("same")

@@ -182,6 +182,19 @@ def test_a_model_in_8_bits(tmp_path, monkeypatch):
         assert (again[key] == pytest.approx(metrics[key], abs=1e-6)) is same
 
 
+def test_a_model_in_bfloat16(run, tmp_path):
+    texts = tmp_path / "texts.txt"
+    texts.write_text("Insulin lowers glucose.\nHearts of rats were examined.\n")
+    given = ("--checkpoint", run, "--input", texts, "--pretrained_backend", "torch-bfloat16")
+    done = runs.call(predict.main, *given)
+    assert done.status is None, done.errors
+    assert "run by torch-bfloat16, unlike in training\n" in done.errors
+    exact, rounded = load(run), load(run, pretrained_backend="torch-bfloat16")
+    scores = [model.logits(["Insulin lowers glucose."]) for model in (exact, rounded)]
+    assert not torch.equal(*scores)
+    torch.testing.assert_close(*scores, rtol=0, atol=0.1)
+
+
 def test_a_backend_without_pretrained_vectors():
     output = runs.trained().output
     with pytest.raises(InputError, match="reads no pretrained vectors: leave pretrained_backend"):

@@ -70,9 +70,9 @@ def label_documents(
             stored = change_labels(stored, read_changes(label_changes))
         system = load_system(stored, pretrained_backend)
         reranker = find_reranker(checkpoint, device) if rerank else None
-        for name, backends in _run_otherwise(system, tasks_of(stored)):
+        for name, in_8_bits in _run_otherwise(system, tasks_of(stored)).items():
             said = f"{name}: run by {pretrained_backend}, unlike in training"
-            if "openvino-int8" in backends:
+            if in_8_bits:
                 cosine = quantized.cosine(name)
                 said += f"; of vectors in 8 bits and in float32 the mean cosine is {cosine:.3f}"
             note(said)
@@ -167,13 +167,11 @@ def _progress(source: TextIO, lines: _Lines) -> Progress:
     return Progress("labelling", total, "documents", show=not lines.to_terminal)
 
 
-def _run_otherwise(
-    system: System, trained: dict[str, Task]
-) -> set[tuple[str, tuple[Backend, Backend]]]:
-    """Return the pretrained models that another backend runs than in training, and both."""
+def _run_otherwise(system: System, trained: dict[str, Task]) -> dict[str, bool]:
+    """Return the pretrained models that are run otherwise than in training, and if in 8 bits."""
     pairs = [(task.tokenizer, trained[name].tokenizer) for name, task in system.tasks.items()]
     return {
-        (str(now.pretrained), (now.pretrained_backend, before.pretrained_backend))
+        str(now.pretrained): "openvino-int8" in (now.pretrained_backend, before.pretrained_backend)
         for now, before in pairs
         if now.pretrained_backend != before.pretrained_backend
     }

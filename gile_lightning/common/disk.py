@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from gile_lightning.common.console import complain, say
+from gile_lightning.common.console import complain, is_first, note
 
 WORTH_SAYING = 100e6  # bytes
 
@@ -21,8 +21,8 @@ def tell_space(what: str, size: float, folder: Path, remedy: str) -> None:
     text = f"{what} will take about {_gb(size)} of disk in {folder}, where {_gb(free)} are free"
     if size > free:
         complain(f"{text}: {remedy}")
-    elif size >= WORTH_SAYING:
-        say(text)
+    elif size >= WORTH_SAYING and is_first():
+        note(text)
 
 
 def _gb(size: float) -> str:

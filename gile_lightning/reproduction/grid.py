@@ -177,7 +177,7 @@ class Grid:
         notes: lines below the table.
         figure: what a figure shows: ``x``, the headings ``score`` and ``speed``, and the row
             ``baseline``; or ``x`` and ``score`` of learning curves, where the columns have an x.
-        claims: what the paper says about its rows.
+        claims: what the paper says about its rows, or our pages.
         check: the part that tells whether the figures still come out.
         root: the repository's folder.
     """

@@ -72,6 +72,9 @@ def _check(grid: Grid, path: Path) -> None:
         _check_names(path, "claims", names, part.row, part.over)
         _check_names(path, "claims", headings, *part.columns)
         _check_names(path, "claims", grid.blocks, *part.blocks)
+    for name in (*names, *grid.blocks, *(run for runs in grid.runs.values() for run in runs)):
+        if "," in name:
+            raise InputError(f"{path}: {name!r} has a comma, which separates names in options")
     if grid.check:
         _check_names(path, "check", names, *grid.check.rows)
         _check_names(path, "check", headings, *grid.check.columns)

@@ -212,7 +212,7 @@ def shown(results: Results, grid: Grid, name: str) -> str:
 
 
 def claims_table(grid: Grid, lines: Sequence[Line]) -> str:
-    """Hold the paper's statements against the figures; empty if none can be.
+    """Hold statements about rows against the figures; empty if none can be.
 
     The difference is the mean over columns, whose figures are means over seeds. The 95 % interval
     is Student's, over columns where there are three at least, else over seeds. A statement holds,

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import distributed, nn
+from torch import nn
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Encoder
 from gile_lightning.systems.system import System
-from gile_lightning.training.exchange import average_rows
+from gile_lightning.training.exchange import average_rows, take_over
 from gile_lightning.training.optimizers import clip_gradients, refusal
 from gile_lightning.training.schedules import Schedule
 
@@ -114,12 +114,16 @@ class GradientSystem(System):
         """Begin with the same weights in all processes, also those that DDP leaves alone."""
         super().on_train_start()
         if self.trainer.world_size > 1:
-            for parameter in self.sparse_parameters().values():
-                distributed.broadcast(parameter.detach(), 0)
+            take_over(self.sparse_parameters().values())
 
     def on_after_backward(self) -> None:
-        """Exchange sparse gradients with the other processes; DDP exchanges dense ones."""
-        if self.trainer.world_size > 1 and (sparse := self.sparse_parameters()):
+        """Exchange sparse gradients with the other processes, when DDP exchanges dense ones.
+
+        That is not after each batch of those whose gradients are gathered. It is before gradients
+        are unscaled (fp16), so that all processes see what is not finite in one of them.
+        """
+        exchanges = getattr(self.trainer.strategy.model, "require_backward_grad_sync", True)
+        if self.trainer.world_size > 1 and exchanges and (sparse := self.sparse_parameters()):
             average_rows(list(sparse.values()))
 
     def _last_epoch(self, steps: int) -> float:

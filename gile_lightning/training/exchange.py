@@ -1,9 +1,15 @@
-"""Sparse gradients between processes."""
+"""Parameters with sparse gradients, between processes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, distributed, nn
+
+
+def take_over(parameters: Iterable[nn.Parameter]) -> None:
+    """Give parameters the values that they have in the first process."""
+    for parameter in parameters:
+        distributed.broadcast(parameter.detach(), 0)
 
 
 def average_rows(parameters: Sequence[nn.Parameter]) -> None:

@@ -95,14 +95,15 @@ def test_prediction(tmp_path):
 
 
 @pytest.mark.skipif(torch.cuda.device_count() == 1, reason="one GPU")
-def test_two_processes_are_one(accelerator, tmp_path):
-    """NCCL adds up gradients, and gathers what metrics have counted."""
+@pytest.mark.parametrize("sparse", [(), ("--config", runs.CONFIG.with_name("fast.yaml"))])
+def test_two_processes_are_one(accelerator, tmp_path, sparse):
+    """NCCL adds up gradients, dense or by rows, and gathers what metrics have counted."""
     given = runs.arguments(
         tmp_path / "two", "--data.batch_size", 16, *processes.callbacks(Record={"directory": "."})
     )
     all_labels = ("--model.sampler", "gile_lightning.training.samplers.AllLabels")
-    given += [*all_labels, "--trainer.accelerator", accelerator]
+    given += [*map(str, sparse), *all_labels, "--trainer.accelerator", accelerator]
     ended = processes.run(tmp_path, given)
     assert ended.status == [0, 0], ended.printed
-    one = runs.trained(*all_labels)
+    one = runs.trained(*sparse, *all_labels)
     compare(read_metrics(tmp_path / "two"), one.metrics, 0.02)

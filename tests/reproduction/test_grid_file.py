@@ -13,6 +13,7 @@ from gile_lightning.reproduction.grid_file import grid_folder, read_grid
     [
         ("heading: en", "headin: en", "unknown key 'headin'; did you mean 'heading'?"),
         ("name: same", "name: HAN", "two rows are called 'HAN'"),
+        ("name: same", "name: 'HAN, too'", "'HAN, too' has a comma, which separates names"),
         ("    runs: mono\n", "    runs: duo\n", "'HAN' has runs 'duo', which is not in 'runs'"),
         ("[1, 2]", "[1]", "'HAN' needs 2 figures in 'paper'"),
         ("title: Table", "title: [", "not readable as YAML"),

@@ -1,9 +1,9 @@
-"""Sparse gradients of three processes against the mean of their dense ones."""
+"""Weights and sparse gradients of three processes; the oracle is the mean of dense gradients."""
 
 import torch
 from torch import distributed, multiprocessing, nn
 
-from gile_lightning.training.exchange import average_rows
+from gile_lightning.training.exchange import average_rows, take_over
 
 PROCESSES = 3
 TABLES = ((7, 2), (5, 3), (4, 1))
@@ -30,14 +30,19 @@ def average(process: int, folder: str) -> None:
     parameters = [nn.Parameter(torch.zeros(size, dtype=torch.float64)) for size in TABLES]
     for table, parameter in enumerate(parameters):
         parameter.grad = gradient(table, process)
+        nn.init.constant_(parameter, process + 5.0)
     average_rows(parameters)
-    torch.save([p.grad for p in parameters], f"{folder}/{process}.pt")
+    take_over(parameters)
+    weights = [parameter.detach() for parameter in parameters]
+    torch.save(([p.grad for p in parameters], weights), f"{folder}/{process}.pt")
     distributed.destroy_process_group()
 
 
-def test_every_process_has_the_mean(tmp_path):
+def test_every_process_has_the_mean_and_the_weights_of_the_first(tmp_path):
     multiprocessing.spawn(average, (str(tmp_path),), PROCESSES)
-    found = [torch.load(tmp_path / f"{process}.pt") for process in range(PROCESSES)]
+    saved = [torch.load(tmp_path / f"{process}.pt") for process in range(PROCESSES)]
+    assert all(table.eq(5).all() for _, weights in saved for table in weights)
+    found = [gradients for gradients, _ in saved]
     for table, size in enumerate(TABLES[:2]):
         every = [gradient(table, process) for process in range(PROCESSES)]
         dense = [torch.zeros(size).double() if x is None else x.to_dense() for x in every]

@@ -13,7 +13,8 @@ Backend = Literal["torch", "torch-bfloat16", "openvino-int8"]
 """What runs a frozen pretrained model.
 
 - ``torch``: on any device, as its authors meant it.
-- ``torch-bfloat16``: with weights and activations in bfloat16, for GPUs.
+- ``torch-bfloat16``: with weights and activations in bfloat16, for GPUs, and for CPUs that
+  multiply such numbers.
 - ``openvino-int8``: on a CPU, with weights and activations rounded to 8 bits.
 """
 
@@ -33,7 +34,7 @@ def check_backend(backend: Backend) -> None:
 
 
 def identity(name: str, backend: Backend) -> str:
-    """Return a hash of what decides on the vectors: the model's files, and what runs it."""
+    """Return a name of what decides on the vectors: the model's files, and what runs it."""
     if backend == "openvino-int8":
         return quantized.identity(name)
     return model.identity(name) + ("-bfloat16" if backend == "torch-bfloat16" else "")
@@ -65,7 +66,7 @@ def encode(
     if backend == "openvino-int8":
         return quantized.encode(name, subwords, counts)
     device = subwords.device if device is None else device
-    dtype = torch.bfloat16 if backend == "torch-bfloat16" else torch.float32
+    dtypes = (torch.bfloat16,) if backend == "torch-bfloat16" else ()
     with torch.autocast(device.type, enabled=False):
-        vectors: Tensor = transformer.frozen(name, dtype).to(device)(subwords, counts)
+        vectors: Tensor = transformer.frozen(name, *dtypes).to(device)(subwords, counts)
     return vectors

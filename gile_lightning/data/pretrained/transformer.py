@@ -179,6 +179,7 @@ def _batches(order: Tensor, counts: Tensor, most: int) -> Iterator[Tensor]:
 
 
 @functools.lru_cache(maxsize=2)
-def frozen(name: str, dtype: torch.dtype = torch.float32) -> Transformer:
-    """Return a model that is not trained; one per name and type of numbers."""
-    return Transformer(name).requires_grad_(False).eval().to(dtype)
+def frozen(name: str, dtype: torch.dtype | None = None) -> Transformer:
+    """Return a model that is not trained, one per name and type of numbers (None: its own)."""
+    model = Transformer(name).requires_grad_(False).eval()
+    return model if dtype is None else model.to(dtype)

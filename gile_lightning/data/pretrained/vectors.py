@@ -28,9 +28,7 @@ VECTORS = {"float32": "vectors.f32", "float16": "vectors.f16"}
 SUMS, KEYS = "vectors.crc32", "texts.keys"
 FORMAT_FILE = "format"
 
-_REMEDY = (
-    "set data.cache_dir to a folder of another disk, or data.vectors_dtype to float16 for half"
-)
+_REMEDY = "set data.cache_dir, or the environment variable XDG_CACHE_HOME, to another disk"
 
 FORMAT = 1
 """The number of the format. Raise it when the files would be misread."""
@@ -152,12 +150,13 @@ class VectorStore:
                 keys = np.fromfile(file, "S16")
                 if self._has(keys[keys != b""]).all():
                     return self._rows(keys)
-            if total is not None:
-                size = total * (self._width() + 20)  # with hash and checksum
-                tell_space(f"vectors of up to {total:,} new texts", size, self.folder, _REMEDY)
             of_groups = [np.empty(0, "S16")]
+            before, left = len(self), total or 0
             with Progress("encoding texts", total, "texts") as shown:
-                of_groups += (self._fill(rows, device, shown) for rows in _groups(texts))
+                for rows in _groups(texts):
+                    left -= len(rows)
+                    first = len(self) == before  # with a text that has no vector yet
+                    of_groups.append(self._fill(rows, device, shown, left if first else None))
             keys = np.concatenate(of_groups)
             self._map()
             if mark is not None:
@@ -165,13 +164,20 @@ class VectorStore:
         return self._rows(keys)
 
     def _fill(
-        self, rows: list[Ids], device: torch.device | str, shown: Progress
+        self, rows: list[Ids], device: torch.device | str, shown: Progress, left: int | None
     ) -> NDArray[np.bytes_]:
-        """Encode what is new among some texts, short ones first; return the hashes of all."""
+        """Encode what is new among some texts, short ones first; return the hashes of all.
+
+        ``left``, if given, says how many texts come behind these: then the disk space is said.
+        """
         all_keys = np.array([_key(row) if len(row) else b"" for row in rows], dtype="S16")
         keys, first = np.unique(all_keys, return_index=True)
         missing = first[~self._has(keys) & (keys != b"")]
         missing = missing[np.argsort([len(rows[i]) for i in missing], kind="stable")]
+        if len(missing) and left is not None:
+            texts = len(missing) + max(0, left)
+            size = texts * (self._width() + 20)  # with hash and checksum
+            tell_space(f"vectors of up to {texts:,} new texts", size, self.folder, _REMEDY)
         shown.advance(len(rows) - len(missing))
         for start in range(0, len(missing), CHUNK):
             own = missing[start : start + CHUNK]

@@ -17,7 +17,7 @@ from gile_lightning.data.shards.shard import Shard
 from gile_lightning.data.shards.text_splitting import split_texts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
-_REMEDY = "set data.cache_dir to a folder of another disk"
+_REMEDY = "set data.cache_dir to another disk"
 
 
 def read_documents(

@@ -28,8 +28,20 @@ def test_bfloat16_rounds_a_little():
     assert cosines.min() > 0.999
     assert (cosines < 1 - 1e-6).all()  # it does round
     torch.testing.assert_close(vectors.norm(dim=1), torch.ones(len(SENTENCES)))
+    assert transformer.frozen(NAME) is transformer.frozen(NAME)  # and in float32 as before
+    torch.testing.assert_close(backends.encode(NAME, *subwords(SENTENCES)), oracle(SENTENCES))
     identities = {backends.identity(NAME, backend) for backend in ("torch", "torch-bfloat16")}
     assert len(identities) == 2  # vectors of both are kept apart
+
+
+def test_a_model_keeps_the_precision_in_which_it_was_published(tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    transformer.frozen(NAME).model.save(str(tmp_path / "model"))
+    published = SentenceTransformer(str(tmp_path / "model"), device="cpu").bfloat16()
+    published.save(str(tmp_path / "half"))
+    half = transformer.frozen(str(tmp_path / "half"))
+    assert {weight.dtype for weight in half.model.parameters()} == {torch.bfloat16}
 
 
 def test_a_device_without_memory_gets_smaller_batches(monkeypatch):

@@ -70,6 +70,22 @@ def test_every_text_is_encoded_once(encode, tmp_path):
     assert not list(store.folder.glob(".*"))
 
 
+def test_disk_space_is_said_for_texts_without_vectors(encode, tmp_path, monkeypatch):
+    encode()
+    monkeypatch.setattr(vectors, "GROUP", 2)
+    said = []
+    monkeypatch.setattr(vectors, "tell_space", lambda what, size, *rest: said.append((what, size)))
+    store, width = VectorStore(NAME, tmp_path), DIM * 4 + 16 + 4
+    store.fill([texts(*ROWS[:2])], 2)
+    # the first group is known; of the second one the empty text needs no vector
+    store.fill([texts(*ROWS[:2]), texts(*ROWS[2:4]), texts(*ROWS[4:])], len(ROWS))
+    store.fill([texts(*ROWS)], len(ROWS))
+    assert said == [
+        ("vectors of up to 2 new texts", 2 * width),
+        ("vectors of up to 4 new texts", 4 * width),
+    ]
+
+
 def test_a_killed_run_goes_on(encode, tmp_path):
     killed = encode(fail_after=2)
     with pytest.raises(KeyboardInterrupt):
