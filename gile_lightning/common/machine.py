@@ -9,12 +9,23 @@ from gile_lightning.common import processes
 _LIBRARIES = ("torch", "lightning", "numpy")
 
 
+_INFO = Path("/proc/cpuinfo")
+
+
 def processor() -> str:
     """Return the name of the processor, or its kind where the system does not tell."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, "") or platform.processor() or platform.machine()
+    return _told("model name") or platform.processor() or platform.machine()
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether the processor is known to have instructions that multiply bfloat16 (x86, Linux)."""
+    return not {"avx512_bf16", "amx_bf16"}.isdisjoint(_told("flags").split())
+
+
+def _told(key: str) -> str:
+    """Return what the system tells of the first core; empty if nothing."""
+    lines = _INFO.read_text(encoding="utf-8").splitlines() if _INFO.exists() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(key)), "")
 
 
 def describe() -> str:
