@@ -31,6 +31,7 @@ class LazyAdam(torch.optim.Adam):
         lr: the learning rate.
         betas: β1 and β2.
         eps: ε.
+        fused: whether dense parameters are changed by one kernel; rows always are.
     """
 
     def __init__(
@@ -39,8 +40,9 @@ class LazyAdam(torch.optim.Adam):
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
+        fused: bool = True,
     ) -> None:
-        super().__init__(params, lr, betas, eps, fused=True)
+        super().__init__(params, lr, betas, eps, fused=fused)
         self._step_supports_amp_scaling = False  # PyTorch's scaler handles sparse gradients
 
     @torch.no_grad()

@@ -34,6 +34,7 @@ STAGES = {
     "evaluate": "all metrics",
     "predict": "labelling",
 }
+ROWS = "rows-bioasq-fast.json"  # which `million.py` writes by default
 Row = Mapping[str, object]
 
 
@@ -77,7 +78,7 @@ def point(panel: str, rounds: int, **sizes: int) -> list[Row]:
 
 def stages(folder: Path) -> list[Row]:
     """Return the microseconds of a document in the stages of a run of `million.py`."""
-    content = json.loads((folder / "rows.json").read_text(encoding="utf-8"))
+    content = json.loads((folder / ROWS).read_text(encoding="utf-8"))
     return [
         {
             "panel": "documents",

@@ -224,12 +224,13 @@ def _size(folder: Path) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--documents", type=int, default=1_000_000)
-    parser.add_argument("--test", type=int, default=50_000)
-    parser.add_argument("--every", type=int, default=1_000, help="steps between checkpoints")
-    parser.add_argument("--config", nargs="+", default=["bioasq", "fast"])
-    parser.add_argument("--kill", action="store_true")
+    add = parser.add_argument
+    add("--output", type=Path, required=True, help="a folder; another --config reuses its corpus")
+    add("--documents", type=int, default=1_000_000, help="1,000,000 by default: an hour or more")
+    add("--test", type=int, default=50_000, help="how many of these test")
+    add("--every", type=int, default=1_000, help="steps between checkpoints")
+    add("--config", nargs="+", default=["bioasq", "fast"], help="names in sweeps/")
+    add("--kill", action="store_true", help="kill encoding and training half-way, and compare")
     given = parser.parse_args()
     output, corpus = given.output, given.output / "corpus"
     output.mkdir(parents=True, exist_ok=True)
@@ -238,13 +239,13 @@ def main() -> None:
         write_corpus(output / "part", given.documents, given.test)
         (output / "part").rename(corpus)
         print(f"written in {time.perf_counter() - start:.0f} s", file=sys.stderr)
-    caches = output / "cache", output / "cache-killed"
+    name = "-".join(given.config)
+    caches = output / f"cache-{name}", output / "cache-killed"
     configs = [part for name in given.config for part in ("--config", f"sweeps/{name}.yaml")]
     data = ("--data.path", corpus, "--data.split_year", TEST_YEAR)
     data += ("--data.validation_size", min(10_000, given.documents // 20))
     fit = ("gile_lightning.fit", *configs, *data, "--trainer.max_epochs", 1, "--test", "false")
     fit += ("--checkpoint_every", given.every, "--data.cache_dir", caches[0])
-    name = "-".join(given.config)
     whole = output / f"run-{name}"
     shutil.rmtree(whole, ignore_errors=True)
     rows = []
@@ -284,7 +285,7 @@ def main() -> None:
         print(f"weights: {same[0]} unbroken, {same[1]} killed and gone on with")
         assert same[0] == same[1]
     print(table(rows))
-    write({"documents": given.documents, "rows": rows}, output / "rows.json")
+    write({"documents": given.documents, "rows": rows}, output / f"rows-{name}.json")
 
 
 if __name__ == "__main__":

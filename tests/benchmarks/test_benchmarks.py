@@ -98,7 +98,7 @@ def test_what_operations_compute_and_move():
 def test_the_picture_of_costs(tmp_path, capsys):
     stages = [{"stage": "prepare", "documents/s": 1e4}]
     stages += [{"stage": "predict-bioasq", "documents/s": 1e3}]
-    (tmp_path / "rows.json").write_text(json.dumps({"documents": 40, "rows": stages}))
+    (tmp_path / cost.ROWS).write_text(json.dumps({"documents": 40, "rows": stages}))
     given = ["--runs", tmp_path, "--rounds", 1, "--json", tmp_path / "cost.json"]
     given += ["--picture", tmp_path / "cost.svg"]
     cost.main([*map(str, given)], labels=[300], words=[200], **SMALL)

