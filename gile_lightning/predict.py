@@ -54,8 +54,8 @@ def predict(
         batch_size: texts scored at a time.
         device: cpu, cuda, or auto.
         pretrained_backend: what runs a pretrained model, by default what ran it in training:
-            openvino-int8 labels two to three times as many texts on a CPU; torch-bfloat16 is for
-            GPUs.
+            openvino-int8 labels two to three times as many texts on a CPU; torch-bfloat16 does
+            where the processor multiplies bfloat16, and is for GPUs.
         rerank: whether the second stage beside the checkpoint, which gile_lightning.rerank has
             fitted, ranks the best labels of each text anew.
         label_changes: a file of labels of the model that were renamed, merged, split or withdrawn

@@ -7,8 +7,6 @@ from pathlib import Path
 from gile_lightning.common import processes
 
 _LIBRARIES = ("torch", "lightning", "numpy")
-
-
 _INFO = Path("/proc/cpuinfo")
 
 

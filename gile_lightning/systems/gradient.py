@@ -12,7 +12,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Encoder
 from gile_lightning.systems.system import System
-from gile_lightning.training.exchange import average_rows, take_over
+from gile_lightning.training.exchange import average_sparse_gradients, broadcast_parameters
 from gile_lightning.training.optimizers import clip_gradients, refusal
 from gile_lightning.training.schedules import Schedule
 
@@ -114,7 +114,7 @@ class GradientSystem(System):
         """Begin with the same weights in all processes, also those that DDP leaves alone."""
         super().on_train_start()
         if self.trainer.world_size > 1:
-            take_over(self.sparse_parameters().values())
+            broadcast_parameters(self.sparse_parameters().values())
 
     def on_after_backward(self) -> None:
         """Exchange sparse gradients with the other processes, when DDP exchanges dense ones.
@@ -124,7 +124,7 @@ class GradientSystem(System):
         """
         exchanges = getattr(self.trainer.strategy.model, "require_backward_grad_sync", True)
         if self.trainer.world_size > 1 and exchanges and (sparse := self.sparse_parameters()):
-            average_rows(list(sparse.values()))
+            average_sparse_gradients(list(sparse.values()))
 
     def _last_epoch(self, steps: int) -> float:
         """Return the epochs of the whole training, of so many steps each; below 0 for no end."""

@@ -6,13 +6,13 @@ import torch
 from torch import Tensor, distributed, nn
 
 
-def take_over(parameters: Iterable[nn.Parameter]) -> None:
+def broadcast_parameters(parameters: Iterable[nn.Parameter]) -> None:
     """Give parameters the values that they have in the first process."""
     for parameter in parameters:
         distributed.broadcast(parameter.detach(), 0)
 
 
-def average_rows(parameters: Sequence[nn.Parameter]) -> None:
+def average_sparse_gradients(parameters: Sequence[nn.Parameter]) -> None:
     """Replace sparse gradients by their means over all processes.
 
     Every process sends the ids and the values of its rows. So what travels grows with the words of

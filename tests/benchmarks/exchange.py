@@ -11,7 +11,7 @@ import torch
 from measuring import by_turns
 from torch import distributed, multiprocessing, nn
 
-from gile_lightning.training.exchange import average_rows
+from gile_lightning.training.exchange import average_sparse_gradients
 
 PROCESSES = 2
 STEPS = 5
@@ -30,7 +30,7 @@ def _process(rank: int, folder: str, rounds: int, words: int, dim: int, rows: in
 
     def by_rows(_: int) -> None:
         parameter.grad = own
-        average_rows([parameter])
+        average_sparse_gradients([parameter])
 
     programs = {
         "all rows": lambda _: distributed.all_reduce(dense.clone()),

@@ -3,7 +3,7 @@
 import torch
 from torch import distributed, nn
 
-from gile_lightning.training.exchange import average_rows, take_over
+from gile_lightning.training.exchange import average_sparse_gradients, broadcast_parameters
 
 PROCESSES = 3
 TABLES = ((7, 2), (5, 3), (4, 1))
@@ -31,8 +31,8 @@ def average(process: int, folder: str) -> None:
     for table, parameter in enumerate(parameters):
         parameter.grad = gradient(table, process)
         nn.init.constant_(parameter, process + 5.0)
-    average_rows(parameters)
-    take_over(parameters)
+    average_sparse_gradients(parameters)
+    broadcast_parameters(parameters)
     weights = [parameter.detach() for parameter in parameters]
     torch.save(([p.grad for p in parameters], weights), f"{folder}/{process}.pt")
     distributed.destroy_process_group()
