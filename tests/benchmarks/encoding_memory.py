@@ -34,9 +34,9 @@ print(imports, peak(), documents / seconds, len(data.tasks["english"].tokenizer.
 
 
 def measure(
-    documents: Sequence[int] = (20_000, 400_000), num_proc: int = 1
+    _rounds: int = 1, documents: Sequence[int] = (20_000, 400_000), num_proc: int = 1
 ) -> list[dict[str, object]]:
-    """Return the figures of corpora of these numbers of documents."""
+    """Return the figures of corpora of these numbers of documents; each is encoded once."""
     rows = []
     for count in documents:
         with tempfile.TemporaryDirectory() as cache:

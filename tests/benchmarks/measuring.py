@@ -66,7 +66,7 @@ def machine(size: int = 2_048) -> dict[str, object]:
 def table(rows: list[dict[str, object]]) -> str:
     """Lay rows out under their keys."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    cells = [columns, *([_shown(row.get(key)) for key in columns] for row in rows)]
+    cells = [columns, *([shown(row.get(key)) for key in columns] for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
     lines = [
         "  ".join(
@@ -78,7 +78,8 @@ def table(rows: list[dict[str, object]]) -> str:
     return "\n".join(lines)
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """Write a cell: numbers short, nothing for None."""
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

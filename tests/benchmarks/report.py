@@ -1,8 +1,10 @@
-"""All benchmarks but that of prediction in one process: tables and one JSON file.
+"""All benchmarks but that of prediction in one process: tables, one JSON file, a page.
 
-It takes about twenty minutes.
+It takes about twenty minutes. ``--check`` says whether the ratios of a page still come out; if not,
+it leaves with status 1.
 
 python tests/benchmarks/report.py [--rounds 3] [--threads 2] [--only training ...] [--json FILE]
+    [--page PAGE.md] [--check PAGE.json]
 """
 
 import argparse
@@ -17,6 +19,7 @@ import evaluation
 import exchange
 import feeding
 import han
+import pages
 import roofline
 import scaling
 import thresholded
@@ -38,7 +41,7 @@ BENCHMARKS: dict[str, Callable[..., list[dict[str, object]]]] = {
     "scaling": scaling.measure,
     "exchange": exchange.measure,
     "aitextml": aitextml.measure,
-    "encoding_memory": lambda rounds, **sizes: encoding_memory.measure(**sizes),
+    "encoding_memory": encoding_memory.measure,
 }
 AS_DOCUMENTED: Mapping[str, Mapping[str, Any]] = {}
 
@@ -52,7 +55,10 @@ def main(
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=list(BENCHMARKS))
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--check", type=Path)
     args = parser.parse_args(arguments)
+    kept = pages.read(args.check) if args.check else {}
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
     results: dict[str, object] = {"machine": machine(**sizes.get("machine", {}))}
@@ -63,6 +69,13 @@ def main(
         results[name] = rows
         print(table(rows), end="\n\n", flush=True)
         write(results, args.json)
+    if args.page:
+        pages.write_page(args.page, results, BENCHMARKS)
+    if args.check:
+        ratios = pages.compared(kept, results)
+        print("\n".join(map(str, ratios)) or "none of these benchmarks has a ratio")
+        if not all(ratio.within for ratio in ratios):
+            raise SystemExit(1)
 
 
 if __name__ == "__main__":

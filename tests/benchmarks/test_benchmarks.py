@@ -6,6 +6,7 @@ from functools import partial
 
 import cost
 import million
+import pages
 import prediction
 import pytest
 import report
@@ -150,3 +151,34 @@ def test_what_a_stage_takes(tmp_path):
 def test_time_left_is_compared_with_what_it_took():
     said = [(60.0, "encoding: 6 of 9 documents, 1 min left"), (90.0, "encoding: 8 of 9, 10 s left")]
     assert million.estimate(said) == "encoding: 60 s, was 40 s"
+
+
+def test_the_page_and_its_check(tmp_path, capsys):
+    page = tmp_path / "speed.md"
+    given = ["--rounds", "1", "--threads", "1", "--only", "vectors"]
+    sizes = {**SIZES, "machine": {"size": 16}}
+    page.write_text(f"Of another day.\n\n{pages.MARK}\n\nBy hand.\n")
+    report.main([*given, "--page", str(page)], sizes)
+    text = page.read_text()
+    kept = json.loads(page.with_suffix(".json").read_text())
+    assert "Of another day" not in text
+    assert text.endswith("By hand.\n")
+    assert f"| {kept['vectors'][1]['vectors']} | " in text
+    kept["vectors"][1]["x as it was"] = 1e9
+    page.with_suffix(".json").write_text(json.dumps(kept))
+    with pytest.raises(SystemExit):
+        report.main([*given, "--check", str(page.with_suffix(".json"))], sizes)
+    assert "OUTSIDE vectors, one file, by the text, x as it was: kept 1e+09, now" in (
+        capsys.readouterr().out
+    )
+
+
+def test_ratios_of_a_page():
+    kept = {"date": "", "a": [{"a": "one", "documents/s": 9.0, "x b": 2.0}, {"a": "two"}]}
+    now = {"machine": {}, "a": [{"a": "one", "documents/s": 1.0, "x b": 2.9}, {"a": "two"}]}
+    (ratio,) = pages.compared(kept, now)
+    assert ratio == ("a", "one", "x b", 2.0, 2.9)
+    assert ratio.within
+    assert not ratio._replace(now=3.1).within
+    assert not ratio._replace(now=1.3).within
+    assert not ratio._replace(now=None).within
