@@ -235,6 +235,7 @@ def _differences(
 ) -> list[list[float]]:
     """Return by how much a row is better than another, by seed, per block and column of both.
 
+    A row that draws nothing at random has one figure, which stands beside every seed of the other.
     Where the rows have different seeds, a column has the difference of the means alone.
     """
     found = []
@@ -247,10 +248,14 @@ def _differences(
             counts = column.heading in claim.columns if claim.columns else not column.mean
             if counts and one.mean is not None and other.mean is not None:
                 sign = 1 if column.better == "higher" else -1
-                pairs = zip(one.values, other.values, strict=False)
-                paired = len(one.values) == len(other.values)
-                single = [sign * (one.mean - other.mean)]
-                found.append([sign * (x - y) for x, y in pairs] if paired else single)
+                ones, others = one.values, other.values
+                if better.row.seeds == 1:
+                    ones = ones * len(others)
+                if worse.row.seeds == 1:
+                    others = others * len(ones)
+                if len(ones) != len(others):
+                    ones, others = (one.mean,), (other.mean,)
+                found.append([sign * (x - y) for x, y in zip(ones, others, strict=True)])
     return found
 
 

@@ -69,8 +69,8 @@ def main(
         results[name] = rows
         print(table(rows), end="\n\n", flush=True)
         write(results, args.json)
-    if args.page:
-        pages.write_page(args.page, results, BENCHMARKS)
+        if args.page:
+            pages.write_page(args.page, results, BENCHMARKS)
     if args.check:
         ratios = pages.compared(kept, results)
         print("\n".join(map(str, ratios)) or "none of these benchmarks has a ratio")

@@ -148,6 +148,12 @@ def test_a_claim_on_one_column_is_told_by_its_seeds(grid):
     assert told.endswith("| +2.0 | -0.5 to +4.5 | seeds | 3 of 3 | not clear |")
     margin = replace(only, claims=(replace(only.claims[0], margin=1.0),))
     assert claims_table(margin, lines).endswith("| yes |")
+    # a row that draws nothing stands beside every seed: 1, 12, 23 have mean 12 and deviation 11
+    drawn = Line(
+        "", replace(lines[0].row, seeds=1), line("linear", 10.0).cells, 1, 1, None, None, None
+    )
+    told = "| +12.0 | -15.3 to +39.3 | seeds | 3 of 3 | not clear |"
+    assert claims_table(only, [drawn, lines[1]]).endswith(told)
     several = [lines[0], line("joint", 11.0, 22.0)]  # a seed failed: no pairs
     assert claims_table(only, several).endswith("| -3.5 |  | seeds | 0 of 1 |  |")
 
