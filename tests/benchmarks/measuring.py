@@ -45,6 +45,14 @@ def peak_memory(run: Callable[[], object]) -> float | None:
     return (_field(status, "VmHWM") - before) / 1024
 
 
+def highest_memory() -> float:
+    """Return the most MiB that this program has had, imports and all (Linux only).
+
+    ``ru_maxrss`` would begin with the memory of the process that started it.
+    """
+    return _field(Path("/proc/self/status"), "VmHWM") / 1024
+
+
 def _field(status: Path, name: str) -> int:
     line = next(line for line in status.read_text().splitlines() if line.startswith(name))
     return int(line.split()[1])

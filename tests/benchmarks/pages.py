@@ -10,32 +10,35 @@ from typing import Any, NamedTuple
 from measuring import shown, write
 
 MARK = "<!-- Above: written by `report.py --page`. Below: by hand, and kept. -->"
-RATIO = "x "  # columns that begin so are ratios of two programs in one process
+COMMAND = "python tests/benchmarks/report.py"
+RATIO = "x "  # columns that begin so hold two programs, or two sizes, against each other
 FACTOR = 1.5  # by which a ratio may differ: another round, or another machine of the kind
 
 Rows = Sequence[Mapping[str, Any]]
 
 
 class Ratio(NamedTuple):
-    """A ratio that the page has, and that of now: None if there is none."""
+    """A ratio that the page has, and that of now; None where there is none."""
 
     benchmark: str
     program: str
     column: str
-    kept: float
+    kept: float | None
     now: float | None
 
     @property
     def within(self) -> bool:
         """Whether neither is more than ``FACTOR`` times the other."""
-        return self.now is not None and 1 / FACTOR <= self.now / self.kept <= FACTOR
+        if not self.now or not self.kept:
+            return False
+        return 1 / FACTOR <= self.now / self.kept <= FACTOR
 
     def __str__(self) -> str:
         """Say both and whether they agree."""
-        now = "none" if self.now is None else f"{self.now:.3g}"
+        kept, now = ("none" if x is None else f"{x:.3g}" for x in (self.kept, self.now))
         verdict = "within" if self.within else "OUTSIDE"
         name = f"{self.benchmark}, {self.program}, {self.column}"
-        return f"{verdict:7} {name}: kept {self.kept:.3g}, now {now}"
+        return f"{verdict:7} {name}: kept {kept}, now {now}"
 
 
 def write_page(
@@ -43,37 +46,51 @@ def write_page(
 ) -> None:
     """Write the data beside a page, and the page; what is below the mark of an older one stays.
 
+    Benchmarks that were not run now keep the figures that they had on the same machine.
+
     Args:
         page: the Markdown file.
         results: ``machine``, and the rows of each benchmark by its name.
         benchmarks: the functions that measured them; the docstrings of their programs head the
             tables.
     """
-    write({"date": datetime.now(UTC).date().isoformat(), **results}, page.with_suffix(".json"))
-    machine = results["machine"]
-    parts = [
-        "# Speed and memory",
-        "    python tests/benchmarks/report.py --page docs/results/speed.md",
-    ]
-    for name, measure in benchmarks.items():
-        if name in results:
-            parts.append(f"## {name.replace('_', ' ').capitalize()}")
-            parts += [*_told(measure.__module__), markdown(results[name])]
+    data, machine = page.with_suffix(".json"), results["machine"]
+    before = read(data) if data.is_file() else {}
+    if _kind(before.get("machine", {})) != _kind(machine):
+        before = {}
+    rows = {
+        name: {**before, **results}[name] for name in benchmarks if name in {**before, **results}
+    }
+    day = datetime.now(UTC).date().isoformat()
+    write({"date": day, "machine": machine, **rows}, data)
+    parts = ["# Speed and memory", f"    {COMMAND} --page docs/results/{page.name}"]
+    told = ""
+    for name in rows:
+        parts.append(f"## {name.replace('_', ' ').capitalize()}")
+        module = benchmarks[name].__module__
+        parts += [*(_told(module) if module != told else ()), markdown(rows[name])]
+        told = module
+    pages = "pages of 2 MB" if machine.get("huge pages") else "usual pages"
     parts += [
         "## How it was made",
-        f"On {datetime.now(UTC).date().isoformat()} with {machine['processor']}, "
-        f"{machine['threads']} threads, {machine['gflops']:.0f} GFLOP/s in a matrix product, "
-        f"Python {machine['python']}, torch {machine['torch']}; nothing ran beside. Programs take "
-        f"turns in one process; medians. The figures: [{page.stem}.json]({page.stem}.json).",
-        f"`python tests/benchmarks/report.py --check {page.with_suffix('.json').name}` measures "
-        f"anew and holds the ratios (columns with an x) against these: a factor of {FACTOR} is "
-        "allowed. `--only NAME` takes some tables. Documents per second are those of a machine, "
-        "and are not held against anything.",
+        f"On {day} with {machine['processor']}, {machine['threads']} threads, "
+        f"{machine['gflops']:.0f} GFLOP/s in a matrix product, {pages}, Python "
+        f"{machine['python']}, torch {machine['torch']}. Programs that are held against each other "
+        f"take turns; medians of {machine['rounds']} rounds, but for encoding memory and for the "
+        f"writing of vectors, which are run once. The figures: [{data.name}]({data.name}).",
+        f"`{COMMAND} --check docs/results/{data.name}` measures anew and holds the ratios (columns "
+        f"with an x) against these: a factor of {FACTOR} is allowed. `--only NAME` takes some "
+        "tables. Documents per second are those of a machine, and are not held against anything.",
         MARK,
     ]
     old = page.read_text(encoding="utf-8") if page.is_file() else ""
     _, mark, below = old.partition(MARK)
     page.write_text("\n\n".join(parts) + (below if mark else "\n"), encoding="utf-8")
+
+
+def _kind(machine: Mapping[str, Any]) -> list[Any]:
+    """Return what must be the same for figures to stand on one page."""
+    return [machine.get(key) for key in ("processor", "threads", "torch", "rounds", "huge pages")]
 
 
 def _told(module: str) -> list[str]:
@@ -93,16 +110,27 @@ def markdown(rows: Rows) -> str:
 
 
 def compared(kept: Mapping[str, Any], results: Mapping[str, Any]) -> list[Ratio]:
-    """Hold the ratios of benchmarks that were run now against those of a page."""
+    """Hold the ratios of benchmarks that were run now against those of a page.
+
+    A program beside itself is left out. A row or a benchmark that one of both lacks has no ratio
+    now, or no ratio that was kept: it is not within anything.
+    """
     found = []
     for name, rows in results.items():
-        for row in kept.get(name, []) if isinstance(rows, list) else []:
-            key, program = next(iter(row.items()))
-            now = next((other for other in rows if other.get(key) == program), {})
-            for column, value in row.items():
-                if column.startswith(RATIO) and value is not None:
-                    found.append(Ratio(name, str(program), column, value, now.get(column)))
+        if name not in ("date", "machine"):
+            before = {(place, *_first(row)): row for place, row in enumerate(kept.get(name, []))}
+            now = {(place, *_first(row)): row for place, row in enumerate(rows)}
+            for key in dict.fromkeys((*before, *now)):
+                old, new = before.get(key, {}), now.get(key, {})
+                for column in dict.fromkeys((*old, *new)):
+                    pair = old.get(column), new.get(column)
+                    if column.startswith(RATIO) and pair not in ((None, None), (1, 1)):
+                        found.append(Ratio(name, str(key[-1]), column, *pair))
     return found
+
+
+def _first(row: Mapping[str, Any]) -> tuple[str, Any]:
+    return next(iter(row.items()))
 
 
 def read(path: Path) -> dict[str, Any]:

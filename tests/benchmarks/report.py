@@ -8,6 +8,7 @@ python tests/benchmarks/report.py [--rounds 3] [--threads 2] [--only training ..
 """
 
 import argparse
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,8 @@ def main(
     kept = pages.read(args.check) if args.check else {}
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
-    results: dict[str, object] = {"machine": machine(**sizes.get("machine", {}))}
+    how = {"rounds": args.rounds, "huge pages": os.environ.get("THP_MEM_ALLOC_ENABLE") == "1"}
+    results: dict[str, object] = {"machine": machine(**sizes.get("machine", {})) | how}
     print(results["machine"], end="\n\n")
     for name in args.only:
         torch.set_num_threads(args.threads)  # some benchmarks are of one thread
@@ -69,8 +71,8 @@ def main(
         results[name] = rows
         print(table(rows), end="\n\n", flush=True)
         write(results, args.json)
-        if args.page:
-            pages.write_page(args.page, results, BENCHMARKS)
+    if args.page:
+        pages.write_page(args.page, results, BENCHMARKS)
     if args.check:
         ratios = pages.compared(kept, results)
         print("\n".join(map(str, ratios)) or "none of these benchmarks has a ratio")

@@ -155,30 +155,57 @@ def test_time_left_is_compared_with_what_it_took():
 
 def test_the_page_and_its_check(tmp_path, capsys):
     page = tmp_path / "speed.md"
-    given = ["--rounds", "1", "--threads", "1", "--only", "vectors"]
+    given = ["--rounds", "1", "--threads", "1", "--only"]
     sizes = {**SIZES, "machine": {"size": 16}}
     page.write_text(f"Of another day.\n\n{pages.MARK}\n\nBy hand.\n")
-    report.main([*given, "--page", str(page)], sizes)
+    report.main([*given, "exchange", "--page", str(page)], sizes)
+    report.main([*given, "vectors", "--page", str(page)], sizes)
     text = page.read_text()
     kept = json.loads(page.with_suffix(".json").read_text())
+    assert list(kept) == ["date", "machine", "vectors", "exchange"]
     assert "Of another day" not in text
     assert text.endswith("By hand.\n")
+    assert "`vectors.py`: Vectors of a pretrained model in the cache" in text
     assert f"| {kept['vectors'][1]['vectors']} | " in text
+    assert f"| {kept['exchange'][2]['exchange']} | " in text
     kept["vectors"][1]["x as it was"] = 1e9
     page.with_suffix(".json").write_text(json.dumps(kept))
-    with pytest.raises(SystemExit):
-        report.main([*given, "--check", str(page.with_suffix(".json"))], sizes)
+    check = f"`python tests/benchmarks/report.py --check docs/results/{page.stem}.json` "
+    assert check in text
+    with pytest.raises(SystemExit, match="1"):
+        report.main([*given, "vectors", "--check", str(page)], sizes)
     assert "OUTSIDE vectors, one file, by the text, x as it was: kept 1e+09, now" in (
         capsys.readouterr().out
     )
 
 
-def test_ratios_of_a_page():
-    kept = {"date": "", "a": [{"a": "one", "documents/s": 9.0, "x b": 2.0}, {"a": "two"}]}
-    now = {"machine": {}, "a": [{"a": "one", "documents/s": 1.0, "x b": 2.9}, {"a": "two"}]}
-    (ratio,) = pages.compared(kept, now)
-    assert ratio == ("a", "one", "x b", 2.0, 2.9)
+def test_figures_of_another_machine_do_not_stay_on_the_page(tmp_path):
+    page, measures = tmp_path / "speed.md", {"a": pages.markdown, "b": pages.markdown}
+    machine = {
+        "processor": "P",
+        "threads": 1,
+        "gflops": 1.0,
+        "python": "",
+        "torch": "",
+        "rounds": 1,
+    }
+    pages.write_page(page, {"machine": machine, "a": [{"a": 1}]}, measures)
+    pages.write_page(page, {"machine": {**machine, "threads": 2}, "b": [{"b": 1}]}, measures)
+    assert list(pages.read(page)) == ["date", "machine", "b"]
+
+
+def test_ratios_of_a_page(monkeypatch, tmp_path):
+    one, two = {"a": "one", "x b": 1.0}, {"a": "two", "documents/s": 9.0, "x b": 2.0}
+    now = {"machine": {}, "a": [one, {**two, "documents/s": 1.0, "x b": 2.9}]}
+    (ratio,) = pages.compared({"date": "", "a": [one, two]}, now)
+    assert ratio == ("a", "two", "x b", 2.0, 2.9)
     assert ratio.within
     assert not ratio._replace(now=3.1).within
     assert not ratio._replace(now=1.3).within
-    assert not ratio._replace(now=None).within
+    assert pages.compared({"a": [one, two]}, {"a": [one]}) == [("a", "two", "x b", 2.0, None)]
+    assert ("a", "two", "x b", None, 2.9) in pages.compared({}, now)
+    assert not any(ratio.within for ratio in pages.compared({}, now))
+    page = tmp_path / "speed.json"
+    page.write_text(json.dumps({"a": [one, two]}))
+    monkeypatch.setitem(report.BENCHMARKS, "a", lambda rounds: now["a"])
+    report.main(["--only", "a", "--check", str(page)], {"machine": {"size": 16}})  # no exit

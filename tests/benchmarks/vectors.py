@@ -4,7 +4,6 @@ python tests/benchmarks/report.py --only vectors
 """
 
 import os
-import resource
 import signal
 import statistics
 import subprocess
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from measuring import highest_memory
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -120,13 +120,13 @@ def look_up(rounds: int, stored: int, steps: int = 50) -> list[dict[str, object]
 
 def write_all(folder: Path, number: int) -> None:
     """Write the vectors of so many texts, in a process of its own; print peak memory in MiB."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    before = highest_memory()
     store = VectorStore("random", folder)
     known = len(store)
     start = time.perf_counter()
     rows = store.fill(texts(number, 4), mark="all")
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = highest_memory()
     for first in range(0, number, CHUNK):  # each is that of its text, to the last bit
         numbers = np.arange(first, min(first + CHUNK, number))
         words = np.ones((len(numbers), 4), np.int32)

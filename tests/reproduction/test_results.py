@@ -154,6 +154,9 @@ def test_a_claim_on_one_column_is_told_by_its_seeds(grid):
     )
     told = "| +12.0 | -15.3 to +39.3 | seeds | 3 of 3 | not clear |"
     assert claims_table(only, [drawn, lines[1]]).endswith(told)
+    turned = replace(only, claims=(replace(only.claims[0], row="linear", over="joint"),))
+    told = "| -12.0 | -39.3 to +15.3 | seeds | 0 of 3 | not clear |"
+    assert claims_table(turned, [drawn, lines[1]]).endswith(told)
     several = [lines[0], line("joint", 11.0, 22.0)]  # a seed failed: no pairs
     assert claims_table(only, several).endswith("| -3.5 |  | seeds | 0 of 1 |  |")
 
