@@ -43,7 +43,7 @@ def check_fits(grid: Grid, results: Results) -> tuple[Check, list[Fit]]:
     Raises:
         InputError: the grid does not say what to check.
     """
-    if (check := grid.check) is None:
+    if (check := results.check(grid)) is None:
         raise InputError(f"table {results.table}: its grid has no 'check'")
     columns = [column for column in grid.columns if column.heading in check.columns]
     fits = grid.fits(1, results.overrides, check.rows, check.blocks)

@@ -8,7 +8,7 @@ import json
 import math
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, stdev
@@ -19,7 +19,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
 from gile_lightning.common.formats import check_format
 from gile_lightning.common.machine import describe
-from gile_lightning.reproduction.grid import Claim, Fit, Grid
+from gile_lightning.reproduction.grid import Check, Claim, Fit, Grid
 from gile_lightning.reproduction.tables import Cell, Line
 from gile_lightning.reproduction.writers import BUILTIN, markdown
 
@@ -78,6 +78,22 @@ class Results:
                 *(x for key in self.overrides for x in (f"--{key}", self.overrides[key])),
             ]
         return f"python -m gile_lightning.reproduce {shlex.join(parts)}"
+
+    def check(self, grid: Grid) -> Check | None:
+        """Return what to run anew: what the grid says, where these results have it.
+
+        Results of other rows or blocks are checked by the first that they have.
+        """
+        if grid.check is None:
+            return None
+        rows = list(dict.fromkeys(line["row"] for line in self.lines))
+        blocks = list(dict.fromkeys(line["block"] for line in self.lines))
+        return replace(
+            grid.check,
+            rows=tuple(row for row in grid.check.rows if row in rows) or tuple(rows[:1]),
+            blocks=grid.check.blocks
+            and (tuple(x for x in grid.check.blocks if x in blocks) or tuple(blocks[:1])),
+        )
 
     def table_lines(self, grid: Grid) -> list[Line]:
         """Return the rows as `build` does, with the paper's figures of the grid.
@@ -202,7 +218,7 @@ def shown(results: Results, grid: Grid, name: str) -> str:
         f"Made on {results.date} with {results.machine}. All fits together: "
         f"{clock(3600 * results.hours)}. The figures of each seed: [{name}.json]({name}.json)."
     )
-    if check := grid.check:
+    if check := results.check(grid):
         every = ", ".join([*filter(None, check.blocks), *check.rows, *check.columns])
         parts.append(
             f"`reproduce --check docs/results/{name}.json` runs a part anew ({every}). A figure "

@@ -136,4 +136,6 @@ def _first(row: Mapping[str, Any]) -> tuple[str, Any]:
 def read(path: Path) -> dict[str, Any]:
     """Read the data of a page."""
     content: dict[str, Any] = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    if "machine" not in content or "lines" in content:
+        raise ValueError(f"{path}: not what report.py --page writes")
     return content

@@ -59,7 +59,10 @@ def main(
     parser.add_argument("--page", type=Path)
     parser.add_argument("--check", type=Path)
     args = parser.parse_args(arguments)
-    kept = pages.read(args.check) if args.check else {}
+    try:
+        kept = pages.read(args.check) if args.check else {}
+    except (OSError, ValueError) as error:
+        parser.error(f"--check: {error}")
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
     how = {"rounds": args.rounds, "huge pages": os.environ.get("THP_MEM_ALLOC_ENABLE") == "1"}

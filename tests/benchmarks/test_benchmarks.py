@@ -206,6 +206,15 @@ def test_ratios_of_a_page(monkeypatch, tmp_path):
     assert ("a", "two", "x b", None, 2.9) in pages.compared({}, now)
     assert not any(ratio.within for ratio in pages.compared({}, now))
     page = tmp_path / "speed.json"
-    page.write_text(json.dumps({"a": [one, two]}))
+    page.write_text(json.dumps({"machine": {}, "a": [one, two]}))
     monkeypatch.setitem(report.BENCHMARKS, "a", lambda rounds: now["a"])
     report.main(["--only", "a", "--check", str(page)], {"machine": {"size": 16}})  # no exit
+
+
+@pytest.mark.parametrize("content", [None, "{}", '{"machine": "", "lines": []}'])
+def test_another_file_than_a_page_of_benchmarks(content, tmp_path, capsys):
+    if content is not None:
+        (tmp_path / "page.json").write_text(content)
+    with pytest.raises(SystemExit, match="2"):
+        report.main(["--check", str(tmp_path / "page.json")])
+    assert f"--check: {'[Errno 2]' if content is None else tmp_path}" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -262,3 +263,26 @@ def test_pages_are_made_of_their_data(path):
     assert json.loads(path.read_text(encoding="utf-8"))["format"] == 1
     if grid.check:
         check_fits(grid, made)
+
+
+def test_a_page_of_other_rows_is_checked_by_what_it_has(grid):
+    grid = replace(grid, check=Check(("joint",), ("en",)))
+    assert results(grid).check(grid).rows == ("joint",)
+    made = results(grid)
+    few = replace(made, lines=[line for line in made.lines if line["row"] == "linear"])
+    assert few.check(grid).rows == ("linear",)
+    assert few.check(grid).columns == ("en",)
+    assert few.check(replace(grid, check=None)) is None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_page_has_what_its_check_runs(page):
+    made = read_results(page)
+    table = read_grid(made.table)
+    check = made.check(table)
+    found = {(line.block, line.row.name): line for line in made.table_lines(table)}
+    columns = [column.heading for column in table.columns]
+    assert check is not None
+    for key in product(check.blocks, check.rows):
+        cells = [found[key].cells[columns.index(heading)] for heading in check.columns]
+        assert any(cell.values for cell in cells)
