@@ -30,6 +30,19 @@ def write(path: Path, content: str | bytes) -> None:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
+def write_above(path: Path, content: str, mark: str) -> None:
+    """Write the part of a text file down to a mark; what an older file has below it stays.
+
+    Args:
+        path: the file.
+        content: what stands above the mark.
+        mark: the line that parts what a program writes from what is written by hand.
+    """
+    old = path.read_text(encoding="utf-8") if path.is_file() else ""
+    _, found, below = old.partition(mark)
+    write(path, content + mark + (below if found else "\n"))
+
+
 def save_array(path: Path, array: NDArray[Any]) -> None:
     """Write an array as ``.npy``, which `numpy.load` reads; see `write`.
 

@@ -34,6 +34,7 @@ def read_grid(table: str, folder: Path | None = None) -> Grid:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise InputError(f"{path}: not readable as YAML: {' '.join(str(error).split())}") from error
+    content["claims"] = [each for claim in content.get("claims", ()) for each in _apart(claim)]
     parts: dict[str, Any] = {
         key: tuple(_make(kind, _with_tuples(part), path) for part in content.get(key, ()))
         for key, kind in (("columns", Column), ("rows", Row), ("claims", Claim))
@@ -46,6 +47,14 @@ def read_grid(table: str, folder: Path | None = None) -> Grid:
     grid: Grid = _make(Grid, {**content, **parts, **lists, "root": folder.parents[1]}, path)
     _check(grid, path)
     return grid
+
+
+def _apart(claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Make a claim over several rows one claim over each; ``$over`` is the name of the row."""
+    rows, says = claim.get("over"), str(claim.get("says"))
+    if not isinstance(rows, list):
+        return [claim]
+    return [{**claim, "says": says.replace("$over", row), "over": row} for row in rows]
 
 
 def _with_tuples(part: Mapping[str, Any]) -> dict[str, Any]:

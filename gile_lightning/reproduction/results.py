@@ -16,7 +16,7 @@ from typing import Any
 
 from gile_lightning.common.console import clock
 from gile_lightning.common.errors import InputError
-from gile_lightning.common.files import write
+from gile_lightning.common.files import write, write_above
 from gile_lightning.common.formats import check_format
 from gile_lightning.common.machine import describe
 from gile_lightning.reproduction.grid import Check, Claim, Fit, Grid
@@ -86,14 +86,13 @@ class Results:
         """
         if grid.check is None:
             return None
-        rows = list(dict.fromkeys(line["row"] for line in self.lines))
-        blocks = list(dict.fromkeys(line["block"] for line in self.lines))
-        return replace(
-            grid.check,
-            rows=tuple(row for row in grid.check.rows if row in rows) or tuple(rows[:1]),
-            blocks=grid.check.blocks
-            and (tuple(x for x in grid.check.blocks if x in blocks) or tuple(blocks[:1])),
-        )
+
+        def held(key: str, names: Sequence[str]) -> tuple[str, ...]:
+            there = dict.fromkeys(line[key] for line in self.lines)
+            return tuple(name for name in names if name in there) or tuple(there)[:1]
+
+        check = grid.check
+        return replace(check, rows=held("row", check.rows), blocks=held("block", check.blocks))
 
     def table_lines(self, grid: Grid) -> list[Line]:
         """Return the rows as `build` does, with the paper's figures of the grid.
@@ -172,14 +171,12 @@ def write_results(page: Path, results: Results, grid: Grid) -> None:
     lines = ",\n  ".join(json.dumps(line, ensure_ascii=False) for line in content.pop("lines"))
     head = json.dumps(content, indent=1, ensure_ascii=False).removesuffix("\n}")
     write(page.with_suffix(".json"), f'{head},\n "lines": [\n  {lines}\n ]\n}}\n')
-    old = page.read_text(encoding="utf-8") if page.is_file() else ""
-    _, mark, below = old.partition(MARK)
     if grid.figure:
         from gile_lightning.reproduction.figure import draw
 
         picture = draw(grid, results.table_lines(grid), results.data, PICTURE.removeprefix("."))
         write(page.with_suffix(PICTURE), picture)
-    write(page, shown(results, grid, page.stem) + (below if mark else "\n"))
+    write_above(page, shown(results, grid, page.stem), MARK)
 
 
 def read_results(path: Path) -> Results:
@@ -224,7 +221,7 @@ def shown(results: Results, grid: Grid, name: str) -> str:
             f"`reproduce --check docs/results/{name}.json` runs a part anew ({every}). A figure "
             f"may differ by {check.tolerance:g}."
         )
-    return "\n\n".join([*parts, MARK])
+    return "\n\n".join([*parts, ""])
 
 
 def claims_table(grid: Grid, lines: Sequence[Line]) -> str:

@@ -17,20 +17,18 @@ from gile_lightning.builtin import write_bioasq
 ENCODE = """
 import sys, time
 from pathlib import Path
+from measuring import highest_memory
 from gile_lightning.data import BioASQ
 
-def peak():  # ru_maxrss would begin with the memory of the process that started this one
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
-
 documents, cache = int(sys.argv[1]), Path(sys.argv[2])
-imports = peak()
+imports = highest_memory()
 data = BioASQ(str(cache / "raw"), cache_dir=cache, num_proc=int(sys.argv[3]))
 start = time.perf_counter()
 data.prepare_data()
 seconds = time.perf_counter() - start
 data.setup()
-print(imports, peak(), documents / seconds, len(data.tasks["english"].tokenizer.vocabulary))
+words = len(data.tasks["english"].tokenizer.vocabulary)
+print(imports, highest_memory(), documents / seconds, words)
 """
 
 
@@ -46,6 +44,7 @@ def measure(
             encoded = subprocess.run(
                 [sys.executable, "-c", ENCODE, str(count), cache, str(num_proc)],
                 check=True,
+                cwd=Path(__file__).parent,  # where it finds `measuring`
                 stdout=subprocess.PIPE,
                 text=True,
             )

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from measuring import shown, write
 
+from gile_lightning.common.files import write_above
+
 MARK = "<!-- Above: written by `report.py --page`. Below: by hand, and kept. -->"
 COMMAND = "python tests/benchmarks/report.py"
 RATIO = "x "  # columns that begin so hold two programs, or two sizes, against each other
@@ -58,9 +60,8 @@ def write_page(
     before = read(data) if data.is_file() else {}
     if _kind(before.get("machine", {})) != _kind(machine):
         before = {}
-    rows = {
-        name: {**before, **results}[name] for name in benchmarks if name in {**before, **results}
-    }
+    every = {**before, **results}
+    rows = {name: every[name] for name in benchmarks if name in every}
     day = datetime.now(UTC).date().isoformat()
     write({"date": day, "machine": machine, **rows}, data)
     parts = ["# Speed and memory", f"    {COMMAND} --page docs/results/{page.name}"]
@@ -81,11 +82,9 @@ def write_page(
         f"`{COMMAND} --check docs/results/{data.name}` measures anew and holds the ratios (columns "
         f"with an x) against these: a factor of {FACTOR} is allowed. `--only NAME` takes some "
         "tables. Documents per second are those of a machine, and are not held against anything.",
-        MARK,
+        "",
     ]
-    old = page.read_text(encoding="utf-8") if page.is_file() else ""
-    _, mark, below = old.partition(MARK)
-    page.write_text("\n\n".join(parts) + (below if mark else "\n"), encoding="utf-8")
+    write_above(page, "\n\n".join(parts), MARK)
 
 
 def _kind(machine: Mapping[str, Any]) -> list[Any]:

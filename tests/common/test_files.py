@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gile_lightning.common.files import new_text, save_array, write
+from gile_lightning.common.files import new_text, save_array, write, write_above
 
 
 @contextmanager
@@ -81,3 +81,12 @@ def test_a_pipe_gets_the_text_at_once(tmp_path):
     os.close(write)
     with open(read) as end:
         assert end.read() == "text"
+
+
+def test_what_is_below_the_mark_stays(tmp_path):
+    path = tmp_path / "page.md"
+    write_above(path, "First.\n\n", "<!-- mark -->")
+    assert path.read_text() == "First.\n\n<!-- mark -->\n"
+    path.write_text(path.read_text() + "\nBy hand.\n")
+    write_above(path, "Second.\n\n", "<!-- mark -->")
+    assert path.read_text() == "Second.\n\n<!-- mark -->\n\nBy hand.\n"

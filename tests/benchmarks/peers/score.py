@@ -19,6 +19,7 @@ from corpus import read
 
 from gile_lightning.commands.comparing import scored
 from gile_lightning.commands.run_folder import read_metrics
+from gile_lightning.common.files import write_above
 from gile_lightning.common.machine import describe
 from gile_lightning.metrics.bootstrap import paired_bootstrap
 from gile_lightning.metrics.document_scores import DocumentScores, Scored
@@ -94,7 +95,7 @@ def page(title: str, command: str, rows: list[Row], made: str) -> str:
         ]
         cells = [row["system"], row["package"], *shown, row.get("behind", ""), *rest]
         lines.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n\n".join([f"# {title}", "\n".join(lines), "## How it was made", command, made, MARK])
+    return "\n\n".join([f"# {title}", "\n".join(lines), "## How it was made", command, made, ""])
 
 
 if __name__ == "__main__":
@@ -126,10 +127,8 @@ if __name__ == "__main__":
         f"    python tests/benchmarks/peers/score.py OUT --corpus {given.corpus}{data} --page PAGE"
         " \\\n        --runs " + " ".join(f"{shlex.quote(x.split('=')[0])}=RUN" for x in given.runs)
     )
-    old = given.page.read_text(encoding="utf-8") if given.page.is_file() else ""
-    _, mark, below = old.partition(MARK)
     text = page(f"Peers on {named}, x100", command, rows, made)
-    given.page.write_text(text + (below if mark else "\n"), encoding="utf-8")
+    write_above(given.page, text, MARK)
     content = {"made": made, "rows": rows}
     given.page.with_suffix(".json").write_text(json.dumps(content, indent=1) + "\n")
     print(text)
