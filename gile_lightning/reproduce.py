@@ -10,7 +10,8 @@ from pathlib import Path
 from gile_lightning.commands.parser import command
 from gile_lightning.common.console import complain, show
 from gile_lightning.common.errors import InputError
-from gile_lightning.reproduction.checking import run_check
+from gile_lightning.reproduction.checking import reads_folders, run_check
+from gile_lightning.reproduction.claims import over_documents
 from gile_lightning.reproduction.grid import Grid
 from gile_lightning.reproduction.grid_file import read_grid
 from gile_lightning.reproduction.options import Options, corpus, read_options
@@ -53,7 +54,8 @@ def main(args: list[str] | None = None) -> Path:
     if options.page is not None:
         chosen = {key: getattr(options, key) for key in CHOSEN}
         seconds = runner.seconds(fits)
-        results = results_of(options.table, chosen, name, fits, seconds, lines)
+        claims = over_documents(grid, fits, runner.documents)
+        results = results_of(options.table, chosen, name, fits, seconds, lines, claims)
         write_results(options.page, results, grid)
     found = [dict(zip(headings, row, strict=True)) for row in rows]
     show("\n" + markdown(grid, lines, name), table=options.label, rows=found)
@@ -80,7 +82,8 @@ def check(options: Options, path: Path) -> Path:
     """
     results = read_results(path)
     grid, name = grid_on_corpus(results.table, options)
-    if BUILTIN in (name, results.data) and name != results.data:
+    other = BUILTIN in (name, results.data) and name != results.data
+    if other and (results.data == BUILTIN or reads_folders(read_grid(results.table), results)):
         need = "leave --data out" if results.data == BUILTIN else "give its folder as --data DIR"
         raise InputError(f"{path} has figures of the {results.data} corpus: {need}")
     folder = options.output / f"check_{path.stem}"

@@ -95,6 +95,20 @@ def test_f1_is_that_of_scikit_learn(run, language):
     assert run.metrics[f"{language}.test.micro.threshold"] == 0.4
 
 
+def test_what_documents_contribute_adds_up_to_the_figures(run):
+    """At the best epoch and at each language's own, of the same documents."""
+    with np.load(run.output / "documents.npz") as arrays:
+        found = dict(arrays)
+    assert "test.micro.f1" not in found  # a mean over languages
+    for language in LANGUAGES:
+        documents = len(found.pop(f"{language}.documents"))
+        assert documents == run.metrics[f"{language}.test.micro.documents"]
+        assert {f"{language}.test.micro.f1", f"{language}.own_epoch.test.micro.f1"} < {*found}
+    for key, terms in found.items():
+        value, count = terms.astype(float).sum(0)
+        assert value / count == pytest.approx(run.metrics[key], abs=1e-7)
+
+
 def test_threshold_tuned_on_the_validation_documents(run):
     model = gile_lightning.load(run.output, language="german")
     checkpoint = torch.load(run.best, weights_only=True)

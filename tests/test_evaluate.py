@@ -3,11 +3,12 @@ import re
 import shutil
 
 import pytest
+import torch
 
 import gile_lightning
 from gile_lightning import evaluate
 from gile_lightning.builtin import write_bioasq
-from gile_lightning.commands.run_folder import read_metrics
+from gile_lightning.commands.run_folder import read_documents, read_metrics
 from gile_lightning.data import Corpus
 from gile_testing import runs
 
@@ -96,6 +97,9 @@ def test_the_numbers_of_fit(run, anew, monkeypatch, tmp_path):
         ["metrics.json"] if anew else []
     )
     assert not anew or read_metrics(tmp_path / "deep/scores") == metrics
+    if anew:
+        of_fit, here = (read_documents(x) for x in (run.output, tmp_path / "deep/scores"))
+        torch.testing.assert_close(here, of_fit)
     assert anew or not list(tmp_path.iterdir())  # nothing is left behind
 
 

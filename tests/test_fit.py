@@ -2,6 +2,7 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import wandb
@@ -40,7 +41,18 @@ def test_run_folder(run):
     files = {str(f.relative_to(run.output)) for f in run.output.rglob("*") if f.is_file()}
     checkpoints = {"checkpoints/best.ckpt", "checkpoints/last.ckpt"}
     tables = {"metrics.csv", "metrics.json", "skipped.json"}
-    assert files == {"config.yaml", "report.html", ".running"} | tables | checkpoints
+    others = {"config.yaml", "report.html", "documents.npz", ".running"}
+    assert files == others | tables | checkpoints
+
+
+def test_what_documents_contribute_adds_up_to_the_figures(run):
+    with np.load(run.output / "documents.npz") as arrays:
+        found = dict(arrays)
+    assert len(found.pop("documents")) == run.metrics["test.micro.documents"]
+    assert {"test.seen.average_precision", "test.unseen.ranking_loss", "test.micro.f1"} < {*found}
+    for key, terms in found.items():
+        value, count = terms.astype(float).sum(0)
+        assert value / count == pytest.approx(run.metrics[key], abs=1e-7)
 
 
 def test_the_page_explains_three_right_and_three_wrong_predictions(run):

@@ -13,16 +13,36 @@ from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.grid import Grid
 from gile_lightning.data.loading.ragged import RaggedBatch
-from gile_lightning.metrics.bootstrap import Interval, paired_bootstrap
-from gile_lightning.metrics.document_scores import DocumentScores, Scored
-from gile_lightning.metrics.table import AVERAGE_PRECISION, DOCUMENT_METRICS
+from gile_lightning.metrics.bootstrap import Interval, Pair, paired_bootstrap
+from gile_lightning.metrics.document_scores import LabelPrecisions, Terms
+from gile_lightning.metrics.evaluation import MICRO, REFERENCES
+from gile_lightning.metrics.table import AVERAGE_PRECISION, DOCUMENT_METRICS, F1, F1_COLUMNS
 from gile_lightning.training.checkpoint import read_checkpoint
 
-METRICS = tuple(metric for metric in DOCUMENT_METRICS if metric.column)
+METRICS = {metric.name: metric.heading for metric in DOCUMENT_METRICS if metric.column}
+_HEADINGS = METRICS | {F1: f"micro-{F1_COLUMNS[F1]}"}
 _PROGRAM = "python -m gile_lightning.compare"
 # which has all test documents
 _ONE_PROCESS = ("--trainer.devices", "1", "--trainer.num_nodes", "1")
+_PERCENT = torch.tensor([100.0, 1.0])  # of the terms of a figure
 _LABEL_DOCUMENTS = 3  # the least number of documents of a label that is shown
+
+
+class Scored(NamedTuple):
+    """N test documents of one task, scored by one system.
+
+    Attributes:
+        terms: what each document contributes to the figures.
+        candidates: the names of the labels of each candidate set.
+        gold: the names of the labels of each document.
+        labels: by name, for each document that has the label: the precision among the labels that
+            are scored at least as high, which average precision is the mean of.
+    """
+
+    terms: Terms
+    candidates: dict[str, frozenset[str]]
+    gold: list[frozenset[str]]
+    labels: dict[str, list[float]]
 
 
 class Difference(NamedTuple):
@@ -77,18 +97,37 @@ def scored(run: str) -> dict[str, Scored]:
             _PROGRAM,
             "Score a checkpoint.",
         )
-    model, kept = cli.model, {}
+    model = cli.model
+    kept: dict[str, LabelPrecisions] = {}
 
     def observe(name: str, logits: Tensor, documents: RaggedBatch, log_odds: Tensor) -> None:
         if name not in kept:
-            evaluation = model.evaluation(name)
-            kept[name] = DocumentScores(model.tasks[name].labels, evaluation, METRICS)
+            columns = model.evaluation(name).columns
+            whole = columns.get("all", columns["seen"])
+            kept[name] = LabelPrecisions(model.tasks[name].labels, *whole)
         kept[name].update(logits, documents)
 
     model.observer = observe
     say(run)
     run_test(cli, checkpoint)
-    return {name: scores.result() for name, scores in kept.items()}
+    return {
+        name: Scored(
+            model.documents[name].terms,
+            _candidates(model.tasks[name].labels.names, model.evaluation(name).columns),
+            found.gold,
+            dict(found.precisions),
+        )
+        for name, found in kept.items()
+    }
+
+
+def _candidates(
+    names: Sequence[str], columns: dict[str, tuple[int, int]]
+) -> dict[str, frozenset[str]]:
+    """Return the names of the labels of each candidate set; micro-F1 is of all that are scored."""
+    found = {key: part for key, part in columns.items() if key not in REFERENCES}
+    found[MICRO] = columns.get("all", columns["seen"])
+    return {key: frozenset(names[start:stop]) for key, (start, stop) in found.items()}
 
 
 def compare_runs(
@@ -136,35 +175,31 @@ def _compare(
 ) -> None:
     """Add what is known of one language to a comparison."""
     both = [*first, *second]
-    keys = dict.fromkeys(key for run in both for key in run.metrics)
+    keys = dict.fromkeys(key for run in both for key in run.terms)
     for key in keys:
-        if any(key not in run.metrics for run in both):
+        if any(key not in run.terms for run in both):
             compared.left_out.append(f"{language}, {key}: not every run ranks them")
             continue
         if len({run.candidates[key] for run in both}) > 1:
             sizes = " and ".join(f"{len(run.candidates[key]):,}" for run in both)
             compared.left_out.append(f"{language}, {key}: not the same labels ({sizes})")
             continue
-        for metric in METRICS:
-            values = [
-                torch.stack([run.metrics[key][metric.name] for run in side])
+        for metric in both[0].terms[key]:
+            sides = [
+                [run.terms[key][metric].double() * _PERCENT for run in side]
                 for side in (first, second)
             ]
-            having = ~values[0][0].isnan()
-            if not having.any():
+            count = int((sides[0][0][:, 1] > 0).sum())
+            if not count:
                 break
-            sides = [100 * side[:, having] for side in values]
-            difference = sides[1].mean(0) - sides[0].mean(0)
-            first_means, second_means = (side.mean(1).tolist() for side in sides)
-            interval = paired_bootstrap(difference, resamples)
-            count = int(having.sum())
-            compared.differences.append(
-                Difference(
-                    language, key, count, metric.heading, first_means, second_means, interval
-                )
+            first_figures, second_figures = (
+                [float(terms[:, 0].sum() / terms[:, 1].sum()) for terms in side] for side in sides
             )
-    whole = "all" if "all" in first[0].metrics else "seen"
-    if len({run.candidates.get("all", run.candidates["seen"]) for run in both}) > 1:
+            interval = paired_bootstrap([Pair(sides[0], sides[1])], resamples)
+            row = (language, key, count, _HEADINGS[metric], first_figures, second_figures, interval)
+            compared.differences.append(Difference(*row))
+    whole = "all" if "all" in first[0].terms else "seen"
+    if len({run.candidates[MICRO] for run in both}) > 1:
         return  # different labels: neither documents nor labels can be set side by side
     compared.documents.extend(_documents(language, whole, first, second, most))
     compared.labels.extend(_labels(language, first, second, most))
@@ -176,14 +211,11 @@ def _documents(
     """Return the documents whose average precision differs most, best for the second first."""
     name = AVERAGE_PRECISION.name
     means = [
-        torch.stack([run.metrics[key][name] for run in side]).mean(0) for side in (first, second)
+        torch.stack([run.terms[key][name][:, 0] for run in side]).mean(0)
+        for side in (first, second)
     ]
-    difference = 100 * (means[1] - means[0])
-    order = [
-        i
-        for i in difference.argsort(descending=True).tolist()
-        if difference[i] and not difference[i].isnan()
-    ]
+    difference = 100 * (means[1] - means[0])  # 0 of a document that does not count
+    order = [i for i in difference.argsort(descending=True).tolist() if difference[i]]
     gold = first[0].gold
     return [
         Extreme(language, f"{i + 1}: {', '.join(sorted(gold[i]))}", float(difference[i]))

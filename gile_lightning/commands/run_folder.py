@@ -1,11 +1,16 @@
 """The folder of a run: its files, where it lies, and the checkpoint that it goes on from."""
 
+import io
 import json
 import os
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
 
 from gile_lightning.commands.launcher import CONFIG
 from gile_lightning.commands.shipped import with_bases
@@ -16,6 +21,7 @@ from gile_lightning.common.formats import check_format
 from gile_lightning.training.checkpoint import BEST, LAST
 
 METRICS, REPORT, SKIPPED = "metrics.json", "report.html", "skipped.json"
+DOCUMENTS = "documents.npz"
 
 RUN_FORMAT = 1
 """The number of the format. Raise it when `read_metrics` would misread older folders."""
@@ -41,6 +47,23 @@ def read_metrics(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{folder / METRICS}: not a JSON object")
     check_format(folder / METRICS, found.pop("format", 1), RUN_FORMAT, "repeat the run")
     return found
+
+
+def write_documents(folder: Path, arrays: Mapping[str, Tensor]) -> None:
+    """Write what each test document contributes to the figures of a run, by their keys."""
+    content = io.BytesIO()
+    plain: dict[str, Any] = {key: values.numpy() for key, values in arrays.items()}
+    np.savez_compressed(content, **plain)
+    write(folder / DOCUMENTS, content.getvalue())
+
+
+def read_documents(folder: Path) -> dict[str, Tensor]:
+    """Read what `write_documents` wrote; nothing where there is no such file, as in older runs."""
+    try:
+        with np.load(folder / DOCUMENTS, allow_pickle=False) as arrays:
+            return {key: torch.from_numpy(arrays[key]) for key in arrays}
+    except FileNotFoundError:
+        return {}
 
 
 def best_of(language: str) -> Path:

@@ -4,13 +4,13 @@ from typing import Any
 
 from gile_lightning.commands.cli import GileCLI, announce
 from gile_lightning.commands.reranking import rerank_tests
-from gile_lightning.commands.run_folder import write_metrics
+from gile_lightning.commands.run_folder import write_documents, write_metrics
 from gile_lightning.common.console import say, show
 from gile_lightning.common.errors import InputError
 from gile_lightning.systems import System
 from gile_lightning.systems.loading import restore, start_from
 from gile_lightning.systems.sizes import count_parameters
-from gile_lightning.tracking.tables import flatten, table
+from gile_lightning.tracking.tables import flatten, flatten_documents, table
 from gile_lightning.training.checkpoint import complete, with_backend
 
 
@@ -35,6 +35,7 @@ def score(cli: GileCLI, checkpoint: dict[str, Any], reranked: str | None = None)
     show(*table(model.results, figures, model.by_language, added=model.metrics), metrics=metrics)
     say_uncalibrated(model)
     if cli.config.output is not None and cli.trainer.is_global_zero:
+        write_documents(cli.output, flatten_documents(model.documents))
         write_metrics(cli.output, metrics)
         show(output=cli.output)
     return metrics

@@ -12,6 +12,8 @@ from gile_lightning.metrics.ranks import Ranks
 from gile_lightning.metrics.summed import SummedMetric
 from gile_lightning.metrics.table import COVERAGE, COVERED, DOCUMENT_METRICS, NAM16, PSP, Metrics
 
+KEPT = [i for i, metric in enumerate(DOCUMENT_METRICS) if metric.column]
+
 
 class RankingMetrics(SummedMetric):
     """Means of document metrics, propensity-scored precision, and the coverage of the labels.
@@ -30,6 +32,7 @@ class RankingMetrics(SummedMetric):
         inverse_propensities: [K] float64, for propensity-scored precision; None leaves it out.
         nam16: whether to add the metrics of Nam et al. (2016).
         added: further metrics.
+        keep: whether to keep the values of every document, see `documents`.
 
     Raises:
         ValueError: an argument is none of the above.
@@ -46,6 +49,7 @@ class RankingMetrics(SummedMetric):
         inverse_propensities: Tensor | None = None,
         nam16: bool = False,
         added: Metrics = (),
+        keep: bool = False,
     ) -> None:
         super().__init__()
         if without_positive not in ("skip", "released"):
@@ -53,7 +57,8 @@ class RankingMetrics(SummedMetric):
                 f"without_positive must be 'skip' or 'released', not {without_positive!r}"
             )
         self.released = without_positive == "released"
-        self.labels = labels
+        self.labels, self.keep = labels, keep
+        self._documents: list[Tensor] = []
         self.register_buffer("inverse_propensities", inverse_propensities, persistent=False)
         # Summed by groups: the rounding of a sum may depend on the columns beside it, and a metric
         # that is added changes no other.
@@ -104,7 +109,29 @@ class RankingMetrics(SummedMetric):
         values = torch.stack([metric(ranks).double() for metric in group], 1)
         counted = [(self.released and metric.without_positive) or 0 for metric in group]
         stand_in = send(torch.tensor(counted, dtype=values.dtype), values.device)
-        return values.where(~lacking[:, None], stand_in).sum(0)
+        values = values.where(~lacking[:, None], stand_in)
+        if self.keep and group is DOCUMENT_METRICS:
+            documents = torch.ones_like(lacking) if self.released else ~lacking
+            self._documents.append(torch.cat([values[:, KEPT], documents[:, None]], 1).float())
+        return values.sum(0)
+
+    def documents(self) -> dict[str, Tensor]:
+        """Return the terms of the means, of the documents of this process in their order.
+
+        Returns:
+            By the name of a metric that has a column in the tables: [N, 2] float32, the value of
+            each document and 1, or zeros for a document that does not count.
+        """
+        if not self._documents:
+            return {}
+        *values, count = torch.cat(self._documents).cpu().unbind(1)
+        names = [DOCUMENT_METRICS[i].name for i in KEPT]
+        return {n: torch.stack([x, count], 1) for n, x in zip(names, values, strict=True)}
+
+    def reset(self) -> None:
+        """Forget all documents."""
+        super().reset()
+        self._documents = []
 
     def compute(self) -> dict[str, Tensor]:
         """Return the metrics of all documents so far, in all processes.

@@ -1,82 +1,87 @@
-"""The metrics of every single test document, for each set of candidate labels."""
+"""What each test document contributes to the figures, for each set of candidate labels."""
 
+import zlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, distributed
 
-from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.loading.ragged import RaggedBatch, segment_ids, send
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.metrics.document_metric import DocumentMetric
-from gile_lightning.metrics.evaluation import REFERENCES, Evaluation
 from gile_lightning.metrics.ranking import rank_positives, select
 
+Terms = dict[str, dict[str, Tensor]]
+"""By candidate set, then by metric: [N, 2] float32. The figure is the sum of the first numbers of
+all documents over that of the second: a mean where these are 1 (0 for a document that does not
+count), and micro-F1, see `micro_f1_terms`."""
 
-class Scored(NamedTuple):
-    """N test documents, scored by one system.
+
+class DocumentScores(NamedTuple):
+    """N test documents of one task, scored by one system.
 
     Attributes:
-        metrics: by candidate set and name of the metric: [N], NaN for a document that has no
-            positive in the set.
-        candidates: the names of the labels of each candidate set.
-        gold: the names of the labels of each document.
-        labels: by name, for each label of a document: the precision among the labels that are
-            scored at least as high, which average precision is the mean of.
+        gold: [N] int64, a number made of the names of a document's labels, whatever their order.
+            Two runs that were tested on the same documents have the same numbers.
+        terms: what each document contributes to the figures.
     """
 
-    metrics: dict[str, dict[str, Tensor]]
-    candidates: dict[str, frozenset[str]]
-    gold: list[frozenset[str]]
-    labels: dict[str, list[float]]
+    gold: Tensor
+    terms: Terms
+
+    def gathered(self) -> "DocumentScores":
+        """Return the documents of all processes, process by process."""
+        if not distributed.is_available() or not distributed.is_initialized():
+            return self
+        found: list[DocumentScores] = [self] * distributed.get_world_size()
+        distributed.all_gather_object(found, self)
+        terms = {
+            key: {name: torch.cat([x.terms[key][name] for x in found if x.terms]) for name in own}
+            for key, own in next((x.terms for x in found if x.terms), {}).items()
+        }
+        return DocumentScores(torch.cat([x.gold for x in found]), terms)
 
 
-class DocumentScores:
-    """Observes a test, and keeps the metrics of every document.
+def label_hashes(names: Iterable[str]) -> Tensor:
+    """Return a number per label that depends on its name alone: [K] int64."""
+    return torch.tensor([zlib.crc32(name.encode()) for name in names], dtype=torch.long)
+
+
+def gold_numbers(hashes: Tensor, documents: RaggedBatch) -> Tensor:
+    """Return the sums of the `label_hashes` of the labels of B documents: [B] int64."""
+    ids, counts = documents.label_ids, documents.label_counts
+    numbers = torch.zeros(len(counts), dtype=torch.long, device=ids.device)
+    own = send(hashes, ids.device)[ids.long()]
+    return numbers.index_add_(0, segment_ids(counts, ids), own)
+
+
+class LabelPrecisions:
+    """Observes a test, and keeps what average precision is the mean of, label by label.
 
     Args:
         labels: the candidates.
-        evaluation: of the test; has the candidate sets.
-        metrics: what to compute.
+        start: the first of those that are ranked.
+        stop: the one after the last.
+
+    Attributes:
+        gold: the names of the labels of each document.
+        precisions: by name, for each document that has the label: the precision among the labels
+            that are scored at least as high.
     """
 
-    def __init__(
-        self, labels: LabelSet, evaluation: Evaluation, metrics: Sequence[DocumentMetric]
-    ) -> None:
-        self.names = labels.names
-        kept = evaluation.columns.items()
-        self.columns = {key: columns for key, columns in kept if key not in REFERENCES}
-        self.metrics = metrics
-        self._values: dict[str, dict[str, list[Tensor]]] = {
-            key: {metric.name: [] for metric in metrics} for key in self.columns
-        }
-        self._gold: list[frozenset[str]] = []
-        self._labels: dict[str, list[float]] = defaultdict(list)
-        self.whole = "all" if "all" in self.columns else "seen"
+    def __init__(self, labels: LabelSet, start: int, stop: int) -> None:
+        self.names, self.columns = labels.names, (start, stop)
+        self.gold: list[frozenset[str]] = []
+        self.precisions: dict[str, list[float]] = defaultdict(list)
 
     def update(self, logits: Tensor, documents: RaggedBatch) -> None:
         """Add a batch of documents, with their scores [B, K]."""
         ids, counts = documents.label_ids.cpu(), documents.label_counts.cpu()
-        logits = logits.cpu()
+        start, stop = self.columns
         own = torch.split(ids, counts.tolist())
-        self._gold += [frozenset(self.names[i] for i in some.tolist()) for some in own]
-        for key, (start, stop) in self.columns.items():
-            ranks = rank_positives(logits[:, start:stop], *select(ids, counts, start, stop))
-            for metric in self.metrics:
-                self._values[key][metric.name].append(ranks.or_nan(metric(ranks).double()))
-            if key == self.whole:
-                precision = ranks.positives_not_below.double() / ranks.scores_not_below
-                for i, value in zip(ranks.label_ids.tolist(), precision.tolist(), strict=True):
-                    self._labels[self.names[start + i]].append(value)
-
-    def result(self) -> Scored:
-        """Return what was observed."""
-        values = {
-            key: {name: torch.cat(parts) for name, parts in metrics.items()}
-            for key, metrics in self._values.items()
-        }
-        candidates = {
-            key: frozenset(self.names[start:stop]) for key, (start, stop) in self.columns.items()
-        }
-        return Scored(values, candidates, self._gold, dict(self._labels))
+        self.gold += [frozenset(self.names[i] for i in some.tolist()) for some in own]
+        ranks = rank_positives(logits.cpu()[:, start:stop], *select(ids, counts, start, stop))
+        precision = ranks.positives_not_below.double() / ranks.scores_not_below
+        for i, value in zip(ranks.label_ids.tolist(), precision.tolist(), strict=True):
+            self.precisions[self.names[start + i]].append(value)

@@ -3,6 +3,7 @@
 import math
 from typing import Literal
 
+import torch
 from lightning.fabric.utilities import move_data_to_device
 from torch import Tensor, nn
 
@@ -11,12 +12,18 @@ from gile_lightning.data.loading.ragged import RaggedBatch, send
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.metrics.best_pairs import BestPairs
 from gile_lightning.metrics.collection import RankingMetrics
+from gile_lightning.metrics.document_scores import DocumentScores, gold_numbers, label_hashes
 from gile_lightning.metrics.per_label import LabelF1
 from gile_lightning.metrics.propensity import inverse_propensities
 from gile_lightning.metrics.ranking import select
 from gile_lightning.metrics.references import popularity_scores, random_scores
-from gile_lightning.metrics.table import MACRO_F1, Metrics
-from gile_lightning.metrics.thresholded import THRESHOLDS, MicroF1, paper_threshold
+from gile_lightning.metrics.table import F1, MACRO_F1, Metrics
+from gile_lightning.metrics.thresholded import (
+    THRESHOLDS,
+    MicroF1,
+    micro_f1_terms,
+    paper_threshold,
+)
 
 # candidate sets of seen labels, by their least and most training documents
 BUCKETS = {
@@ -52,6 +59,7 @@ class Evaluation(nn.Module):
         without_positive: as for `RankingMetrics`.
         nam16: whether to add the metrics of `nam16_metrics`.
         added: further metrics, for every set.
+        keep: whether to keep what each document contributes, see `documents`.
 
     Raises:
         InputError: the threshold is not 0.001 away from the others.
@@ -66,6 +74,7 @@ class Evaluation(nn.Module):
         without_positive: Literal["skip", "released"] = "skip",
         nam16: bool = False,
         added: Metrics = (),
+        keep: bool = False,
     ) -> None:
         super().__init__()
         self.scores_unseen = scores_unseen and len(labels) > labels.seen
@@ -83,6 +92,7 @@ class Evaluation(nn.Module):
                 inverse_propensities=None if weights is None else weights[start:stop],
                 nam16=nam16 and key not in REFERENCES,
                 added=added,
+                keep=keep and key not in REFERENCES,
             )
         thresholds = _with(threshold)
         try:
@@ -93,15 +103,16 @@ class Evaluation(nn.Module):
                 f"model.threshold is {threshold}: give {nearest:g}, or a number that is 0.001 away "
                 "from it"
             ) from error
-        self.per_label = LabelF1(
-            len(labels) if self.scores_unseen else labels.seen,
-            threshold or paper_threshold(labels.seen or len(labels)),
-        )
+        self.threshold = threshold or paper_threshold(labels.seen or len(labels))
+        scored = len(labels) if self.scores_unseen else labels.seen
+        self.per_label = LabelF1(scored, self.threshold)
         seen = labels.seen
         self.best = {
             "seen": BestPairs(0, seen),
             "unseen": BestPairs(seen, len(labels), self.scores_unseen),
         }
+        self._hashes = label_hashes(labels.names) if keep else None
+        self._kept: list[tuple[Tensor, Tensor]] = []
         self.macro = any(key not in CANDIDATES[:3] for key in candidates)  # not in validation
 
     def update(
@@ -124,6 +135,9 @@ class Evaluation(nn.Module):
         logits, log_odds = move_data_to_device(batch, self.micro.device)
         label_ids, label_counts = documents.label_ids, documents.label_counts
         self.micro.update(log_odds, label_ids, label_counts, finite)
+        if self._hashes is not None:
+            terms = micro_f1_terms(log_odds, label_ids, label_counts, self.threshold)
+            self._kept.append((gold_numbers(self._hashes, documents), terms))
         if self.macro:
             self.per_label.update(log_odds[:, : self.per_label.labels], label_ids, label_counts)
         for best in self.best.values():
@@ -153,8 +167,21 @@ class Evaluation(nn.Module):
                 results[key][MACRO_F1] = float(occurring.sum() / labels)
         return results
 
+    def documents(self) -> DocumentScores:
+        """Return what each document contributes to the figures, of all processes.
+
+        Of the rankings these are the metrics that have a column in the tables; ``micro`` has F1.
+        """
+        if not self._kept:
+            return DocumentScores(torch.zeros(0, dtype=torch.long), {}).gathered()
+        gold, f1 = (torch.cat(part).cpu() for part in zip(*self._kept, strict=True))
+        found = {key: self.rankings[key].documents() for key in self.columns}  # type: ignore[operator]
+        terms = {key: values for key, values in found.items() if values}
+        return DocumentScores(gold, {**terms, MICRO: {F1: f1}}).gathered()
+
     def reset(self) -> None:
         """Forget all documents."""
+        self._kept = []
         for metric in (*self.rankings.values(), self.micro, self.per_label):
             metric.reset()  # type: ignore[operator]
         for best in self.best.values():

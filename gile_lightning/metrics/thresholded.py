@@ -121,6 +121,34 @@ def micro_f1(
     )
 
 
+def micro_f1_terms(
+    logits: Tensor, label_ids: Tensor, label_counts: Tensor, threshold: float
+) -> Tensor:
+    """Return what each document contributes to the F1 of `micro_f1`, a quotient of two sums.
+
+    The logit is compared with that of the threshold. So a probability next to the threshold may be
+    rounded to the other side than in `micro_f1`.
+
+    Args:
+        logits: [B, K].
+        label_ids: [P], as in `micro_f1`.
+        label_counts: [B], as in `micro_f1`.
+        threshold: in (0, 1).
+
+    Returns:
+        [B, 2] float32: twice the positives that are predicted; the predicted and the positives.
+    """
+    above = logits.float() > math.log(threshold / (1 - threshold))
+    counts = send(label_counts, logits.device).float()
+    hits = torch.zeros_like(counts)
+    if columns := logits.shape[1]:
+        document, scorable = segment_ids(label_counts, label_ids), label_ids < columns
+        cells = tuple(send(x, logits.device) for x in (document, label_ids.clamp(max=columns - 1)))
+        right = above[cells] & send(scorable, logits.device)
+        hits.index_add_(0, cells[0], right.float())
+    return torch.stack([2 * hits, above.count_nonzero(1) + counts], 1)
+
+
 def micro_f1_of_pairs(log_odds: Tensor, correct: Tensor, positives: int) -> ThresholdScores:
     """Return what `MicroF1` does, from the pairs of documents and labels that may be predicted.
 

@@ -1,6 +1,7 @@
 """Runs a small part of a table anew, and holds it against the figures that are kept."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +10,8 @@ from gile_lightning.reproduction.grid import Check, Column, Fit, Grid, runs_of
 from gile_lightning.reproduction.results import Results
 from gile_lightning.reproduction.runner import Runner
 from gile_lightning.reproduction.tables import build
+
+_FOLDER = "DIR"  # stands for a folder of the corpus
 
 
 class Compared(NamedTuple):
@@ -48,6 +51,13 @@ def check_fits(grid: Grid, results: Results) -> tuple[Check, list[Fit]]:
     columns = [column for column in grid.columns if column.heading in check.columns]
     fits = grid.fits(1, results.overrides, check.rows, check.blocks)
     return check, [fit for fit in fits if any(_feeds(fit, column) for column in columns)]
+
+
+def reads_folders(grid: Grid, results: Results) -> bool:
+    """Whether a check reads the folders of the table's corpus; some read built-in ones alone."""
+    folders = {f"data.{key}": _FOLDER for key in grid.data}
+    _, fits = check_fits(replace(grid, set={**folders, **grid.set}), results)
+    return any(_FOLDER in fit.arguments for fit in fits)
 
 
 def run_check(grid: Grid, results: Results, folder: Path, jobs: int | None) -> list[Compared]:

@@ -5,13 +5,11 @@ the grid and of nothing else, down to a mark; what is written by hand below the 
 """
 
 import json
-import math
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import Any
 
 from gile_lightning.common.console import clock
@@ -19,16 +17,21 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write, write_above
 from gile_lightning.common.formats import check_format
 from gile_lightning.common.machine import describe
-from gile_lightning.reproduction.grid import Check, Claim, Fit, Grid
+from gile_lightning.reproduction.claims import claims_table
+from gile_lightning.reproduction.grid import Check, Fit, Grid
 from gile_lightning.reproduction.tables import Cell, Line
 from gile_lightning.reproduction.writers import BUILTIN, markdown
 
 MARK = "<!-- Above: written by `reproduce --page`. Below: by hand, and kept. -->"
 PICTURE = ".svg"
+_CLAIMS_NOTE = (
+    "The difference is the mean over columns, whose figures are means over seeds. Over documents: "
+    "the 95 % interval of a paired bootstrap over test documents. Over fits: Student's 95 % "
+    "interval over columns or seeds, three at least. A claim holds if both leave out 0, or its "
+    "margin."
+)
 RESULTS_FORMAT = 1
 """The number of the data's format. Raise it when `read_results` would misread older files."""
-
-_FEWEST = 3  # differences for which an interval says something
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Results:
         lines: the rows: ``block``, ``row``, ``cells`` (a list of figures by seed, or the state of a
             cell without any), ``done``, ``seeds``, ``parameters``, ``seconds``, ``speed``.
         repeat: names of the runs with further seeds than the first; None for all.
+        claims: the intervals of statements over test documents, see `over_documents`.
     """
 
     table: str
@@ -61,6 +65,7 @@ class Results:
     hours: float
     lines: list[dict[str, Any]]
     repeat: list[str] | None = None
+    claims: list[dict[str, Any]] = field(default_factory=list)
 
     def command(self, grid: Grid) -> str:
         """Return the command that makes the figures, with DIR for folders of data."""
@@ -125,6 +130,7 @@ def results_of(
     fits: Sequence[Fit],
     seconds: Mapping[str, float],
     lines: Sequence[Line],
+    claims: Sequence[dict[str, Any]] = (),
 ) -> Results:
     """Return the figures of a table that was run here and now.
 
@@ -135,6 +141,7 @@ def results_of(
         fits: the fits of the table.
         seconds: of each fit that is done, by key.
         lines: the rows of the table.
+        claims: the intervals of its statements over test documents.
     """
     kept = [
         {
@@ -159,6 +166,7 @@ def results_of(
         machine=describe(),
         hours=round(hours, 2),
         lines=kept,
+        claims=list(claims),
     )
 
 
@@ -208,8 +216,8 @@ def shown(results: Results, grid: Grid, name: str) -> str:
     parts = [markdown(grid, lines, results.data).rstrip()]
     if grid.figure:
         parts.append(f"![{grid.title}]({name}{PICTURE})")
-    if grid.claims and (told := claims_table(grid, lines)):
-        parts += ["## Claims", told]
+    if grid.claims and (told := claims_table(grid, lines, results.claims)):
+        parts += ["## Claims", told, _CLAIMS_NOTE]
     parts += ["## How it was made", f"    {results.command(grid)}"]
     parts.append(
         f"Made on {results.date} with {results.machine}. All fits together: "
@@ -222,71 +230,6 @@ def shown(results: Results, grid: Grid, name: str) -> str:
             f"may differ by {check.tolerance:g}."
         )
     return "\n\n".join([*parts, ""])
-
-
-def claims_table(grid: Grid, lines: Sequence[Line]) -> str:
-    """Hold statements about rows against the figures; empty if none can be.
-
-    The difference is the mean over columns, whose figures are means over seeds. The 95 % interval
-    is Student's, over columns where there are three at least, else over seeds. A statement holds,
-    or does not, if the interval leaves out 0, or the margin of the statement. With one seed of one
-    or two columns nothing is said.
-    """
-    rows = ["| claim | part | difference | 95 % interval | over | better in | holds |"]
-    rows.append("|---|---|---:|---:|---|---:|---|")
-    for claim in grid.claims:
-        blocks = claim.blocks or grid.blocks
-        for part in [blocks] if claim.together else [(block,) for block in blocks]:
-            if found := _differences(grid, claim, part, lines):
-                name = "all" if claim.together else part[0]
-                rows.append(f"| {claim.says} | {name} | {' | '.join(_told(found, claim.margin))} |")
-    return "\n".join(rows) if len(rows) > 2 else ""
-
-
-def _differences(
-    grid: Grid, claim: Claim, blocks: Sequence[str], lines: Sequence[Line]
-) -> list[list[float]]:
-    """Return by how much a row is better than another, by seed, per block and column of both.
-
-    A row that draws nothing at random has one figure, which stands beside every seed of the other.
-    Where the rows have different seeds, a column has the difference of the means alone.
-    """
-    found = []
-    by_name = {(line.block, line.row.name): line for line in lines}
-    for block in blocks:
-        if (block, claim.row) not in by_name or (block, claim.over) not in by_name:
-            continue
-        better, worse = by_name[block, claim.row], by_name[block, claim.over]
-        for column, one, other in zip(grid.columns, better.cells, worse.cells, strict=True):
-            counts = column.heading in claim.columns if claim.columns else not column.mean
-            if counts and one.mean is not None and other.mean is not None:
-                sign = 1 if column.better == "higher" else -1
-                ones, others = one.values, other.values
-                if better.row.seeds == 1:
-                    ones = ones * len(others)
-                if worse.row.seeds == 1:
-                    others = others * len(ones)
-                if len(ones) != len(others):
-                    ones, others = (one.mean,), (other.mean,)
-                found.append([sign * (x - y) for x, y in zip(ones, others, strict=True)])
-    return found
-
-
-def _told(differences: Sequence[Sequence[float]], margin: float) -> list[str]:
-    """Return the mean, its interval, what it is over, how many are better, and the verdict."""
-    values, over = [fmean(column) for column in differences], "columns"
-    if len(values) < _FEWEST:
-        # the mean of the columns, seed by seed
-        values, over = [fmean(seed) for seed in zip(*differences, strict=False)], "seeds"
-    mean, wins = fmean(values), f"{sum(x > 0 for x in values)} of {len(values)}"
-    if len(values) < _FEWEST:
-        return [f"{mean:+.1f}", "", over, wins, ""]
-    from scipy.stats import t as student  # which takes a second
-
-    width = float(student.ppf(0.975, len(values) - 1)) * stdev(values) / math.sqrt(len(values))
-    low, high = mean - width, mean + width
-    verdict = "yes" if low > -margin else "no" if high < -margin else "not clear"
-    return [f"{mean:+.1f}", f"{low:+.1f} to {high:+.1f}", over, wins, verdict]
 
 
 def _rounded(values: Sequence[float]) -> list[float]:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from torch import Tensor
+
 from gile_lightning.commands import launcher
 from gile_lightning.commands.launcher import CONFIG, FIT, LOG, Launcher, exit_reason
-from gile_lightning.commands.run_folder import read_metrics
+from gile_lightning.commands.run_folder import read_documents, read_metrics
 from gile_lightning.common import processes
 from gile_lightning.common.console import clock, complain, say
 from gile_lightning.common.errors import positive
@@ -57,6 +59,10 @@ class Runner:
             except (OSError, ValueError):  # no such file, or half of one
                 return None
         return self._metrics[key]
+
+    def documents(self, key: str) -> dict[str, Tensor]:
+        """Return what each test document of a fit contributes to its figures, if it is known."""
+        return read_documents(self.folder / key)
 
     def result(self, key: str) -> tuple[str, dict[str, Any] | None]:
         """Return the state of a fit, and its figures if it is done."""

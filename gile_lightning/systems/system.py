@@ -13,8 +13,9 @@ from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.metrics import SELECTION_THRESHOLD, DocumentMetric, paper_threshold
+from gile_lightning.metrics import SELECTION_THRESHOLD, DocumentMetric
 from gile_lightning.metrics.calibration import Reliability, reliability_of_best
+from gile_lightning.metrics.document_scores import DocumentScores
 from gile_lightning.metrics.evaluation import CANDIDATES, MICRO, REFERENCES, Evaluation
 from gile_lightning.metrics.summary import Scores, average
 from gile_lightning.metrics.table import (
@@ -57,6 +58,7 @@ class System(TaskModule):
         thresholds: those of the best F1 on the validation documents, by task.
         calibrations: of the probabilities, fitted to the validation documents.
         reliability: of the last test, by task, then by candidate set.
+        documents: what each document of the last test contributes to the scores, by task.
         observer: called in validation and test with a task's name, logits [B, K], documents and
             log-odds [B, K], which are calibrated in a test.
         second_stage: called in a test, before the observer, with a task's name, documents, logits
@@ -100,6 +102,7 @@ class System(TaskModule):
         self.thresholds: dict[str, float] = {}
         self.calibrations = Calibrations()
         self.reliability: dict[str, dict[str, Reliability]] = {}
+        self.documents: dict[str, DocumentScores] = {}
         self.observer: Callable[[str, Tensor, RaggedBatch, Tensor], None] | None = None
         self.second_stage: SecondStage | None = None
         self._evaluations = nn.ModuleDict()
@@ -148,6 +151,7 @@ class System(TaskModule):
                 self.without_positive,
                 self.nam16,
                 self.metrics,
+                keep=testing,
             )
 
     def generator(self, name: str, batch_idx: int) -> torch.Generator:
@@ -264,6 +268,7 @@ class System(TaskModule):
     def on_test_epoch_end(self) -> None:
         """Keep the scores in `by_language`, and log their averages."""
         names = list(self._evaluations)
+        self.documents = {}
         self.by_language = {name: self._test_scores(name) for name in self.tasks}
         if len(self.tasks) < len(names):
             return  # some of the tasks: no figures of the whole model
@@ -277,7 +282,7 @@ class System(TaskModule):
         scores, micro = evaluation.compute(), evaluation.micro.compute()
         label_set = self.tasks[name].labels
         labels = len(label_set)
-        threshold = self.threshold or paper_threshold(label_set.seen or labels)
+        threshold = evaluation.threshold
         documents = scores["all" if evaluation.scores_unseen else "seen"]
         count = documents["documents"]
         if self.without_positive == "skip":
@@ -296,6 +301,7 @@ class System(TaskModule):
             if name in self.calibrations.thresholds:
                 own = self.calibrations.f1(name, found, tuned, label_set)
                 scores[MICRO]["label_thresholds_f1"] = own
+        self.documents[name] = evaluation.documents()
         evaluation.reset()
         return scores
 

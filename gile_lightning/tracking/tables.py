@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from torch import Tensor
+
 from gile_lightning.common.grid import Grid
+from gile_lightning.metrics.document_scores import DocumentScores
 from gile_lightning.metrics.evaluation import BUCKETS, MICRO, REFERENCES
 from gile_lightning.metrics.summary import Scores, average
 from gile_lightning.metrics.table import (
@@ -36,6 +39,32 @@ def flatten(
         for name, scores in own_epochs.items():
             flat |= {f"{name}.own_epoch.{k}": v for k, v in _flatten(scores).items()}
     return flat
+
+
+def flatten_documents(
+    documents: Mapping[str, DocumentScores], own_epochs: Mapping[str, DocumentScores] | None = None
+) -> dict[str, Tensor]:
+    """Return what each document contributes, by the keys that the figures have in `flatten`.
+
+    ``documents``, or ``LANGUAGE.documents`` of several languages, is the number made of each
+    document's labels. Means over languages have no such numbers.
+    """
+    flat: dict[str, Tensor] = {}
+    for name, found in documents.items():
+        first = f"{name}." if len(documents) > 1 else ""
+        flat[f"{first}documents"] = found.gold
+        flat |= _terms(first, found)
+    for name, found in (own_epochs or {}).items():
+        flat |= _terms(f"{name}.own_epoch.", found)
+    return flat
+
+
+def _terms(first: str, found: DocumentScores) -> dict[str, Tensor]:
+    return {
+        f"{first}test.{_key(key)}.{metric}": terms
+        for key, of_set in found.terms.items()
+        for metric, terms in of_set.items()
+    }
 
 
 def _flatten(results: Scores) -> dict[str, float]:

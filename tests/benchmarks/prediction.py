@@ -9,6 +9,8 @@ import resource
 import time
 from pathlib import Path
 
+from measuring import write
+
 import gile_lightning
 
 
@@ -23,6 +25,7 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     parser.add_argument("texts", type=Path, help="with the columns of training, or text")
     parser.add_argument("labels", nargs="?", type=Path)
     parser.add_argument("--backend", help="runs the pretrained model")
+    parser.add_argument("--output", type=Path, help="a JSON file for the seconds")
     given = parser.parse_args(arguments)
     start = time.perf_counter()
     predictor = gile_lightning.load(given.checkpoint, pretrained_backend=given.backend)
@@ -38,6 +41,8 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     labelled = len(list(predictor.stream(texts)))
     seconds["a text"] = (time.perf_counter() - begin) / labelled
     print(f"{1 / seconds['a text']:.1f} texts/s, {memory():.2f} GB")
+    if given.output:
+        write(seconds, given.output)
     return seconds
 
 

@@ -2,50 +2,72 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from torch import distributed
 
-from gile_lightning.metrics.document_scores import DocumentScores
-from gile_lightning.metrics.whole_ranking import AveragePrecision, OneError
+from gile_lightning.metrics.document_scores import (
+    DocumentScores,
+    LabelPrecisions,
+    gold_numbers,
+    label_hashes,
+)
 
 LABELS = SimpleNamespace(names=["a", "b", "c", "d", "e"])
-SETS = {"seen": (0, 3), "seen, by popularity": (0, 3), "unseen": (3, 5), "all": (0, 5)}
-# the ranking is c a b | e d; that of all is c e a d b
+# the ranking is c e a d b; that of the first three c a b
 LOGITS = torch.tensor([[0.2, -0.5, 0.9, 0.1, 0.4]])
 
 
-def scored(sets):
-    metrics = [AveragePrecision(), OneError()]
-    observer = DocumentScores(LABELS, SimpleNamespace(columns=sets), metrics)
+def documents(*own):
+    ids = torch.tensor([i for some in own for i in some], dtype=torch.long)
+    return SimpleNamespace(label_ids=ids, label_counts=torch.tensor([len(x) for x in own]))
+
+
+def precisions(start, stop):
+    observer = LabelPrecisions(LABELS, start, stop)
     for own in ([1, 3], [0], []):
-        ids = torch.tensor(own, dtype=torch.long)
-        observer.update(
-            LOGITS, SimpleNamespace(label_ids=ids, label_counts=torch.tensor([len(own)]))
-        )
-    return observer.result()
+        observer.update(LOGITS, documents(own))
+    return observer
 
 
-def test_every_document_by_hand():
-    found = scored(SETS)
+def test_labels_by_hand():
+    found = precisions(0, 5)
     assert found.gold == [{"b", "d"}, {"a"}, set()]
-    assert found.candidates == {"seen": {*"abc"}, "unseen": {*"de"}, "all": {*"abcde"}}
-    nan = float("nan")
-    expected = {
-        "seen": ([1 / 3, 1 / 2, nan], [1, 1, nan]),
-        "unseen": ([1 / 2, nan, nan], [1, nan, nan]),
-        "all": ([(1 / 4 + 2 / 5) / 2, 1 / 3, nan], [1, 1, nan]),
-    }
-    assert found.metrics.keys() == expected.keys()
-    for key, values in expected.items():
-        of_set = found.metrics[key].values()
-        for metric, numbers in zip(of_set, values, strict=True):
-            assert metric.tolist() == pytest.approx(numbers, nan_ok=True)
-    assert found.labels == {"b": [2 / 5], "d": [1 / 4], "a": [1 / 3]}
+    assert found.precisions == {"b": [2 / 5], "d": [1 / 4], "a": [1 / 3]}
 
 
 def test_labels_of_a_model_that_scores_seen_ones_alone():
-    found = scored({"seen": (0, 3)})
-    assert found.labels == {"b": [1 / 3], "a": [1 / 2]}
+    assert precisions(0, 3).precisions == {"b": [1 / 3], "a": [1 / 2]}
 
 
 def test_labels_of_a_set_that_begins_later():
     """The columns of a set are numbered from its first label."""
-    assert scored({"all": (2, 5)}).labels == {"d": [1 / 3]}
+    assert precisions(2, 5).precisions == {"d": [1 / 3]}
+
+
+def test_documents_are_known_by_the_names_of_their_labels():
+    numbers = gold_numbers(label_hashes(LABELS.names), documents([1, 3], [0], [], [3, 1], [1]))
+    assert numbers[0] == numbers[3]
+    assert numbers[2] == 0
+    assert len(set(numbers.tolist())) == 4
+    # other ids of the same names, as in a model with another label set
+    others = gold_numbers(label_hashes(["d", "b", "a"]), documents([0, 1], [2]))
+    assert others.tolist() == numbers[:2].tolist()
+
+
+def test_processes_gather_their_documents(monkeypatch):
+    def terms(*values):
+        return torch.tensor([[value, 1.0] for value in values])
+
+    first = DocumentScores(torch.tensor([1, 2]), {"seen": {"p": terms(0.1, 0.2)}})
+    none = DocumentScores(torch.zeros(0, dtype=torch.long), {})
+    third = DocumentScores(torch.tensor([3]), {"seen": {"p": terms(0.3)}})
+
+    def gather(found, own):
+        assert own is none
+        found[:] = [first, none, third]
+
+    monkeypatch.setattr(distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(distributed, "get_world_size", lambda: 3)
+    monkeypatch.setattr(distributed, "all_gather_object", gather)
+    found = none.gathered()
+    assert found.gold.tolist() == [1, 2, 3]
+    assert found.terms["seen"]["p"][:, 0].tolist() == pytest.approx([0.1, 0.2, 0.3])

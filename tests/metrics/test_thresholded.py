@@ -10,6 +10,7 @@ from gile_lightning.metrics import (
     micro_f1,
     paper_threshold,
 )
+from gile_lightning.metrics.thresholded import micro_f1_terms
 
 GRID = [percent / 100 for percent in range(1, 100)]
 
@@ -141,6 +142,23 @@ def test_positives_without_a_column_are_missed():
     assert [score.item() for score in one] == pytest.approx(list(expected[:, 29]), abs=1e-12)
     assert micro_f1(logits[:, :0], *ragged(target), 0.3) == (0, 0, 0)
     assert not stack(feed(logits[:, :0], target, [17])).any()
+
+
+@pytest.mark.parametrize("columns", [0, 1, 150])
+def test_terms_of_documents_add_up_to_the_figures(columns):
+    """Those of documents without labels, and of labels without a column, too."""
+    draws = torch.Generator().manual_seed(3)
+    logits = torch.randn(17, columns, generator=draws) - 1
+    counts = torch.randint(0, 4, (17,), generator=draws)
+    ids = torch.cat([torch.randperm(160, generator=draws)[:n] for n in counts.tolist()])
+    terms = micro_f1_terms(logits, ids, counts, 0.3)
+    expected = micro_f1(logits.sigmoid(), ids, counts, 0.3).f1
+    above, below = terms.double().sum(0)
+    assert float(above / below) == pytest.approx(float(expected))
+    for i, (row, own) in enumerate(zip(logits, torch.split(ids, counts.tolist()), strict=True)):
+        predicted = set((row.sigmoid() > 0.3).nonzero().flatten().tolist())
+        assert terms[i, 0] == 2 * len(predicted & set(own.tolist()))
+        assert terms[i, 1] == len(predicted) + len(own)
 
 
 def test_layout_types_and_order_of_ids_do_not_matter():

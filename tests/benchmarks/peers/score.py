@@ -1,15 +1,13 @@
 """Scores what the peers have written, with the metrics of the package, and writes the results page.
 
-python tests/benchmarks/peers/score.py DIR --corpus attack --page docs/results/peers_attack.md \\
-    --runs best.yaml=RUN best_scratch.yaml=RUN
+python tests/benchmarks/peers/score.py DIR --corpus attack --page docs/results/peers_attack.md
 
-RUN is the folder of a run of our own on the same split; all systems are held against the first of
-them. The page has the table; what is written by hand below its mark stays.
+DIR has what the peers have written, and `ours.py`. All systems are held against `best.yaml`. The page
+has the table; what is written by hand below its mark stays.
 """
 
 import argparse
 import json
-import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,73 +15,91 @@ import numpy as np
 import torch
 from corpus import read
 
-from gile_lightning.commands.comparing import scored
-from gile_lightning.commands.run_folder import read_metrics
+from gile_lightning.commands.run_folder import read_documents
 from gile_lightning.common.files import write_above
 from gile_lightning.common.machine import describe
-from gile_lightning.metrics.bootstrap import paired_bootstrap
-from gile_lightning.metrics.document_scores import DocumentScores, Scored
+from gile_lightning.metrics.bootstrap import Pair, paired_bootstrap
+from gile_lightning.metrics.document_scores import DocumentScores, Terms
 from gile_lightning.metrics.evaluation import Evaluation
 from gile_lightning.metrics.table import DOCUMENT_METRICS
 
 MARK = "<!-- Above: written by tests/benchmarks/peers/score.py. Below: by hand, and kept. -->"
+FIRST = "best.yaml"  # that the others are held against
 COLUMNS = ("ranking loss", "average precision", "one-error")
 HEADINGS = ("RL", "AvgPr", "OneErr")
 Row = dict[str, object]
-Kept = dict[str, Scored]
+Kept = dict[str, DocumentScores]
 
 
-def peers(folder: Path, corpus: str, data: Path | None) -> tuple[list[Row], Kept]:
-    """Return a row per peer: its metrics, speed and memory; and the metrics of each document."""
+def scored(folder: Path, corpus: str, data: Path | None) -> tuple[list[Row], Kept]:
+    """Return a row per system: its metrics, speed and memory; and the metrics of each document."""
     module = read(corpus, data)
     labels = module.corpus.task.labels
     number = len(module.split("test"))
-    metrics = [metric for metric in DOCUMENT_METRICS if metric.heading in COLUMNS]
-    rows: list[Row] = []
-    scored_peers: Kept = {}
-    for path in sorted(folder.glob("*.npy")):
+
+    def peer(path: Path) -> DocumentScores:
         scores = torch.from_numpy(np.load(path, mmap_mode="r").copy())
         unseen = not bool(scores[:, labels.seen :].isnan().any())
-        kept = DocumentScores(labels, Evaluation(labels, scores_unseen=unseen), metrics)
+        evaluation = Evaluation(labels, scores_unseen=unseen, keep=True)
         start = 0
         for batch in module.some_documents("test", range(number)):
             stop = start + len(batch.label_counts)
-            kept.update(scores[start:stop].nan_to_num(nan=-1e9), batch)
+            evaluation.update(scores[start:stop].nan_to_num(nan=-1e9), batch)
             start = stop
-        scored_peers[path.stem] = kept.result()
-        told = json.loads(path.with_suffix(".json").read_text())
-        rows.append({"system": path.stem, **figures(scored_peers[path.stem]), **told})
-    return rows, scored_peers
+        return evaluation.documents()
+
+    rows: list[Row] = []
+    found: Kept = {}
+    for path in sorted(folder.glob("*.json")):
+        told = json.loads(path.read_text())
+        run = told.pop("run", None)
+        scores = path.with_suffix(".npy")
+        name = path.stem if run is None else f"{path.stem}.yaml"
+        found[name] = peer(scores) if run is None else documents_of(folder / run)
+        rows.append({"system": name, **figures(found[name]), **told})
+    return rows, found
 
 
-def figures(found: Scored) -> Row:
+def figures(found: DocumentScores) -> Row:
     """Return the mean of each metric over documents, in percent."""
     names = {metric.heading: metric.name for metric in DOCUMENT_METRICS}
-    return {
-        f"{key} {heading}": round(100 * float(found.metrics[key][names[heading]].nanmean()), 2)
+    sums = {
+        f"{key} {heading}": found.terms[key][names[heading]].double().sum(0).tolist()
         for key in ("seen", "unseen")
-        if key in found.metrics
+        if key in found.terms
         for heading in COLUMNS
     }
+    return {key: round(100 * value / count, 2) for key, (value, count) in sums.items()}
 
 
-def behind(first: Scored, other: Scored) -> str:
+def documents_of(run: Path) -> DocumentScores:
+    """Return what each test document of a run of our own contributes to its figures."""
+    found = read_documents(run)
+    terms: Terms = {"seen": {}, "unseen": {}}
+    for key, values in found.items():
+        kind, _, name = key.removeprefix("test.").partition(".")
+        if kind in terms:
+            terms[kind][name] = values
+    return DocumentScores(found["documents"], {kind: x for kind, x in terms.items() if x})
+
+
+def behind(first: DocumentScores, other: DocumentScores) -> str:
     """Return by how much a system's average precision on seen labels is below that of the first.
 
     The interval is a paired bootstrap over test documents.
     """
-    if first.gold != other.gold:
+    if not first.gold.equal(other.gold):
         raise SystemExit("the runs were not tested on the documents of the peers")
-    one, two = (x.metrics["seen"]["average_precision"] for x in (first, other))
-    found = paired_bootstrap(100 * (two - one)[~one.isnan()])
-    return f"{found.mean:+.1f} ({found.low:+.1f} to {found.high:+.1f})"
+    one, two = (x.terms["seen"]["average_precision"] for x in (first, other))
+    found = paired_bootstrap([Pair([one], [two])])
+    return f"{100 * found.mean:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
 
 
 def page(title: str, command: str, rows: list[Row], made: str) -> str:
     """Return the page down to the mark."""
     keys = [f"{kind} {heading}" for kind in ("seen", "unseen") for heading in COLUMNS]
     headings = [f"{kind} {short}" for kind in ("seen", "unseen") for short in HEADINGS]
-    first = f"seen AvgPr beside {rows[-1]['first']}" if "first" in rows[-1] else ""
+    first = f"seen AvgPr beside {FIRST}"
     last = ["training (s)", "texts/s", "MiB"]
     lines = [f"| system | package | {' | '.join([*headings, first, *last])} |"]
     lines.append("|---|---|" + "---:|" * (len(headings) + 4))
@@ -104,28 +120,20 @@ if __name__ == "__main__":
     parser.add_argument("--corpus", choices=("attack", "medline"), default="attack")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--page", type=Path, required=True)
-    parser.add_argument("--runs", nargs="*", default=[], metavar="NAME=RUN")
     given = parser.parse_args()
-    rows, by_system = peers(given.folder, given.corpus, given.data)
-    for name, run in (pair.split("=", 1) for pair in given.runs):
-        (by_system[name],) = scored(run).values()
-        seconds = read_metrics(Path(run))["seconds"]
-        told = {"package": "gile_lightning", "train_seconds": seconds}
-        rows.append({"system": name, **figures(by_system[name]), **told})
-    if given.runs:
-        first = given.runs[0].partition("=")[0]
-        for row in rows:
-            row["first"] = first
-            if row["system"] != first:
-                row["behind"] = behind(by_system[first], by_system[str(row["system"])])
+    rows, by_system = scored(given.folder, given.corpus, given.data)
+    for row in rows:
+        if row["system"] != FIRST:
+            row["behind"] = behind(by_system[FIRST], by_system[str(row["system"])])
     made = f"Made on {datetime.now(UTC).date()} with {describe()}."
     named = {"attack": "ATT&CK", "medline": "MEDLINE"}[given.corpus]
     data = " --data DIR" if given.data else ""
+    peers = "annif,peer-libmultilabel,peer-napkinxc,peer-pecos,peer-sentences"
     command = (
         f"    python tests/benchmarks/peers/corpus.py OUT --corpus {given.corpus}{data}\n"
-        "    tox -e peer-annif,peer-libmultilabel,peer-napkinxc,peer-pecos,peer-sentences -- OUT\n"
+        f"    tox -e peer-{peers} -- OUT\n"
+        f"    python tests/benchmarks/peers/ours.py OUT NAME{data}\n"
         f"    python tests/benchmarks/peers/score.py OUT --corpus {given.corpus}{data} --page PAGE"
-        " \\\n        --runs " + " ".join(f"{shlex.quote(x.split('=')[0])}=RUN" for x in given.runs)
     )
     text = page(f"Peers on {named}, x100", command, rows, made)
     write_above(given.page, text, MARK)
