@@ -2,8 +2,8 @@
 
 python tests/benchmarks/peers/score.py DIR --corpus attack --page docs/results/peers_attack.md
 
-DIR has what the peers have written, and `ours.py`. All systems are held against `best.yaml`. The page
-has the table; what is written by hand below its mark stays.
+DIR has what the peers have written, and `ours.py`. All systems are held against `best.yaml`. The
+page has the table; what is written by hand below its mark stays.
 """
 
 import argparse
