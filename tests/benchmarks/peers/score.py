@@ -26,6 +26,7 @@ from gile_lightning.metrics.table import DOCUMENT_METRICS
 MARK = "<!-- Above: written by tests/benchmarks/peers/score.py. Below: by hand, and kept. -->"
 FIRST = "best.yaml"  # that the others are held against
 COLUMNS = ("ranking loss", "average precision", "one-error")
+KINDS = ("seen", "unseen")  # of labels
 HEADINGS = ("RL", "AvgPr", "OneErr")
 Row = dict[str, object]
 Kept = dict[str, DocumentScores]
@@ -65,7 +66,7 @@ def figures(found: DocumentScores) -> Row:
     names = {metric.heading: metric.name for metric in DOCUMENT_METRICS}
     sums = {
         f"{key} {heading}": found.terms[key][names[heading]].double().sum(0).tolist()
-        for key in ("seen", "unseen")
+        for key in KINDS
         if key in found.terms
         for heading in COLUMNS
     }
@@ -75,7 +76,7 @@ def figures(found: DocumentScores) -> Row:
 def documents_of(run: Path) -> DocumentScores:
     """Return what each test document of a run of our own contributes to its figures."""
     found = read_documents(run)
-    terms: Terms = {"seen": {}, "unseen": {}}
+    terms: Terms = {kind: {} for kind in KINDS}
     for key, values in found.items():
         kind, _, name = key.removeprefix("test.").partition(".")
         if kind in terms:
@@ -83,33 +84,39 @@ def documents_of(run: Path) -> DocumentScores:
     return DocumentScores(found["documents"], {kind: x for kind, x in terms.items() if x})
 
 
-def behind(first: DocumentScores, other: DocumentScores) -> str:
-    """Return by how much a system's average precision on seen labels is below that of the first.
+def behind(first: DocumentScores, other: DocumentScores) -> Row:
+    """Return by how much a system's average precision is above that of the first, by labels.
 
     The interval is a paired bootstrap over test documents.
     """
     if not first.gold.equal(other.gold):
         raise SystemExit("the runs were not tested on the documents of the peers")
-    one, two = (x.terms["seen"]["average_precision"] for x in (first, other))
-    found = paired_bootstrap([Pair([one], [two])])
-    return f"{100 * found.mean:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
+    told: Row = {}
+    for kind in KINDS:
+        if kind in other.terms:
+            one, two = (x.terms[kind]["average_precision"] for x in (first, other))
+            found = paired_bootstrap([Pair([one], [two])])
+            mean, low, high = (100 * x for x in found[:3])
+            told[f"behind {kind}"] = f"{mean:+.1f} ({low:+.1f} to {high:+.1f})"
+    return told
 
 
 def page(title: str, command: str, rows: list[Row], made: str) -> str:
     """Return the page down to the mark."""
-    keys = [f"{kind} {heading}" for kind in ("seen", "unseen") for heading in COLUMNS]
-    headings = [f"{kind} {short}" for kind in ("seen", "unseen") for short in HEADINGS]
-    first = f"seen AvgPr beside {FIRST}"
-    last = ["training (s)", "texts/s", "MiB"]
-    lines = [f"| system | package | {' | '.join([*headings, first, *last])} |"]
-    lines.append("|---|---|" + "---:|" * (len(headings) + 4))
+    keys = [f"{kind} {heading}" for kind in KINDS for heading in COLUMNS]
+    headings = [f"{kind} {short}" for kind in KINDS for short in HEADINGS]
+    headings += [f"{kind} AvgPr beside {FIRST}" for kind in KINDS]
+    headings += ["training (s)", "texts/s", "MiB"]
+    lines = [f"| system | package | {' | '.join(headings)} |"]
+    lines.append("|---|---|" + "---:|" * len(headings))
     for row in sorted(rows, key=lambda row: -float(str(row[keys[1]]))):
         shown = [f"{row[key]:.2f}" if key in row else "" for key in keys]
+        beside = [row.get(f"behind {kind}", "") for kind in KINDS]
         rest = [
-            f"{row[key]:,.{0 if float(str(row[key])) >= 10 else 1}f}" if key in row else ""
+            f"{row[key]:,.{0 if float(str(row[key])) >= 10 else 1}f}"
             for key in ("train_seconds", "texts_per_second", "peak_mib")
         ]
-        cells = [row["system"], row["package"], *shown, row.get("behind", ""), *rest]
+        cells = [row["system"], row["package"], *shown, *beside, *rest]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n\n".join([f"# {title}", "\n".join(lines), "## How it was made", command, made, ""])
 
@@ -124,7 +131,7 @@ if __name__ == "__main__":
     rows, by_system = scored(given.folder, given.corpus, given.data)
     for row in rows:
         if row["system"] != FIRST:
-            row["behind"] = behind(by_system[FIRST], by_system[str(row["system"])])
+            row |= behind(by_system[FIRST], by_system[str(row["system"])])
     made = f"Made on {datetime.now(UTC).date()} with {describe()}."
     named = {"attack": "ATT&CK", "medline": "MEDLINE"}[given.corpus]
     data = " --data DIR" if given.data else ""
