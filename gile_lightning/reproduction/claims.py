@@ -137,14 +137,18 @@ def claims_table(
         documents: what `over_documents` returned.
     """
     bounds = {(x["says"], x["part"]): (x["low"], x["high"]) for x in documents}
-    headings = ["claim", "part", "difference", "over documents", "over fits", "these are"]
-    rows = [f"| {' | '.join([*headings, 'better in', 'holds'])} |"]
-    rows.append("|---|---|---:|---:|---:|---|---:|---|")
+    found = []
     for claim, name, blocks in parts(grid):
-        if found := _differences(grid, claim, blocks, lines):
-            told = _told(found, bounds.get((claim.says, name)), claim.margin)
-            rows.append(f"| {claim.says} | {name} | {' | '.join(told)} |")
-    return "\n".join(rows) if len(rows) > 2 else ""
+        if differences := _differences(grid, claim, blocks, lines):
+            told = _told(differences, bounds.get((claim.says, name)), claim.margin)
+            found.append([claim.says, name, *told])
+    if not found:
+        return ""
+    first = ["claim", "part"] if any(row[1] for row in found) else ["claim"]
+    last = ["difference", "over documents", "over fits", "these are", "better in", "holds"]
+    rows = [[*first, *last], ["---"] * len(first) + ["---:"] * 3 + ["---", "---:", "---"]]
+    rows += [[*row[: len(first)], *row[2:]] for row in found]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _differences(

@@ -26,9 +26,9 @@ MARK = "<!-- Above: written by `reproduce --page`. Below: by hand, and kept. -->
 PICTURE = ".svg"
 _CLAIMS_NOTE = (
     "The difference is the mean over columns, whose figures are means over seeds. Over documents: "
-    "the 95 % interval of a paired bootstrap over test documents. Over fits: Student's 95 % "
-    "interval over columns or seeds, three at least. A claim holds if both leave out 0, or its "
-    "margin."
+    "the 95 % interval of a paired bootstrap over test documents; empty where fits are of an older "
+    "version. Over fits: Student's 95 % interval over columns or seeds, if there are three. A "
+    "claim holds if both leave out 0, or its margin."
 )
 RESULTS_FORMAT = 1
 """The number of the data's format. Raise it when `read_results` would misread older files."""
