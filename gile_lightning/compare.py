@@ -19,7 +19,7 @@ def compare(first: str, second: str, resamples: int = 10_000, output: Path | Non
 
     Args:
         first: a run folder or checkpoint; or several of other seeds, with commas between them,
-            whose figures are averaged document by document.
+            whose figures are averaged.
         second: the same of the other system.
         resamples: draws of the bootstrap.
         output: a JSON file for the figures.

@@ -80,3 +80,12 @@ def test_other_documents_are_refused(pair):
     done = runs.call(compare.main, pair[0].output, other.output)
     assert done.status == 2
     assert "were tested on different documents (english)" in done.errors
+
+
+def test_documents_without_a_positive_that_one_run_counts(pair):
+    counted = runs.trained("--model.without_positive", "released")
+    for first, second in ((pair[0], counted), (counted, pair[0])):
+        done = runs.call(compare.main, first.output, second.output, "--resamples", 100)
+        assert done.status is None, done.errors
+        assert "left out: english, unseen: not the same documents count" in done.printed
+        assert "micro-F1" in done.printed

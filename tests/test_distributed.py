@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from gile_lightning import fit
-from gile_lightning.commands.run_folder import read_metrics
+from gile_lightning.commands.run_folder import read_documents, read_metrics
 from gile_testing import children, dw_runs, processes, runs
 
 ALL = (
@@ -41,6 +41,13 @@ def assert_same_weights(path, other, tolerance) -> None:
     weights, others = torch.load(path), torch.load(other)
     for name, weight in weights.items():
         torch.testing.assert_close(others[name], weight, rtol=0, atol=tolerance)
+
+
+def assert_same_documents(folder: Path, other: Path) -> None:
+    """What each document contributes, in the order of the corpus."""
+    found, others = map(read_documents, (folder, other))
+    assert len(found["documents"]) > 100
+    torch.testing.assert_close(others, found)
 
 
 def assert_same_metrics(metrics, others, tolerance) -> None:
@@ -102,9 +109,10 @@ def test_the_weights_are_those_of_one_process(same):
 
 def test_the_metrics_are_those_of_one_process(same):
     """Seen, unseen, all, buckets, means over labels, micro-F1, thresholds tuned in validation."""
-    _, one, output = same
+    directory, one, output = same
     assert {"test.micro.tuned_threshold", "test.all.macro_f1"} <= one.keys()
     assert_same_metrics(one, read_metrics(output), 1e-9)
+    assert_same_documents(directory / "one/run", output)
 
 
 # --- two nodes, started by torchrun, with a cache in common ---

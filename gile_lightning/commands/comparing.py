@@ -19,8 +19,8 @@ from gile_lightning.metrics.evaluation import MICRO, REFERENCES
 from gile_lightning.metrics.table import AVERAGE_PRECISION, DOCUMENT_METRICS, F1, F1_COLUMNS
 from gile_lightning.training.checkpoint import read_checkpoint
 
-METRICS = {metric.name: metric.heading for metric in DOCUMENT_METRICS if metric.column}
-_HEADINGS = METRICS | {F1: f"micro-{F1_COLUMNS[F1]}"}
+_HEADINGS = {metric.name: metric.heading for metric in DOCUMENT_METRICS}
+_HEADINGS[F1] = f"micro-{F1_COLUMNS[F1]}"
 _PROGRAM = "python -m gile_lightning.compare"
 # which has all test documents
 _ONE_PROCESS = ("--trainer.devices", "1", "--trainer.num_nodes", "1")
@@ -135,8 +135,8 @@ def compare_runs(
 ) -> Comparison:
     """Compare two systems on the same test documents.
 
-    A system is one run, or several of different seeds, whose metrics are averaged document by
-    document. So the intervals are of the choice of documents; the spread of the runs stands beside.
+    A system is one run, or several of different seeds, whose figures are averaged. So the
+    intervals are of the choice of documents; the spread of the runs stands beside.
 
     Args:
         first: runs of one system: checkpoint files or run folders.
@@ -184,14 +184,18 @@ def _compare(
             sizes = " and ".join(f"{len(run.candidates[key]):,}" for run in both)
             compared.left_out.append(f"{language}, {key}: not the same labels ({sizes})")
             continue
+        counted = [next(iter(run.terms[key].values()))[:, 1] for run in both]
+        if key != MICRO and any(not some.equal(counted[0]) for some in counted):
+            compared.left_out.append(f"{language}, {key}: not the same documents count")
+            continue
         for metric in both[0].terms[key]:
             sides = [
                 [run.terms[key][metric].double() * _PERCENT for run in side]
                 for side in (first, second)
             ]
-            count = int((sides[0][0][:, 1] > 0).sum())
-            if not count:
+            if not all(terms[:, 1].any() for side in sides for terms in side):
                 break
+            count = len(counted[0]) if key == MICRO else int(counted[0].sum())
             first_figures, second_figures = (
                 [float(terms[:, 0].sum() / terms[:, 1].sum()) for terms in side] for side in sides
             )

@@ -267,7 +267,8 @@ def _test(cli: GileCLI, sample: TestSample) -> tuple[dict[str, Any], dict[str, T
     by_language, documents = model.by_language, model.documents
     reliability = dict(model.reliability)
     own_epochs, own_documents = _test_own_epochs(cli, kept)
-    model.by_language, model.reliability = by_language, reliability
+    model.by_language, model.documents = by_language, documents
+    model.reliability = reliability
     return own_epochs, flatten_documents(documents, own_documents)
 
 

@@ -1,5 +1,6 @@
 """The folder of a run: its files, where it lies, and the checkpoint that it goes on from."""
 
+import fnmatch
 import io
 import json
 import os
@@ -21,7 +22,7 @@ from gile_lightning.common.formats import check_format
 from gile_lightning.training.checkpoint import BEST, LAST
 
 METRICS, REPORT, SKIPPED = "metrics.json", "report.html", "skipped.json"
-DOCUMENTS = "documents.npz"
+DOCUMENTS, GOLD = "documents.npz", "documents"
 
 RUN_FORMAT = 1
 """The number of the format. Raise it when `read_metrics` would misread older folders."""
@@ -57,11 +58,17 @@ def write_documents(folder: Path, arrays: Mapping[str, Tensor]) -> None:
     write(folder / DOCUMENTS, content.getvalue())
 
 
-def read_documents(folder: Path) -> dict[str, Tensor]:
-    """Read what `write_documents` wrote; nothing where there is no such file, as in older runs."""
+def read_documents(folder: Path, pattern: str = "*") -> dict[str, Tensor]:
+    """Read what `write_documents` wrote; nothing where there is no such file, as in older runs.
+
+    Args:
+        folder: of the run.
+        pattern: of the keys that are read, beside the numbers made of the documents' labels.
+    """
     try:
         with np.load(folder / DOCUMENTS, allow_pickle=False) as arrays:
-            return {key: torch.from_numpy(arrays[key]) for key in arrays}
+            keys = {*fnmatch.filter(arrays, pattern), *fnmatch.filter(arrays, f"*{GOLD}")}
+            return {key: torch.from_numpy(arrays[key]) for key in arrays if key in keys}
     except FileNotFoundError:
         return {}
 

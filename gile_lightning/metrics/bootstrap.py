@@ -44,12 +44,12 @@ class Pair(NamedTuple):
 def paired_bootstrap(pairs: Sequence[Pair], resamples: int = 10_000, seed: int = 1234) -> Interval:
     """Return by how much the figures of the second systems are higher, and its interval.
 
-    Documents are drawn with replacement, as many as there are; all runs of a pair are scored on the
-    same draw (Efron and Tibshirani, 1993, chapter 13; Koehn, 2004). Of each draw comes a
-    difference: the mean over pairs of the mean figure of the second runs less that of the first.
-    The interval has the 2.5 and the 97.5 percentile of the differences. p is two-sided: twice the
-    smaller share of them that are not above, or not below, 0. Its least value is
-    2 / (resamples + 1). Draws without a document that counts are left out.
+    Documents are drawn with replacement, as many as there are that count in a run; all runs of a
+    pair are scored on the same draw (Efron and Tibshirani, 1993, chapter 13; Koehn, 2004). Each
+    draw has a difference: the mean over pairs of the mean figure of the second runs less that of
+    the first. The interval has the 2.5 and the 97.5 percentile of the differences. p is two-sided:
+    twice the smaller share of them that are not above, or not below, 0. Its least value is
+    2 / (resamples + 1). Draws without a document that counts in some run are left out.
 
     Args:
         pairs: one, or several such as languages or corpora.
@@ -69,8 +69,9 @@ def paired_bootstrap(pairs: Sequence[Pair], resamples: int = 10_000, seed: int =
             raise ValueError(f"the runs of a pair must be of the same documents, not {shapes}")
         if not all(run[:, 1].any() for run in runs) or np.isnan(runs).any():
             raise ValueError("the terms must be numbers, of one document at least that counts")
+        counting = np.any([run[:, 1] > 0 for run in runs], 0)
         weights = np.repeat([-1 / len(pair.first), 1 / len(pair.second)], list(map(len, pair[:2])))
-        terms = np.stack(runs, 1).reshape(len(runs[0]), -1)
+        terms = np.stack([run[counting] for run in runs], 1).reshape(int(counting.sum()), -1)
         whole += (_figures(terms.sum(0)[None]) @ weights).item() / len(pairs)
         start, random = 0, np.random.default_rng((seed, pair.drawn))
         each = max(1, _CHUNK // len(terms))

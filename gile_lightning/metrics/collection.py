@@ -12,7 +12,7 @@ from gile_lightning.metrics.ranks import Ranks
 from gile_lightning.metrics.summed import SummedMetric
 from gile_lightning.metrics.table import COVERAGE, COVERED, DOCUMENT_METRICS, NAM16, PSP, Metrics
 
-KEPT = [i for i, metric in enumerate(DOCUMENT_METRICS) if metric.column]
+_WITH_COLUMN = [i for i, metric in enumerate(DOCUMENT_METRICS) if metric.column]
 
 
 class RankingMetrics(SummedMetric):
@@ -112,7 +112,9 @@ class RankingMetrics(SummedMetric):
         values = values.where(~lacking[:, None], stand_in)
         if self.keep and group is DOCUMENT_METRICS:
             documents = torch.ones_like(lacking) if self.released else ~lacking
-            self._documents.append(torch.cat([values[:, KEPT], documents[:, None]], 1).float())
+            self._documents.append(
+                torch.cat([values[:, _WITH_COLUMN], documents[:, None]], 1).float()
+            )
         return values.sum(0)
 
     def documents(self) -> dict[str, Tensor]:
@@ -125,7 +127,7 @@ class RankingMetrics(SummedMetric):
         if not self._documents:
             return {}
         *values, count = torch.cat(self._documents).cpu().unbind(1)
-        names = [DOCUMENT_METRICS[i].name for i in KEPT]
+        names = [DOCUMENT_METRICS[i].name for i in _WITH_COLUMN]
         return {n: torch.stack([x, count], 1) for n, x in zip(names, values, strict=True)}
 
     def reset(self) -> None:

@@ -22,16 +22,27 @@ class DocumentScores(NamedTuple):
     """N test documents of one task, scored by one system.
 
     Attributes:
+        rows: [N] int64, their places in the corpus.
         gold: [N] int64, a number made of the names of a document's labels, whatever their order.
             Two runs that were tested on the same documents have the same numbers.
         terms: what each document contributes to the figures.
     """
 
+    rows: Tensor
     gold: Tensor
     terms: Terms
 
     def gathered(self) -> "DocumentScores":
-        """Return the documents of all processes, process by process."""
+        """Return the documents of all processes, in the order of the corpus."""
+        whole = self._of_all_processes()
+        order = whole.rows.argsort(stable=True)
+        terms = {
+            key: {name: values[order] for name, values in of_set.items()}
+            for key, of_set in whole.terms.items()
+        }
+        return DocumentScores(whole.rows[order], whole.gold[order], terms)
+
+    def _of_all_processes(self) -> "DocumentScores":
         if not distributed.is_available() or not distributed.is_initialized():
             return self
         found: list[DocumentScores] = [self] * distributed.get_world_size()
@@ -40,7 +51,8 @@ class DocumentScores(NamedTuple):
             key: {name: torch.cat([x.terms[key][name] for x in found if x.terms]) for name in own}
             for key, own in next((x.terms for x in found if x.terms), {}).items()
         }
-        return DocumentScores(torch.cat([x.gold for x in found]), terms)
+        rows, gold = (torch.cat(part) for part in zip(*(x[:2] for x in found), strict=True))
+        return DocumentScores(rows, gold, terms)
 
 
 def label_hashes(names: Iterable[str]) -> Tensor:

@@ -112,7 +112,7 @@ class Evaluation(nn.Module):
             "unseen": BestPairs(seen, len(labels), self.scores_unseen),
         }
         self._hashes = label_hashes(labels.names) if keep else None
-        self._kept: list[tuple[Tensor, Tensor]] = []
+        self._kept: list[tuple[Tensor, Tensor, Tensor]] = []
         self.macro = any(key not in CANDIDATES[:3] for key in candidates)  # not in validation
 
     def update(
@@ -137,7 +137,8 @@ class Evaluation(nn.Module):
         self.micro.update(log_odds, label_ids, label_counts, finite)
         if self._hashes is not None:
             terms = micro_f1_terms(log_odds, label_ids, label_counts, self.threshold)
-            self._kept.append((gold_numbers(self._hashes, documents), terms))
+            rows = torch.zeros_like(label_counts) if documents.rows is None else documents.rows
+            self._kept.append((rows, gold_numbers(self._hashes, documents), terms))
         if self.macro:
             self.per_label.update(log_odds[:, : self.per_label.labels], label_ids, label_counts)
         for best in self.best.values():
@@ -172,12 +173,13 @@ class Evaluation(nn.Module):
 
         Of the rankings these are the metrics that have a column in the tables; ``micro`` has F1.
         """
+        empty = torch.zeros(0, dtype=torch.long)
         if not self._kept:
-            return DocumentScores(torch.zeros(0, dtype=torch.long), {}).gathered()
-        gold, f1 = (torch.cat(part).cpu() for part in zip(*self._kept, strict=True))
-        found = {key: self.rankings[key].documents() for key in self.columns}  # type: ignore[operator]
+            return DocumentScores(empty, empty, {}).gathered()
+        rows, gold, f1 = (torch.cat(part).cpu() for part in zip(*self._kept, strict=True))
+        found = {key: ranking.documents() for key, ranking in self.rankings.items()}  # type: ignore[operator]
         terms = {key: values for key, values in found.items() if values}
-        return DocumentScores(gold, {**terms, MICRO: {F1: f1}}).gathered()
+        return DocumentScores(rows, gold, {**terms, MICRO: {F1: f1}}).gathered()
 
     def reset(self) -> None:
         """Forget all documents."""

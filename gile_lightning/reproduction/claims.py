@@ -13,16 +13,17 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from gile_lightning.commands.run_folder import GOLD
 from gile_lightning.metrics.bootstrap import Pair, paired_bootstrap
 from gile_lightning.reproduction.grid import Claim, Column, Fit, Grid, filled, runs_of
 from gile_lightning.reproduction.tables import Line
 
 FEWEST = 3  # differences for which Student's interval says something
+_SAME = 0.01  # points that the mean over documents may differ by, as figures are rounded
 
-_GOLD = "documents"  # the key of the numbers made of each document's labels
-
-Documents = Callable[[str], Mapping[str, Tensor]]
-"""Returns what each test document of a fit contributes to its figures, by the key of the fit."""
+Documents = Callable[[str, str], Mapping[str, Tensor]]
+"""Returns what each test document of a fit contributes to figures, by the key of the fit and the
+pattern of the figures' keys; nothing if it is not known."""
 
 
 class Part(NamedTuple):
@@ -48,9 +49,9 @@ def parts(grid: Grid) -> list[Part]:
 def over_documents(grid: Grid, fits: Sequence[Fit], documents: Documents) -> list[dict[str, Any]]:
     """Return the intervals over test documents of the statements, as plain values.
 
-    They have ``says``, ``part``, ``low`` and ``high``, in the units of the table. A statement is
-    left out if a fit lacks what its documents contribute, or a figure is no quotient of sums over
-    documents.
+    They have ``says`` and ``part``, and ``mean``, ``low`` and ``high`` in percent. A statement is
+    left out if a fit lacks what its documents contribute, or both rows were tested on different
+    documents. Columns that are no sums over documents have no part in it.
 
     Args:
         grid: the table.
@@ -62,8 +63,8 @@ def over_documents(grid: Grid, fits: Sequence[Fit], documents: Documents) -> lis
         pairs = [pair for block in blocks for pair in _pairs(grid, claim, block, fits, documents)]
         if pairs and None not in pairs:
             interval = paired_bootstrap([pair for pair in pairs if pair is not None])
-            low, high = (round(100 * x, 4) for x in (interval.low, interval.high))
-            found.append({"says": claim.says, "part": name, "low": low, "high": high})
+            mean, low, high = (round(100 * x, 4) for x in interval[:3])
+            found.append({"says": claim.says, "part": name, "mean": mean, "low": low, "high": high})
     return found
 
 
@@ -104,18 +105,20 @@ def _terms(
 ) -> dict[int, list[Tensor]] | None:
     """Return what documents contribute to a column, by a number made of the documents.
 
-    None if it is not known of a fit.
+    Languages of a parallel corpus, whose documents have the same labels one by one, have the same
+    number: they share their draws. None if it is not known of a fit.
     """
     found: dict[int, list[Tensor]] = {}
     for fit in fits:
         whole = filled(column.key_of(fit.row), fit.block)
         if not runs_of(whole, [fit.run]):
             continue
-        arrays, pattern = documents(fit.key), whole.rpartition(":")[2]
+        pattern = whole.rpartition(":")[2]
+        arrays = documents(fit.key, pattern)
         if not arrays:
             return None
         for key in fnmatch.filter(arrays, pattern):
-            gold = arrays.get(f"{key.partition('.')[0]}.{_GOLD}", arrays.get(_GOLD))
+            gold = arrays.get(f"{key.partition('.')[0]}.{GOLD}", arrays.get(GOLD))
             if gold is not None:
                 tested = zlib.crc32(gold.numpy().tobytes())
                 found.setdefault(tested, []).append(arrays[key])
@@ -128,19 +131,20 @@ def claims_table(
     """Hold statements about rows against the figures; empty if none can be.
 
     The difference is the mean over columns, whose figures are means over seeds. The interval over
-    seeds or columns is Student's. A statement holds, or does not, if every interval that there is
-    leaves out 0, or the margin of the statement.
+    seeds or columns is Student's. That over documents is shown if its mean is the difference: it is
+    not where a column is no sum over documents, or a seed lacks a fit. A statement holds, or does
+    not, if every interval that there is leaves out 0, or the margin of the statement.
 
     Args:
         grid: the table.
         lines: its rows.
         documents: what `over_documents` returned.
     """
-    bounds = {(x["says"], x["part"]): (x["low"], x["high"]) for x in documents}
+    known = {(x["says"], x["part"]): x for x in documents}
     found = []
     for claim, name, blocks in parts(grid):
         if differences := _differences(grid, claim, blocks, lines):
-            told = _told(differences, bounds.get((claim.says, name)), claim.margin)
+            told = _told(differences, known.get((claim.says, name)), claim.margin)
             found.append([claim.says, name, *told])
     if not found:
         return ""
@@ -181,10 +185,13 @@ def _differences(
 
 
 def _told(
-    differences: Sequence[Sequence[float]], bounds: tuple[float, float] | None, margin: float
+    differences: Sequence[Sequence[float]], documents: Mapping[str, Any] | None, margin: float
 ) -> list[str]:
     """Return the mean, its intervals, what fits they are over, how many are better, the verdict."""
     values, over = [fmean(column) for column in differences], "columns"
+    bounds = None
+    if documents is not None and abs(documents["mean"] - fmean(values)) < _SAME:
+        bounds = documents["low"], documents["high"]
     if len(values) < FEWEST:
         # the mean of the columns, seed by seed
         values, over = [fmean(seed) for seed in zip(*differences, strict=False)], "seeds"

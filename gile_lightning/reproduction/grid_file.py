@@ -77,7 +77,10 @@ def _make(kind: type[Any], arguments: Mapping[str, Any], path: Path) -> Any:
 def _check(grid: Grid, path: Path) -> None:
     names = [row.name for row in grid.rows]
     headings = [column.heading for column in grid.columns]
+    says = [part.says for part in grid.claims]
     for part in grid.claims:
+        if says.count(part.says) > 1:
+            raise InputError(f"{path}: two claims say {part.says!r}")
         _check_names(path, "claims", names, part.row, part.over)
         _check_names(path, "claims", headings, *part.columns)
         _check_names(path, "claims", grid.blocks, *part.blocks)

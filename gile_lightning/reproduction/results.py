@@ -26,9 +26,10 @@ MARK = "<!-- Above: written by `reproduce --page`. Below: by hand, and kept. -->
 PICTURE = ".svg"
 _CLAIMS_NOTE = (
     "The difference is the mean over columns, whose figures are means over seeds. Over documents: "
-    "the 95 % interval of a paired bootstrap over test documents; empty where fits are of an older "
-    "version. Over fits: Student's 95 % interval over columns or seeds, if there are three. A "
-    "claim holds if both leave out 0, or its margin."
+    "the 95 % interval of a paired bootstrap over test documents; empty where a figure is no sum "
+    "over documents, or fits are of an older version. Over fits: Student's 95 % interval over "
+    "columns or seeds, if there are three. A claim holds if every interval that there is leaves "
+    "out 0, or the margin of the claim."
 )
 RESULTS_FORMAT = 1
 """The number of the data's format. Raise it when `read_results` would misread older files."""

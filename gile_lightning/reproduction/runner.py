@@ -60,9 +60,14 @@ class Runner:
                 return None
         return self._metrics[key]
 
-    def documents(self, key: str) -> dict[str, Tensor]:
-        """Return what each test document of a fit contributes to its figures, if it is known."""
-        return read_documents(self.folder / key)
+    def documents(self, key: str, pattern: str) -> dict[str, Tensor]:
+        """Return what each test document of a fit contributes to some figures, if it is known.
+
+        Args:
+            key: of the fit.
+            pattern: of the keys of the figures.
+        """
+        return read_documents(self.folder / key, pattern)
 
     def result(self, key: str) -> tuple[str, dict[str, Any] | None]:
         """Return the state of a fit, and its figures if it is done."""

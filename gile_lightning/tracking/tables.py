@@ -47,7 +47,7 @@ def flatten_documents(
     """Return what each document contributes, by the keys that the figures have in `flatten`.
 
     ``documents``, or ``LANGUAGE.documents`` of several languages, is the number made of each
-    document's labels. Means over languages have no such numbers.
+    document's labels (see `DocumentScores`). Means over languages have no such numbers.
     """
     flat: dict[str, Tensor] = {}
     for name, found in documents.items():
@@ -64,6 +64,7 @@ def _terms(first: str, found: DocumentScores) -> dict[str, Tensor]:
         f"{first}test.{_key(key)}.{metric}": terms
         for key, of_set in found.terms.items()
         for metric, terms in of_set.items()
+        if terms[:, 1].any()  # else there is no such figure
     }
 
 

@@ -9,8 +9,6 @@ import resource
 import time
 from pathlib import Path
 
-from measuring import write
-
 import gile_lightning
 
 
@@ -36,13 +34,16 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     print(f"{labels:,} labels ready in {seconds['ready']:.1f} s, {memory():.2f} GB")
     records = map(json.loads, given.texts.read_text(encoding="utf-8").splitlines())
     columns = predictor.task.recipe.columns or ("text",)
-    texts = [[record[column] for column in columns] for record in records]
+    texts = [
+        [record[column] for column in (("text",) if "text" in record else columns)]
+        for record in records
+    ]
     begin = time.perf_counter()
     labelled = len(list(predictor.stream(texts)))
     seconds["a text"] = (time.perf_counter() - begin) / labelled
     print(f"{1 / seconds['a text']:.1f} texts/s, {memory():.2f} GB")
     if given.output:
-        write(seconds, given.output)
+        given.output.write_text(json.dumps(seconds), encoding="utf-8")
     return seconds
 
 

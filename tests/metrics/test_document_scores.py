@@ -1,6 +1,5 @@
 from types import SimpleNamespace
 
-import pytest
 import torch
 from torch import distributed
 
@@ -57,9 +56,10 @@ def test_processes_gather_their_documents(monkeypatch):
     def terms(*values):
         return torch.tensor([[value, 1.0] for value in values])
 
-    first = DocumentScores(torch.tensor([1, 2]), {"seen": {"p": terms(0.1, 0.2)}})
-    none = DocumentScores(torch.zeros(0, dtype=torch.long), {})
-    third = DocumentScores(torch.tensor([3]), {"seen": {"p": terms(0.3)}})
+    empty = torch.zeros(0, dtype=torch.long)
+    first = DocumentScores(torch.tensor([0, 2]), torch.tensor([7, 8]), {"seen": {"p": terms(1, 2)}})
+    none = DocumentScores(empty, empty, {})
+    third = DocumentScores(torch.tensor([1]), torch.tensor([9]), {"seen": {"p": terms(3)}})
 
     def gather(found, own):
         assert own is none
@@ -69,5 +69,6 @@ def test_processes_gather_their_documents(monkeypatch):
     monkeypatch.setattr(distributed, "get_world_size", lambda: 3)
     monkeypatch.setattr(distributed, "all_gather_object", gather)
     found = none.gathered()
-    assert found.gold.tolist() == [1, 2, 3]
-    assert found.terms["seen"]["p"][:, 0].tolist() == pytest.approx([0.1, 0.2, 0.3])
+    assert found.rows.tolist() == [0, 1, 2]  # as in the corpus, however it was cut
+    assert found.gold.tolist() == [7, 9, 8]
+    assert found.terms["seen"]["p"].tolist() == [[1, 1], [3, 1], [2, 1]]

@@ -71,14 +71,19 @@ def test_claims_of_several_blocks_together(grid):
 def test_a_claim_holds_if_other_documents_and_other_fits_cannot_turn_it(grid):
     _, lines = claimed_lines(grid)
 
-    def told(low, high):
-        bounds = [{"says": "joint beats linear", "part": "", "low": low, "high": high}]
+    def told(low, high, mean=3.0):
+        bounds = [
+            {"says": "joint beats linear", "part": "", "mean": mean, "low": low, "high": high}
+        ]
         return claims_table(grid, lines, bounds).splitlines()[2].split(" | ")[2:]
 
     assert told(0.5, 5.5) == ["+0.5 to +5.5", "+1.0 to +5.0", "columns", "5 of 5", "yes |"]
     assert told(-0.5, 6.5)[-1] == "not clear |"
+    # of other figures, such as fewer columns
+    assert told(-0.5, 6.5, mean=2.9) == ["", "+1.0 to +5.0", "columns", "5 of 5", "yes |"]
     # with one seed of one column documents alone can tell
-    bounds = [{"says": "joint beats linear in English", "part": "", "low": 1.0, "high": 9.0}]
+    bounds = [{"says": "joint beats linear in English", "part": "", "mean": 5.0}]
+    bounds[0] |= {"low": 1.0, "high": 9.0}
     assert claims_table(grid, lines, bounds).endswith("| +1.0 to +9.0 |  | seeds | 2 of 2 | yes |")
 
 
@@ -93,7 +98,7 @@ def documents_of(fits, without=()):
             "documents": torch.arange(8) + 100 * language,
             "f1": torch.stack([values, torch.ones(8)], 1),
         }
-    return lambda key: {} if key in without else found[key]
+    return lambda key, pattern: {} if key in without else found[key]
 
 
 def test_intervals_over_documents_are_those_of_the_paired_bootstrap(grid):
@@ -101,10 +106,11 @@ def test_intervals_over_documents_are_those_of_the_paired_bootstrap(grid):
     documents = documents_of(fits)
     found = over_documents(grid, fits, documents)
     assert [x["says"] for x in found] == [claim.says for claim in grid.claims]
+    assert all(x["low"] < x["mean"] < x["high"] for x in found)
 
     def terms(row, language):
         some = [fit for fit in fits if (fit.row.name, fit.run) == (row, language)]
-        return [documents(fit.key)["f1"] for fit in some]
+        return [documents(fit.key, "f1")["f1"] for fit in some]
 
     english = found[2]
     one = paired_bootstrap([Pair(terms("linear", "en"), terms("joint", "en"))])
@@ -115,7 +121,9 @@ def test_intervals_over_documents_are_those_of_the_paired_bootstrap(grid):
     assert found[0]["high"] - found[0]["low"] < 0.7 * (english["high"] - english["low"])
     lower = replace(grid, columns=tuple(replace(x, better="lower") for x in grid.columns))
     turned = over_documents(lower, fits, documents)[2]
-    assert (turned["low"], turned["high"]) == (-english["high"], -english["low"])
+    assert [turned[x] for x in ("mean", "low", "high")] == [
+        -english[x] for x in ("mean", "high", "low")
+    ]
 
 
 def test_no_interval_where_documents_are_unknown_or_others(grid):
@@ -125,18 +133,19 @@ def test_no_interval_where_documents_are_unknown_or_others(grid):
     assert [x["says"] for x in found] == ["drawn beats linear", "joint beats linear in English"]
     known = documents_of(fits)
 
-    def others(key):
-        arrays = known(key)
+    def others(key, pattern):
+        arrays = known(key, pattern)
         return arrays | {"documents": arrays["documents"] + 1} if key == german.key else arrays
 
     found = over_documents(grid, fits, others)
     assert [x["says"] for x in found] == ["drawn beats linear", "joint beats linear in English"]
     # a figure that documents have no part in
     speed = replace(grid, columns=(Column("en", "en:speed"), *grid.columns[1:]))
-    assert [x["says"] for x in over_documents(speed, fits, known)] == [
-        "joint beats linear",
-        "drawn beats linear",
-    ]
+    with_speed = over_documents(speed, fits, known)
+    assert [x["says"] for x in with_speed] == ["joint beats linear", "drawn beats linear"]
+    # its mean over the other columns is no longer that of the table
+    whole = over_documents(grid, fits, known)[0]["mean"]
+    assert abs(with_speed[0]["mean"] - whole) > 0.01
 
 
 def test_languages_of_one_fit_stand_beside_fits_of_one_language(grid):
@@ -162,5 +171,5 @@ def test_languages_of_one_fit_stand_beside_fits_of_one_language(grid):
         },
     }
     runs = {fit.key: arrays[fit.run] for fit in fits}
-    (found,) = over_documents(both, fits, lambda key: runs[key])
+    (found,) = over_documents(both, fits, lambda key, pattern: runs[key])
     assert found["low"] == found["high"] == pytest.approx(10)  # (20 + 0) / 2, in each draw

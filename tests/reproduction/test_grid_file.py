@@ -7,6 +7,8 @@ import pytest
 from gile_lightning.common.errors import InputError
 from gile_lightning.reproduction.grid_file import grid_folder, read_grid
 
+CLAIM = "{says: it is best, row: HAN, over: same}"
+
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
@@ -16,6 +18,11 @@ from gile_lightning.reproduction.grid_file import grid_folder, read_grid
         ("name: same", "name: 'HAN, too'", "'HAN, too' has a comma, which separates names"),
         ("    runs: mono\n", "    runs: duo\n", "'HAN' has runs 'duo', which is not in 'runs'"),
         ("[1, 2]", "[1]", "'HAN' needs 2 figures in 'paper'"),
+        (
+            "title: Table",
+            f"claims: [{CLAIM}, {CLAIM}]\ntitle: Table",
+            "two claims say 'it is best'",
+        ),
         ("title: Table", "title: [", "not readable as YAML"),
         ("title: Table\n", "", "missing 1 required positional argument: 'title'"),
     ],

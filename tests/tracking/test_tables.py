@@ -1,11 +1,13 @@
 import json
 
 import pytest
+import torch
 
+from gile_lightning.metrics.document_scores import DocumentScores
 from gile_lightning.metrics.evaluation import BUCKETS
 from gile_lightning.metrics.table import ECE, F1_COLUMNS, LABEL_COLUMNS, ranking_columns
 from gile_lightning.tracking import tables
-from gile_lightning.tracking.tables import f1_rows, flatten, rows
+from gile_lightning.tracking.tables import f1_rows, flatten, flatten_documents, rows
 from gile_testing.own_metric import HitAt
 
 NAN = float("nan")
@@ -161,3 +163,25 @@ def test_flat_keys_of_several_languages():
     assert not any(key.startswith("english.test.unseen") for key in flat)
     assert json.loads(json.dumps(flat, allow_nan=False)) == flat
     assert flatten(GERMAN, {"german": GERMAN}) == flatten(GERMAN)
+
+
+def test_documents_have_the_keys_of_the_figures():
+    """A set without a document that counts has no key, as it has no figure."""
+
+    def terms(count):
+        return torch.tensor([[0.5, count], [0.0, 0.0]])
+
+    numbers = torch.arange(2)
+    sets = {"1 to 5 documents": {"one_error": terms(1)}, "unseen": {"one_error": terms(0)}}
+    one = DocumentScores(numbers, numbers + 7, sets)
+    flat = flatten_documents({"english": one})
+    assert list(flat) == ["documents", "test.frequency_1_to_5.one_error"]
+    assert flat["documents"].tolist() == [7, 8]
+    flat = flatten_documents({"english": one, "german": one}, {"german": one})
+    assert list(flat) == [
+        "english.documents",
+        "english.test.frequency_1_to_5.one_error",
+        "german.documents",
+        "german.test.frequency_1_to_5.one_error",
+        "german.own_epoch.test.frequency_1_to_5.one_error",
+    ]

@@ -84,7 +84,7 @@ def documents_of(run: Path) -> DocumentScores:
     return DocumentScores(found["documents"], {kind: x for kind, x in terms.items() if x})
 
 
-def behind(first: DocumentScores, other: DocumentScores) -> Row:
+def beside(first: DocumentScores, other: DocumentScores) -> Row:
     """Return by how much a system's average precision is above that of the first, by labels.
 
     The interval is a paired bootstrap over test documents.
@@ -97,7 +97,7 @@ def behind(first: DocumentScores, other: DocumentScores) -> Row:
             one, two = (x.terms[kind]["average_precision"] for x in (first, other))
             found = paired_bootstrap([Pair([one], [two])])
             mean, low, high = (100 * x for x in found[:3])
-            told[f"behind {kind}"] = f"{mean:+.1f} ({low:+.1f} to {high:+.1f})"
+            told[f"beside {kind}"] = f"{mean:+.1f} ({low:+.1f} to {high:+.1f})"
     return told
 
 
@@ -111,7 +111,7 @@ def page(title: str, command: str, rows: list[Row], made: str) -> str:
     lines.append("|---|---|" + "---:|" * len(headings))
     for row in sorted(rows, key=lambda row: -float(str(row[keys[1]]))):
         shown = [f"{row[key]:.2f}" if key in row else "" for key in keys]
-        beside = [row.get(f"behind {kind}", "") for kind in KINDS]
+        beside = [row.get(f"beside {kind}", "") for kind in KINDS]
         rest = [
             f"{row[key]:,.{0 if float(str(row[key])) >= 10 else 1}f}"
             for key in ("train_seconds", "texts_per_second", "peak_mib")
@@ -131,7 +131,7 @@ if __name__ == "__main__":
     rows, by_system = scored(given.folder, given.corpus, given.data)
     for row in rows:
         if row["system"] != FIRST:
-            row |= behind(by_system[FIRST], by_system[str(row["system"])])
+            row |= beside(by_system[FIRST], by_system[str(row["system"])])
     made = f"Made on {datetime.now(UTC).date()} with {describe()}."
     named = {"attack": "ATT&CK", "medline": "MEDLINE"}[given.corpus]
     data = " --data DIR" if given.data else ""
