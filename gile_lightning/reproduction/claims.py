@@ -202,6 +202,8 @@ def _told(
     if known:
         low, high = min(x for x, _ in known), max(x for _, x in known)
         verdict = "yes" if low > -margin else "no" if high < -margin else "not clear"
+        if intervals[1] is None:
+            verdict += f", of {len(values)} {over if len(values) > 1 else 'seed'}"
     shown = ["" if x is None else f"{x[0]:+.1f} to {x[1]:+.1f}" for x in intervals]
     return [f"{mean:+.1f}", *shown, over, wins, verdict]
 

@@ -29,7 +29,7 @@ _CLAIMS_NOTE = (
     "the 95 % interval of a paired bootstrap over test documents; empty where a figure is no sum "
     "over documents, or fits are of an older version. Over fits: Student's 95 % interval over "
     "columns or seeds, if there are three. A claim holds if every interval that there is leaves "
-    "out 0, or the margin of the claim."
+    "out 0, or the margin of the claim. What holds of one or two seeds may not of others."
 )
 RESULTS_FORMAT = 1
 """The number of the data's format. Raise it when `read_results` would misread older files."""
