@@ -42,7 +42,8 @@ def run(name: str, folder: Path) -> Table:
         stdout=subprocess.PIPE,
         text=True,
     )
-    (block,) = re.findall(rf"^{TABLES[name]} .+\n-+\n(?:.+\n)+", found.stdout, re.MULTILINE)
+    rest = r".+\n-+\n(?:(?!parameters ).+\n)+"  # "parameters" follow the last table
+    (block,) = re.findall(rf"^{TABLES[name]} {rest}", found.stdout, re.MULTILINE)
     return parsed(block)
 
 
