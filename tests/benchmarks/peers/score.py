@@ -81,7 +81,9 @@ def documents_of(run: Path) -> DocumentScores:
         kind, _, name = key.removeprefix("test.").partition(".")
         if kind in terms:
             terms[kind][name] = values
-    return DocumentScores(found["documents"], {kind: x for kind, x in terms.items() if x})
+    gold = found["documents"]
+    known = {kind: of_kind for kind, of_kind in terms.items() if of_kind}
+    return DocumentScores(torch.arange(len(gold)), gold, known)
 
 
 def beside(first: DocumentScores, other: DocumentScores) -> Row:
