@@ -111,10 +111,10 @@ class RankingMetrics(SummedMetric):
         stand_in = send(torch.tensor(counted, dtype=values.dtype), values.device)
         values = values.where(~lacking[:, None], stand_in)
         if self.keep and group is DOCUMENT_METRICS:
-            documents = torch.ones_like(lacking) if self.released else ~lacking
-            self._documents.append(
-                torch.cat([values[:, _WITH_COLUMN], documents[:, None]], 1).float()
-            )
+            count = torch.ones_like(lacking) if self.released else ~lacking
+            # column by column: with a list of columns as an index a device would wait
+            kept = [*(values[:, i] for i in _WITH_COLUMN), count]
+            self._documents.append(torch.stack([column.float() for column in kept], 1))
         return values.sum(0)
 
     def documents(self) -> dict[str, Tensor]:

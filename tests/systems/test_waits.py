@@ -161,7 +161,7 @@ def test_validation_step_and_prediction(make, kind):
         model, batch = make(kind)
         model.eval()
         labels = model.tasks[NAME].labels
-        evaluation = Evaluation(labels, True, RANKED)
+        evaluation = Evaluation(labels, True, RANKED, keep=True)  # as in a test
         model._evaluations[NAME] = evaluation
         model._trainer = SimpleNamespace(testing=False)
         with StandInDevice() as device, torch.no_grad():
