@@ -73,6 +73,10 @@ def test_several_seeds_of_a_run_and_the_run_are_alike(pair):
 def test_a_model_that_knows_no_unseen_labels(pair):
     done = runs.call(compare.main, pair[0].output, runs.trained(*runs.LINEAR).output)
     assert "left out: english, unseen: not every run ranks them" in done.printed
+    # labels that a system does not score are missed, by every system alike
+    assert "micro-F1" in done.printed
+    assert "left out: english, documents and labels that differ most: not the same" in done.printed
+    assert "by points of average precision" not in done.printed
 
 
 def test_other_documents_are_refused(pair):

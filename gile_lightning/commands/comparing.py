@@ -180,7 +180,8 @@ def _compare(
         if any(key not in run.terms for run in both):
             compared.left_out.append(f"{language}, {key}: not every run ranks them")
             continue
-        if len({run.candidates[key] for run in both}) > 1:
+        # micro-F1 counts labels that a system does not score as missed
+        if key != MICRO and len({run.candidates[key] for run in both}) > 1:
             sizes = " and ".join(f"{len(run.candidates[key]):,}" for run in both)
             compared.left_out.append(f"{language}, {key}: not the same labels ({sizes})")
             continue
@@ -204,7 +205,10 @@ def _compare(
             compared.differences.append(Difference(*row))
     whole = "all" if "all" in first[0].terms else "seen"
     if len({run.candidates[MICRO] for run in both}) > 1:
-        return  # different labels: neither documents nor labels can be set side by side
+        compared.left_out.append(
+            f"{language}, documents and labels that differ most: not the same labels are ranked"
+        )
+        return
     compared.documents.extend(_documents(language, whole, first, second, most))
     compared.labels.extend(_labels(language, first, second, most))
 
@@ -273,11 +277,18 @@ def shown(comparison: Comparison) -> list[str | Grid]:
         )
     header = ["labels", "documents", "metric", "first", "second", "difference", "95 % interval"]
     blocks: list[str | Grid] = [Grid([*header, "p", "clear"], rows)]
-    blocks.append("\ndifference: second minus first, points; *: the interval leaves out 0")
+    blocks.append(
+        "\ndifference: second minus first, points (ranking loss and one-error are better when low); "
+        "*: the interval leaves out 0"
+    )
     blocks += [f"left out: {text}" for text in comparison.left_out]
-    for title, extremes in (("documents", comparison.documents), ("labels", comparison.labels)):
-        blocks.append(f"\n{title} that differ most, by points of average precision")
-        blocks += [_line(extreme, several) for extreme in extremes]
+    for title, extremes in (
+        ("documents (by their place among the test documents)", comparison.documents),
+        ("labels", comparison.labels),
+    ):
+        if extremes:
+            blocks.append(f"\n{title} that differ most, by points of average precision")
+            blocks += [_line(extreme, several) for extreme in extremes]
     return blocks
 
 
