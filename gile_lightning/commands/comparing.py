@@ -278,8 +278,8 @@ def shown(comparison: Comparison) -> list[str | Grid]:
     header = ["labels", "documents", "metric", "first", "second", "difference", "95 % interval"]
     blocks: list[str | Grid] = [Grid([*header, "p", "clear"], rows)]
     blocks.append(
-        "\ndifference: second minus first, points (ranking loss and one-error are better when low); "
-        "*: the interval leaves out 0"
+        "\ndifference: second minus first, points (ranking loss and one-error are better when "
+        "low); *: the interval leaves out 0"
     )
     blocks += [f"left out: {text}" for text in comparison.left_out]
     for title, extremes in (
