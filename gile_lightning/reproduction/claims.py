@@ -145,11 +145,12 @@ def claims_table(
     for claim, name, blocks in parts(grid):
         if differences := _differences(grid, claim, blocks, lines):
             told = _told(differences, known.get((claim.says, name)), claim.margin)
-            found.append([claim.says, name, *told])
+            margin = f" (margin {claim.margin:g})" if claim.margin else ""
+            found.append([f"{claim.says}{margin}", name, *told])
     if not found:
         return ""
     first = ["claim", "part"] if any(row[1] for row in found) else ["claim"]
-    last = ["difference", "over documents", "over fits", "these are", "better in", "holds"]
+    last = ["difference", "over documents", "over fits", "fits are", "better in", "holds"]
     rows = [[*first, *last], ["---"] * len(first) + ["---:"] * 3 + ["---", "---:", "---"]]
     rows += [[*row[: len(first)], *row[2:]] for row in found]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
@@ -203,7 +204,7 @@ def _told(
         low, high = min(x for x, _ in known), max(x for _, x in known)
         verdict = "yes" if low > -margin else "no" if high < -margin else "not clear"
         if intervals[1] is None:
-            verdict += f", of {len(values)} {over if len(values) > 1 else 'seed'}"
+            verdict += f" ({len(values)} {over if len(values) > 1 else over.removesuffix('s')})"
     shown = ["" if x is None else f"{x[0]:+.1f} to {x[1]:+.1f}" for x in intervals]
     return [f"{mean:+.1f}", *shown, over, wins, verdict]
 

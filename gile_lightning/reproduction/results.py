@@ -28,8 +28,10 @@ _CLAIMS_NOTE = (
     "The difference is the mean over columns, whose figures are means over seeds. Over documents: "
     "the 95 % interval of a paired bootstrap over test documents; empty where a figure is no sum "
     "over documents, or fits are of an older version. Over fits: Student's 95 % interval over "
-    "columns or seeds, if there are three. A claim holds if every interval that there is leaves "
-    "out 0, or the margin of the claim. What holds of one or two seeds may not of others."
+    "columns or seeds, if there are three; a row that draws nothing at random stands beside every "
+    "seed of the other. A claim holds if every interval that there is lies above 0, and does not "
+    "if every one lies below; a margin m takes -m in place of 0. What one or two seeds tell may "
+    "not be so with others."
 )
 RESULTS_FORMAT = 1
 """The number of the data's format. Raise it when `read_results` would misread older files."""

@@ -85,7 +85,7 @@ def test_a_claim_holds_if_other_documents_and_other_fits_cannot_turn_it(grid):
     bounds = [{"says": "joint beats linear in English", "part": "", "mean": 5.0}]
     bounds[0] |= {"low": 1.0, "high": 9.0}
     told = claims_table(grid, lines, bounds)
-    assert told.endswith("| +1.0 to +9.0 |  | seeds | 2 of 2 | yes, of 2 seeds |")
+    assert told.endswith("| +1.0 to +9.0 |  | seeds | 2 of 2 | yes (2 seeds) |")
 
 
 def documents_of(fits, without=()):

@@ -107,8 +107,8 @@ def page(title: str, command: str, rows: list[Row], made: str) -> str:
     """Return the page down to the mark."""
     keys = [f"{kind} {heading}" for kind in KINDS for heading in COLUMNS]
     headings = [f"{kind} {short}" for kind in KINDS for short in HEADINGS]
-    headings += [f"{kind} AvgPr beside {FIRST}" for kind in KINDS]
-    headings += ["training (s)", "texts/s", "MiB"]
+    headings += [f"{kind} AvgPr less that of {FIRST}" for kind in KINDS]
+    headings += ["training (s)", "labelling (texts/s)", "peak memory (MiB)"]
     lines = [f"| system | package | {' | '.join(headings)} |"]
     lines.append("|---|---|" + "---:|" * len(headings))
     for row in sorted(rows, key=lambda row: -float(str(row[keys[1]]))):
