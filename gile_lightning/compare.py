@@ -25,7 +25,8 @@ def compare(first: str, second: str, resamples: int = 10_000, output: Path | Non
         output: a JSON file for the figures.
     """
     # --help need not wait for torch
-    from gile_lightning.commands.comparing import compare_runs, plain, shown
+    from gile_lightning.commands.comparing import compare_runs
+    from gile_lightning.commands.comparison import plain, shown
     from gile_lightning.common.console import show
     from gile_lightning.common.files import write
 

@@ -1,20 +1,20 @@
 """Whether two systems that were tested on the same documents differ by more than chance."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from gile_lightning.commands.cli import GileCLI
+from gile_lightning.commands.comparison import Comparison, Difference, Extreme
 from gile_lightning.commands.scoring import run_test
 from gile_lightning.commands.stored import stored_configuration
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
-from gile_lightning.common.grid import Grid
 from gile_lightning.data.loading.ragged import RaggedBatch
-from gile_lightning.metrics.bootstrap import Interval, Pair, paired_bootstrap
-from gile_lightning.metrics.document_scores import LabelPrecisions, Terms
+from gile_lightning.metrics.bootstrap import Pair, paired_bootstrap
+from gile_lightning.metrics.document_scores import LabelPrecisions, Terms, figure
 from gile_lightning.metrics.evaluation import MICRO, REFERENCES
 from gile_lightning.metrics.table import AVERAGE_PRECISION, DOCUMENT_METRICS, F1, F1_COLUMNS
 from gile_lightning.training.checkpoint import read_checkpoint
@@ -24,7 +24,6 @@ _HEADINGS[F1] = f"micro-{F1_COLUMNS[F1]}"
 _PROGRAM = "python -m gile_lightning.compare"
 # which has all test documents
 _ONE_PROCESS = ("--trainer.devices", "1", "--trainer.num_nodes", "1")
-_PERCENT = torch.tensor([100.0, 1.0])  # of the terms of a figure
 _LABEL_DOCUMENTS = 3  # the least number of documents of a label that is shown
 
 
@@ -43,42 +42,6 @@ class Scored(NamedTuple):
     candidates: dict[str, frozenset[str]]
     gold: list[frozenset[str]]
     labels: dict[str, list[float]]
-
-
-class Difference(NamedTuple):
-    """Two systems on one candidate set and metric: percentages, the second minus the first.
-
-    ``first`` and ``second`` have the mean of each run.
-    """
-
-    language: str
-    labels: str
-    documents: int
-    metric: str
-    first: list[float]
-    second: list[float]
-    difference: Interval
-
-
-class Extreme(NamedTuple):
-    """A document or a label, and by how many points of average precision the systems differ.
-
-    ``documents`` is the number of documents of a label, and None for a document.
-    """
-
-    language: str
-    name: str
-    difference: float
-    documents: int | None = None
-
-
-class Comparison(NamedTuple):
-    """All differences, what was left out and why, and where the systems differ most."""
-
-    differences: list[Difference]
-    left_out: list[str]
-    documents: list[Extreme]
-    labels: list[Extreme]
 
 
 def scored(run: str) -> dict[str, Scored]:
@@ -190,17 +153,14 @@ def _compare(
             compared.left_out.append(f"{language}, {key}: not the same documents count")
             continue
         for metric in both[0].terms[key]:
-            sides = [
-                [run.terms[key][metric].double() * _PERCENT for run in side]
-                for side in (first, second)
-            ]
+            sides = [[run.terms[key][metric] for run in side] for side in (first, second)]
             if not all(terms[:, 1].any() for side in sides for terms in side):
                 break
             count = len(counted[0]) if key == MICRO else int(counted[0].sum())
             first_figures, second_figures = (
-                [float(terms[:, 0].sum() / terms[:, 1].sum()) for terms in side] for side in sides
+                [100 * figure(terms) for terms in side] for side in sides
             )
-            interval = paired_bootstrap([Pair(sides[0], sides[1])], resamples)
+            interval = paired_bootstrap([Pair(sides[0], sides[1])], resamples).percent
             row = (language, key, count, _HEADINGS[metric], first_figures, second_figures, interval)
             compared.differences.append(Difference(*row))
     whole = "all" if "all" in first[0].terms else "seen"
@@ -258,60 +218,3 @@ def _labels(
 def _ends(count: int, most: int) -> list[int]:
     """Return the places of the first and the last of ``count`` items, none twice."""
     return [i for i in range(count) if i < most or i >= count - most]
-
-
-def shown(comparison: Comparison) -> list[str | Grid]:
-    """Return a comparison as blocks of text."""
-    several = len({difference.language for difference in comparison.differences}) > 1
-    rows = []
-    for language, labels, documents, metric, first, second, found in comparison.differences:
-        name = f"{language}, {labels}" if several else labels
-        rows.append(
-            [
-                *(name, f"{documents:,}", metric, _mean(first), _mean(second)),
-                f"{found.mean:+.2f}",
-                f"{found.low:+.2f} to {found.high:+.2f}",
-                f"{found.p:.4f}",
-                "*" if found.clear else "",
-            ]
-        )
-    header = ["labels", "documents", "metric", "first", "second", "difference", "95 % interval"]
-    blocks: list[str | Grid] = [Grid([*header, "p", "clear"], rows)]
-    blocks.append(
-        "\ndifference: second minus first, points (ranking loss and one-error are better when "
-        "low); *: the interval leaves out 0"
-    )
-    blocks += [f"left out: {text}" for text in comparison.left_out]
-    for title, extremes in (
-        ("documents (by their place among the test documents)", comparison.documents),
-        ("labels", comparison.labels),
-    ):
-        if extremes:
-            blocks.append(f"\n{title} that differ most, by points of average precision")
-            blocks += [_line(extreme, several) for extreme in extremes]
-    return blocks
-
-
-def _mean(values: Sequence[float]) -> str:
-    """Write the mean of the runs, and their standard deviation if there are several."""
-    mean = f"{sum(values) / len(values):.2f}"
-    return mean if len(values) == 1 else f"{mean} ± {float(torch.tensor(values).std()):.2f}"
-
-
-def _line(extreme: Extreme, several: bool) -> str:
-    language, name, difference, documents = extreme
-    count = "" if documents is None else f" ({documents} documents)"
-    return f"{difference:+8.2f}  {f'{language}, ' if several else ''}{name}{count}"
-
-
-def plain(comparison: Comparison) -> dict[str, Any]:
-    """Return a comparison as plain values, for JSON."""
-    return {
-        "differences": [
-            row._asdict() | {"difference": row.difference._asdict()}
-            for row in comparison.differences
-        ],
-        "left_out": comparison.left_out,
-        "documents": [row._asdict() for row in comparison.documents],
-        "labels": [row._asdict() for row in comparison.labels],
-    }

@@ -10,32 +10,25 @@ from typing import IO, Any
 
 import yaml
 from lightning.fabric.utilities.exceptions import MisconfigurationException
-from torch import Tensor
 
 from gile_lightning.commands import launcher
 from gile_lightning.commands.cli import GileCLI, announce
 from gile_lightning.commands.explaining import explain_tested
 from gile_lightning.commands.languages import language_warning
 from gile_lightning.commands.launcher import CONFIG
-from gile_lightning.commands.run_folder import (
-    REPORT,
-    SKIPPED,
-    best_of,
-    write_documents,
-    write_metrics,
-)
+from gile_lightning.commands.run_folder import REPORT, SKIPPED, write_documents, write_metrics
 from gile_lightning.commands.scoring import say_uncalibrated
+from gile_lightning.commands.testing import run_tests
 from gile_lightning.common.console import complain, say, show
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.files import write
-from gile_lightning.metrics.document_scores import DocumentScores
 from gile_lightning.systems.sizes import count_parameters
 from gile_lightning.tracking.examples import TestSample
 from gile_lightning.tracking.fit_page import fit_page
 from gile_lightning.tracking.fit_report import FitReport, facts
-from gile_lightning.tracking.tables import flatten, flatten_documents, table
+from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.tracking.wandb_logger import RunLogger
-from gile_lightning.training.checkpoint import BEST, LAST, read_checkpoint
+from gile_lightning.training.checkpoint import LAST, read_checkpoint
 
 # of the trainer: validation chooses the epoch and ends training, so it cannot be left out
 _ABOVE_ZERO = (
@@ -75,7 +68,7 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
     sample = TestSample(explain=partial(explain_tested, model))
     tested = cli.config.test and data.has_test
     with _explained(cli.output):
-        own_epochs, documents = _test(cli, sample) if tested else ({}, {})
+        own_epochs, documents = run_tests(cli, sample) if tested else ({}, {})
     figures = {
         "parameters": count_parameters(model),
         "seconds": round(earlier + time.perf_counter() - start, 2),
@@ -247,44 +240,6 @@ def _train(cli: GileCLI) -> None:
             f"{cli.resume}: the optimizer's state is that of another model; go on with the "
             f"configuration of that run ({CONFIG})"
         ) from error
-
-
-def _test(cli: GileCLI, sample: TestSample) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Test the best checkpoint.
-
-    Returns:
-        The scores of languages at their own best epochs, and what each document contributes.
-    """
-    model, data, trainer = cli.model, cli.datamodule, cli.trainer
-    names = data.names if len(data.names) > 1 else []
-    paths = {None: cli.output / BEST, **{name: cli.output / best_of(name) for name in names}}
-    # of several processes the first one has the run folder, and knows its name
-    kept = trainer.strategy.broadcast({k: path for k, path in paths.items() if path.is_file()})
-    best = kept.pop(None, None)  # none without an epoch
-    model.observer = sample.update if trainer.is_global_zero else None
-    trainer.test(model, data, ckpt_path=best, verbose=False, weights_only=True)
-    model.observer = None
-    by_language, documents = model.by_language, model.documents
-    reliability = dict(model.reliability)
-    own_epochs, own_documents = _test_own_epochs(cli, kept)
-    model.by_language, model.documents = by_language, documents
-    model.reliability = reliability
-    return own_epochs, flatten_documents(documents, own_documents)
-
-
-def _test_own_epochs(
-    cli: GileCLI, checkpoints: dict[str, Path]
-) -> tuple[dict[str, Any], dict[str, DocumentScores]]:
-    """Test every language at the epoch that was best for it (the authors' protocol)."""
-    model = cli.model
-    scores: dict[str, Any] = {}
-    documents: dict[str, DocumentScores] = {}
-    for name, path in checkpoints.items():
-        only = cli.datamodule.only(name)
-        cli.trainer.test(model, only, ckpt_path=path, verbose=False, weights_only=True)
-        scores |= model.by_language
-        documents |= model.documents
-    return scores, documents
 
 
 def _show(

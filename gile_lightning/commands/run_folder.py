@@ -19,10 +19,11 @@ from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
 from gile_lightning.common.formats import check_format
+from gile_lightning.metrics.document_scores import GOLD
 from gile_lightning.training.checkpoint import BEST, LAST
 
 METRICS, REPORT, SKIPPED = "metrics.json", "report.html", "skipped.json"
-DOCUMENTS, GOLD = "documents.npz", "documents"
+DOCUMENTS = "documents.npz"
 
 RUN_FORMAT = 1
 """The number of the format. Raise it when `read_metrics` would misread older folders."""

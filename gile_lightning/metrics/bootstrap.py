@@ -23,6 +23,11 @@ class Interval(NamedTuple):
         """Whether the interval leaves out 0."""
         return self.low > 0 or self.high < 0
 
+    @property
+    def percent(self) -> "Interval":
+        """The same interval in points of a hundred."""
+        return Interval(100 * self.mean, 100 * self.low, 100 * self.high, self.p)
+
 
 class Pair(NamedTuple):
     """The runs of two systems on the same N documents.

@@ -18,6 +18,16 @@ all documents over that of the second: a mean where these are 1 (0 for a documen
 count), and micro-F1, see `micro_f1_terms`."""
 
 
+GOLD = "documents"
+"""The key of `DocumentScores.gold` where terms have the keys of figures."""
+
+
+def figure(terms: Tensor) -> float:
+    """Return the figure that the terms [N, 2] make; NaN if no document counts."""
+    above, below = terms.double().sum(0)
+    return float(above / below)
+
+
 class DocumentScores(NamedTuple):
     """N test documents of one task, scored by one system.
 

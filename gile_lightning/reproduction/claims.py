@@ -13,17 +13,29 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from gile_lightning.commands.run_folder import GOLD
 from gile_lightning.metrics.bootstrap import Pair, paired_bootstrap
+from gile_lightning.metrics.document_scores import GOLD
 from gile_lightning.reproduction.grid import Claim, Column, Fit, Grid, filled, runs_of
 from gile_lightning.reproduction.tables import Line
 
-FEWEST = 3  # differences for which Student's interval says something
+_FEWEST = 3  # differences for which Student's interval says something
 _SAME = 0.01  # points that the mean over documents may differ by, as figures are rounded
 
 Documents = Callable[[str, str], Mapping[str, Tensor]]
 """Returns what each test document of a fit contributes to figures, by the key of the fit and the
 pattern of the figures' keys; nothing if it is not known."""
+
+
+NOTE = (
+    "The difference is the mean over columns, whose figures are means over seeds. Over documents: "
+    "the 95 % interval of a paired bootstrap over test documents; empty where a figure is no sum "
+    "over documents, or fits are of an older version. Over fits: Student's 95 % interval over "
+    "columns or seeds, if there are three; a row that draws nothing at random stands beside every "
+    "seed of the other. A claim holds if every interval that there is lies above 0, and does not "
+    "if every one lies below; a margin m takes -m in place of 0. What one or two seeds tell may "
+    "not be so with others."
+)
+"""What stands below the table of claims."""
 
 
 class Part(NamedTuple):
@@ -63,7 +75,7 @@ def over_documents(grid: Grid, fits: Sequence[Fit], documents: Documents) -> lis
         pairs = [pair for block in blocks for pair in _pairs(grid, claim, block, fits, documents)]
         if pairs and None not in pairs:
             interval = paired_bootstrap([pair for pair in pairs if pair is not None])
-            mean, low, high = (round(100 * x, 4) for x in interval[:3])
+            mean, low, high = (round(x, 4) for x in interval.percent[:3])
             found.append({"says": claim.says, "part": name, "mean": mean, "low": low, "high": high})
     return found
 
@@ -193,7 +205,7 @@ def _told(
     bounds = None
     if documents is not None and abs(documents["mean"] - fmean(values)) < _SAME:
         bounds = documents["low"], documents["high"]
-    if len(values) < FEWEST:
+    if len(values) < _FEWEST:
         # the mean of the columns, seed by seed
         values, over = [fmean(seed) for seed in zip(*differences, strict=False)], "seeds"
     mean, wins = fmean(values), f"{sum(x > 0 for x in values)} of {len(values)}"
@@ -211,7 +223,7 @@ def _told(
 
 def _student(values: Sequence[float]) -> tuple[float, float] | None:
     """Return Student's 95 % interval of a mean; None of too few values."""
-    if len(values) < FEWEST:
+    if len(values) < _FEWEST:
         return None
     from scipy.stats import t as student  # which takes a second
 

@@ -17,22 +17,13 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write, write_above
 from gile_lightning.common.formats import check_format
 from gile_lightning.common.machine import describe
-from gile_lightning.reproduction.claims import claims_table
+from gile_lightning.reproduction.claims import NOTE, claims_table
 from gile_lightning.reproduction.grid import Check, Fit, Grid
 from gile_lightning.reproduction.tables import Cell, Line
 from gile_lightning.reproduction.writers import BUILTIN, markdown
 
 MARK = "<!-- Above: written by `reproduce --page`. Below: by hand, and kept. -->"
 PICTURE = ".svg"
-_CLAIMS_NOTE = (
-    "The difference is the mean over columns, whose figures are means over seeds. Over documents: "
-    "the 95 % interval of a paired bootstrap over test documents; empty where a figure is no sum "
-    "over documents, or fits are of an older version. Over fits: Student's 95 % interval over "
-    "columns or seeds, if there are three; a row that draws nothing at random stands beside every "
-    "seed of the other. A claim holds if every interval that there is lies above 0, and does not "
-    "if every one lies below; a margin m takes -m in place of 0. What one or two seeds tell may "
-    "not be so with others."
-)
 RESULTS_FORMAT = 1
 """The number of the data's format. Raise it when `read_results` would misread older files."""
 
@@ -220,7 +211,7 @@ def shown(results: Results, grid: Grid, name: str) -> str:
     if grid.figure:
         parts.append(f"![{grid.title}]({name}{PICTURE})")
     if grid.claims and (told := claims_table(grid, lines, results.claims)):
-        parts += ["## Claims", told, _CLAIMS_NOTE]
+        parts += ["## Claims", told, NOTE]
     parts += ["## How it was made", f"    {results.command(grid)}"]
     parts.append(
         f"Made on {results.date} with {results.machine}. All fits together: "

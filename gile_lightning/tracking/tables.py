@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from gile_lightning.common.grid import Grid
-from gile_lightning.metrics.document_scores import DocumentScores
+from gile_lightning.metrics.document_scores import GOLD, DocumentScores
 from gile_lightning.metrics.evaluation import BUCKETS, MICRO, REFERENCES
 from gile_lightning.metrics.summary import Scores, average
 from gile_lightning.metrics.table import (
@@ -52,7 +52,7 @@ def flatten_documents(
     flat: dict[str, Tensor] = {}
     for name, found in documents.items():
         first = f"{name}." if len(documents) > 1 else ""
-        flat[f"{first}documents"] = found.gold
+        flat[f"{first}{GOLD}"] = found.gold
         flat |= _terms(first, found)
     for name, found in (own_epochs or {}).items():
         flat |= _terms(f"{name}.own_epoch.", found)

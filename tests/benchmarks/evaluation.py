@@ -112,7 +112,7 @@ def whole(rounds: int, labels: int, documents: int, **sizes: int) -> dict[str, o
 
     @torch.inference_mode()
     def test() -> None:
-        metrics = Evaluation(names, scores_unseen=True)
+        metrics = Evaluation(names, scores_unseen=True, keep=True)
         for part in batch.split(max(1, SCORES // labels)):
             logits = model.score(NAME, part.texts, projections[0])
             size = max(1, RANKED // labels)

@@ -8,20 +8,23 @@ page has the table; what is written by hand below its mark stays.
 
 import argparse
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import torch
 from corpus import read
+from torch import Tensor
 
 from gile_lightning.commands.run_folder import read_documents
 from gile_lightning.common.files import write_above
 from gile_lightning.common.machine import describe
 from gile_lightning.metrics.bootstrap import Pair, paired_bootstrap
-from gile_lightning.metrics.document_scores import DocumentScores, Terms
+from gile_lightning.metrics.document_scores import GOLD, figure
 from gile_lightning.metrics.evaluation import Evaluation
-from gile_lightning.metrics.table import DOCUMENT_METRICS
+from gile_lightning.metrics.table import AVERAGE_PRECISION, DOCUMENT_METRICS
+from gile_lightning.tracking.tables import flatten_documents
 
 MARK = "<!-- Above: written by tests/benchmarks/peers/score.py. Below: by hand, and kept. -->"
 FIRST = "best.yaml"  # that the others are held against
@@ -29,7 +32,7 @@ COLUMNS = ("ranking loss", "average precision", "one-error")
 KINDS = ("seen", "unseen")  # of labels
 HEADINGS = ("RL", "AvgPr", "OneErr")
 Row = dict[str, object]
-Kept = dict[str, DocumentScores]
+Kept = dict[str, dict[str, Tensor]]  # of each system, what documents contribute
 
 
 def scored(folder: Path, corpus: str, data: Path | None) -> tuple[list[Row], Kept]:
@@ -38,7 +41,7 @@ def scored(folder: Path, corpus: str, data: Path | None) -> tuple[list[Row], Kep
     labels = module.corpus.task.labels
     number = len(module.split("test"))
 
-    def peer(path: Path) -> DocumentScores:
+    def peer(path: Path) -> dict[str, Tensor]:
         scores = torch.from_numpy(np.load(path, mmap_mode="r").copy())
         unseen = not bool(scores[:, labels.seen :].isnan().any())
         evaluation = Evaluation(labels, scores_unseen=unseen, keep=True)
@@ -47,7 +50,7 @@ def scored(folder: Path, corpus: str, data: Path | None) -> tuple[list[Row], Kep
             stop = start + len(batch.label_counts)
             evaluation.update(scores[start:stop].nan_to_num(nan=-1e9), batch)
             start = stop
-        return evaluation.documents()
+        return flatten_documents({path.stem: evaluation.documents()})
 
     rows: list[Row] = []
     found: Kept = {}
@@ -56,50 +59,31 @@ def scored(folder: Path, corpus: str, data: Path | None) -> tuple[list[Row], Kep
         run = told.pop("run", None)
         scores = path.with_suffix(".npy")
         name = path.stem if run is None else f"{path.stem}.yaml"
-        found[name] = peer(scores) if run is None else documents_of(folder / run)
+        found[name] = peer(scores) if run is None else read_documents(folder / run)
         rows.append({"system": name, **figures(found[name]), **told})
     return rows, found
 
 
-def figures(found: DocumentScores) -> Row:
-    """Return the mean of each metric over documents, in percent."""
+def figures(found: Mapping[str, Tensor]) -> Row:
+    """Return each metric in percent."""
     names = {metric.heading: metric.name for metric in DOCUMENT_METRICS}
-    sums = {
-        f"{key} {heading}": found.terms[key][names[heading]].double().sum(0).tolist()
-        for key in KINDS
-        if key in found.terms
-        for heading in COLUMNS
-    }
-    return {key: round(100 * value / count, 2) for key, (value, count) in sums.items()}
+    keys = {f"{kind} {title}": f"test.{kind}.{names[title]}" for kind in KINDS for title in COLUMNS}
+    return {name: round(100 * figure(found[key]), 2) for name, key in keys.items() if key in found}
 
 
-def documents_of(run: Path) -> DocumentScores:
-    """Return what each test document of a run of our own contributes to its figures."""
-    found = read_documents(run)
-    terms: Terms = {kind: {} for kind in KINDS}
-    for key, values in found.items():
-        kind, _, name = key.removeprefix("test.").partition(".")
-        if kind in terms:
-            terms[kind][name] = values
-    gold = found["documents"]
-    known = {kind: of_kind for kind, of_kind in terms.items() if of_kind}
-    return DocumentScores(torch.arange(len(gold)), gold, known)
-
-
-def beside(first: DocumentScores, other: DocumentScores) -> Row:
+def beside(first: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> Row:
     """Return by how much a system's average precision is above that of the first, by labels.
 
     The interval is a paired bootstrap over test documents.
     """
-    if not first.gold.equal(other.gold):
+    if not first[GOLD].equal(other[GOLD]):
         raise SystemExit("the runs were not tested on the documents of the peers")
     told: Row = {}
     for kind in KINDS:
-        if kind in other.terms:
-            one, two = (x.terms[kind]["average_precision"] for x in (first, other))
-            found = paired_bootstrap([Pair([one], [two])])
-            mean, low, high = (100 * x for x in found[:3])
-            told[f"beside {kind}"] = f"{mean:+.1f} ({low:+.1f} to {high:+.1f})"
+        key = f"test.{kind}.{AVERAGE_PRECISION.name}"
+        if key in other:
+            found = paired_bootstrap([Pair([first[key]], [other[key]])]).percent
+            told[f"beside {kind}"] = f"{found.mean:+.1f} ({found.low:+.1f} to {found.high:+.1f})"
     return told
 
 
