@@ -110,9 +110,11 @@ def whole(rounds: int, labels: int, documents: int, **sizes: int) -> dict[str, o
         for part in batch.split(max(1, SCORES // labels)):
             ranked(model.score(NAME, part.texts, projections[0]), part)
 
+    metrics = Evaluation(names, scores_unseen=True, keep=True)  # as in a test
+
     @torch.inference_mode()
     def test() -> None:
-        metrics = Evaluation(names, scores_unseen=True, keep=True)
+        metrics.reset()
         for part in batch.split(max(1, SCORES // labels)):
             logits = model.score(NAME, part.texts, projections[0])
             size = max(1, RANKED // labels)
