@@ -25,8 +25,10 @@ _FEWER_NOTE = (
     "A figure without a deviation is of one seed: fits that it needs have no further ones."
 )
 _NO_FIGURE_NOTE = (
-    f"{NO_FIGURE}: the system has no such figure; most of these score no unseen labels."
+    f"{NO_FIGURE}: the system has no such figure, as it scores no unseen labels, or its run has "
+    "another language."
 )
+_EMPTY_NOTE = "Empty cells: the paper prints no such figure, or there is none to compare it with."
 
 
 def markdown(grid: Grid, lines: Sequence[Line], data: str) -> str:
@@ -96,6 +98,8 @@ def notes(grid: Grid, lines: Sequence[Line], data: str) -> list[str]:
     some = [_FEWER_NOTE] if 1 in more and max(more) > 1 else []
     if any(cell.state == NO_FIGURE for line in lines for cell in line.cells):
         some.append(_NO_FIGURE_NOTE)
+    if any(cell.paper is not None for line in lines for cell in line.cells):
+        some.append(_EMPTY_NOTE)
     return [*([_BUILTIN_NOTE] if data == BUILTIN else []), _NOTE, *some, *grid.notes]
 
 

@@ -65,6 +65,7 @@ def write_page(
     day = datetime.now(UTC).date().isoformat()
     write({"date": day, "machine": machine, **rows}, data)
     parts = ["# Speed and memory", f"    {COMMAND} --page docs/results/{page.name}"]
+    parts.append("An empty cell: the row has no such figure.")
     told = ""
     for name in rows:
         parts.append(f"## {name.replace('_', ' ').capitalize()}")

@@ -2,18 +2,20 @@
 
 Projects as in its tutorial; the weights are tuned on validation documents by `annif hyperopt`. The
 English analyzer wants NLTK's ``punkt_tab``; where that cannot be fetched, a Punkt model is trained
-on the training texts. MLLM knows names and synonyms of all labels, the unseen ones too.
+on the training texts. MLLM knows names and synonyms of all labels, the unseen ones too. At last a
+label is added, and a text with its name is labelled before training again and after.
 """
 
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peer import Corpus, Documents, Measured, main
+from peer import FROM_TEXT, RETRAINED, Corpus, Documents, Measured, main
 
 URI = "http://example.org/"
 SKOS = "http://www.w3.org/2004/02/skos/core#"
@@ -46,6 +48,7 @@ limit={limit}
 sources={sources}
 """
 TRIALS = 50
+NEW = "Quillon bramblefever"  # the name of a label that is added
 
 
 def run(corpus: Corpus, measured: Measured, own: Path) -> dict[str, Any]:
@@ -56,9 +59,10 @@ def run(corpus: Corpus, measured: Measured, own: Path) -> dict[str, Any]:
     for name, documents in (("train", corpus.train), ("validation", corpus.validation)):
         _documents(documents, own / name)
 
-    def annif(*args: str) -> str:
+    def annif(*args: str, text: str | None = None) -> str:
         command = [str(Path(sys.executable).with_name("annif")), *args]
-        done = subprocess.run(command, cwd=own, text=True, capture_output=True, check=False)
+        options: dict[str, Any] = {"text": True, "capture_output": True, "check": False}
+        done = subprocess.run(command, cwd=own, input=text, **options)
         if done.returncode:
             raise SystemExit(done.stdout + done.stderr)
         return done.stdout
@@ -87,8 +91,29 @@ def run(corpus: Corpus, measured: Measured, own: Path) -> dict[str, Any]:
             f"annif_{name}": (f"train {name}", f"score {name}")
             for name in ("mllm", "bonsai", "ensemble")
         },
-        "new_label": "load the vocabulary and train again",
+        "new_label": _new_label(annif, own / "labels.ttl", len(corpus.names)),
     }
+
+
+def _new_label(annif: Callable[..., str], vocabulary: Path, number: int) -> dict[str, str]:
+    """Return how each project takes a label that is added, before it is trained again and after.
+
+    The text that it labels has the label's name, word for word.
+    """
+    with open(vocabulary, "a", encoding="utf-8") as out:
+        out.write("\n".join(_concept(number, NEW, [])) + "\n")
+    annif("load-vocab", "labels", vocabulary.name)
+
+    def found(project: str) -> bool:
+        return f"<{URI}{number}>" in annif("suggest", project, text=f"This is about {NEW}.")
+
+    names = ("mllm", "bonsai", "ensemble")
+    before = {name: found(name) for name in names}
+    for name in ("mllm", "bonsai"):
+        annif("train", name, "train")
+    after = {name: found(name) for name in names}
+    told = {(True, True): FROM_TEXT, (False, True): "found by its name once trained again"}
+    return {f"annif_{x}": told.get((before[x], after[x]), RETRAINED) for x in names}
 
 
 def _scores(corpus: Corpus, measured: Measured, own: Path) -> dict[str, np.ndarray]:
@@ -129,13 +154,17 @@ def _number(uri: str) -> int:
 def _vocabulary(corpus: Corpus, path: Path) -> None:
     lines = []
     for i, (name, synonyms) in enumerate(zip(corpus.names, corpus.synonyms, strict=True)):
-        concept = f"<{URI}{i}>"
-        lines.append(
-            f"{concept} <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{SKOS}Concept> ."
-        )
-        lines.append(f"{concept} <{SKOS}prefLabel> {_literal(name)} .")
-        lines += [f"{concept} <{SKOS}altLabel> {_literal(x)} ." for x in synonyms if x != name]
+        lines += _concept(i, name, synonyms)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _concept(number: int, name: str, synonyms: list[str]) -> list[str]:
+    concept = f"<{URI}{number}>"
+    return [
+        f"{concept} <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{SKOS}Concept> .",
+        f"{concept} <{SKOS}prefLabel> {_literal(name)} .",
+        *(f"{concept} <{SKOS}altLabel> {_literal(x)} ." for x in synonyms if x != name),
+    ]
 
 
 def _literal(text: str) -> str:

@@ -35,7 +35,6 @@ def run(corpus: Corpus, measured: Measured, own: Path) -> dict[str, Any]:
     return {
         "scores": found,
         "stages": {name: (f"train {name}", f"score {name}") for name in found},
-        "new_label": "train again",
     }
 
 

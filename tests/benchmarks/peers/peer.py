@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+FROM_TEXT = "scored from its text"  # how a system takes a label that is added after training
+RETRAINED = "trained again, with documents"
+
 
 class Documents(NamedTuple):
     """Texts, and the numbers of the labels of each."""
@@ -67,7 +70,8 @@ def main(package: str, run: Callable[[Corpus, Measured, Path], dict[str, Any]]) 
         package: of the peer, whose version is noted.
         run: trains and scores, in the stages ``train`` and ``score``. It gets the corpus, the
             clock and a folder of its own, and returns ``scores``: by the name of a system, for test
-            documents and labels, NaN in columns of labels that it cannot score; and ``notes``.
+            documents and labels, NaN in columns of labels that it cannot score; and ``new_label``:
+            how it takes a label that is added later, by the name of a system, if not by training.
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path, help="what corpus.py has written")
@@ -87,7 +91,7 @@ def main(package: str, run: Callable[[Corpus, Measured, Path], dict[str, Any]]) 
             "train_seconds": measured.seconds[stages[0]],
             "texts_per_second": len(corpus.test.texts) / measured.seconds[stages[1]],
             "peak_mib": max(peak, children),
-            "new_label": found["new_label"],
+            "new_label": found.get("new_label", {}).get(name, RETRAINED),
         }
         (folder / f"{name}.json").write_text(json.dumps(told, indent=1))
         print(name, told)

@@ -1,9 +1,11 @@
 """Scores what the peers have written, with the metrics of the package, and writes the results page.
 
 python tests/benchmarks/peers/score.py DIR --corpus attack --page docs/results/peers_attack.md
+python tests/benchmarks/peers/score.py DIR --corpus attack --check docs/results/peers_attack.json
 
 DIR has what the peers have written, and `ours.py`. All systems are held against `best.yaml`. The
-page has the table; what is written by hand below its mark stays.
+page has the table; what is written by hand below its mark stays. `--check` holds the systems that
+DIR has, one or all, against the figures of the page.
 """
 
 import argparse
@@ -15,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from corpus import read
+from peer import FROM_TEXT, RETRAINED
 from torch import Tensor
 
 from gile_lightning.commands.run_folder import read_documents
@@ -28,6 +31,7 @@ from gile_lightning.tracking.tables import flatten_documents
 
 MARK = "<!-- Above: written by tests/benchmarks/peers/score.py. Below: by hand, and kept. -->"
 FIRST = "best.yaml"  # that the others are held against
+TOLERANCE = 1.0  # points that a figure may differ by, as some peers draw at random
 COLUMNS = ("ranking loss", "average precision", "one-error")
 KINDS = ("seen", "unseen")  # of labels
 HEADINGS = ("RL", "AvgPr", "OneErr")
@@ -60,6 +64,9 @@ def scored(folder: Path, corpus: str, data: Path | None) -> tuple[list[Row], Kep
         scores = path.with_suffix(".npy")
         name = path.stem if run is None else f"{path.stem}.yaml"
         found[name] = peer(scores) if run is None else read_documents(folder / run)
+        if run is not None:
+            unseen = f"test.unseen.{AVERAGE_PRECISION.name}" in found[name]
+            told["new_label"] = FROM_TEXT if unseen else RETRAINED
         rows.append({"system": name, **figures(found[name]), **told})
     return rows, found
 
@@ -93,18 +100,34 @@ def page(title: str, command: str, rows: list[Row], made: str) -> str:
     headings = [f"{kind} {short}" for kind in KINDS for short in HEADINGS]
     headings += [f"{kind} AvgPr less that of {FIRST}" for kind in KINDS]
     headings += ["training (s)", "labelling (texts/s)", "peak memory (MiB)"]
+    headings += ["a label that is added later"]
     lines = [f"| system | package | {' | '.join(headings)} |"]
-    lines.append("|---|---|" + "---:|" * len(headings))
+    lines.append("|---|---|" + "---:|" * (len(headings) - 1) + "---|")
     for row in sorted(rows, key=lambda row: -float(str(row[keys[1]]))):
-        shown = [f"{row[key]:.2f}" if key in row else "" for key in keys]
-        beside = [row.get(f"beside {kind}", "") for kind in KINDS]
+        shown = [f"{row[key]:.2f}" if key in row else "n/a" for key in keys]
+        none = "" if row["system"] == FIRST else "n/a"
+        beside = [row.get(f"beside {kind}", none) for kind in KINDS]
         rest = [
             f"{row[key]:,.{0 if float(str(row[key])) >= 10 else 1}f}"
             for key in ("train_seconds", "texts_per_second", "peak_mib")
         ]
-        cells = [row["system"], row["package"], *shown, *beside, *rest]
+        cells = [row["system"], row["package"], *shown, *beside, *rest, row["new_label"]]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n\n".join([f"# {title}", "\n".join(lines), "## How it was made", command, made, ""])
+
+
+def check(rows: list[Row], path: Path) -> bool:
+    """Print the figures of a page beside those that were found; return whether all are near."""
+    pages = {row["system"]: row for row in json.loads(path.read_text())["rows"]}
+    near = True
+    for row in rows:
+        for key in (f"{kind} {title}" for kind in KINDS for title in COLUMNS):
+            there, here = pages[row["system"]].get(key), row.get(key)
+            if there is not None or here is not None:
+                within = None not in (there, here) and abs(there - here) <= TOLERANCE
+                near &= within
+                print(f"{row['system']}, {key}: {here}, page {there}{'' if within else ': FAR'}")
+    return near
 
 
 if __name__ == "__main__":
@@ -112,9 +135,13 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path)
     parser.add_argument("--corpus", choices=("attack", "medline"), default="attack")
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--page", type=Path, required=True)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--page", type=Path)
+    what.add_argument("--check", type=Path)
     given = parser.parse_args()
     rows, by_system = scored(given.folder, given.corpus, given.data)
+    if given.check is not None:
+        raise SystemExit(not check(rows, given.check))
     for row in rows:
         if row["system"] != FIRST:
             row |= beside(by_system[FIRST], by_system[str(row["system"])])
