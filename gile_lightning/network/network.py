@@ -11,6 +11,7 @@ from gile_lightning.data.loading.ragged import Texts, distinct, send
 from gile_lightning.network.encoded_labels import LabelBatch
 from gile_lightning.network.encoders.encoder import Encoder, Sharing
 from gile_lightning.network.encoders.pretrained import Pretrained
+from gile_lightning.network.encoders.sparse_rows import sparse_rows
 from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.matchers import Matcher
 from gile_lightning.network.outputs import OutputLayer
@@ -216,7 +217,8 @@ class Network(nn.Module):
         words = torch.cat([some.words for some in texts])
         ids, rows = distinct(words, len(self.word_vectors))
         places = torch.split(rows, [len(some.words) for some in texts])
-        table: Tensor = self.embedding(send(ids, self.word_vectors.device))
+        ids = send(ids, self.word_vectors.device)
+        table = sparse_rows(self.word_vectors, ids) if self.sparse else self.embedding(ids)
         pairs = zip(texts, places, strict=True)
         return table, [some._replace(words=rows, ids=some.words) for some, rows in pairs]
 

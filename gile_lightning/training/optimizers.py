@@ -109,7 +109,8 @@ class LazyAdam(torch.optim.Adam):
 def _rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
     """Return distinct row ids [U] and their gradients [U, d]."""
     ids = gradient._indices()[0]
-    if not gradient.is_coalesced() and not bool((ids.diff() > 0).all()):  # coalescing sorts
+    # the host waits for a device in both; coalescing takes longer, as it sorts
+    if not gradient.is_coalesced() and not bool((ids.diff() > 0).all()):
         gradient = gradient.coalesce()
     return gradient._indices()[0], gradient._values()
 
