@@ -49,19 +49,49 @@ def best_labels(
                 scores = system.score_held_out(name, part, prepared)
             else:
                 scores = system.score(name, part.texts, prepared)
-            best = scores.topk(min(depth, scores.shape[1]))
-            log_odds = system.log_odds(scores).gather(1, best.indices).cpu()
-            ids = best.indices.cpu()
+            ids, logits, log_odds, counts, positives = best_on_host(
+                system, scores, depth, part.label_counts, part.label_ids
+            )
             rows = torch.arange(len(ids)).unsqueeze(1) * len(labels)
-            counts = part.label_counts.cpu()
-            positives = segment_ids(counts) * len(labels) + part.label_ids.cpu()
+            positives = segment_ids(counts) * len(labels) + positives
             found.append(
                 BestLabels(
                     ids,
-                    best.values.cpu(),
+                    logits,
                     system.calibrations.apply(name, log_odds, own[ids]),
                     torch.isin(rows + ids, positives),
                     counts,
                 )
             )
     return BestLabels(*map(torch.cat, zip(*found, strict=True)))
+
+
+def best_on_host(system: System, logits: Tensor, depth: int, *more: Tensor) -> list[Tensor]:
+    """Return the best labels, and ``more`` tensors, from a device in one copy.
+
+    Args:
+        system: which made the logits.
+        logits: of all labels [B, K].
+        depth: how many labels to return, if there are as many.
+        more: what else is wanted.
+
+    Returns:
+        Ids, logits and log-odds of the labels, best first, each [B, J]; then the other tensors.
+    """
+    best = logits.topk(min(depth, logits.shape[1]))  # by logits: probabilities near 1 are equal
+    log_odds = system.log_odds(logits).gather(1, best.indices)
+    return _on_host(best.indices, best.values, log_odds, *more)
+
+
+def _on_host(*tensors: Tensor) -> list[Tensor]:
+    """Copy tensors to the host as the bytes of one, so that a device is waited for only once."""
+    there = [tensor for tensor in tensors if tensor.device.type != "cpu"]
+    if not there:
+        return list(tensors)
+    flat = [tensor.flatten().view(torch.uint8) for tensor in there]
+    pieces = iter(torch.split(torch.cat(flat).cpu(), [len(piece) for piece in flat]))
+    return [
+        # cloned, as a number of several bytes must begin at a multiple of its size
+        next(pieces).clone().view(x.dtype).view(x.shape) if x.device.type != "cpu" else x
+        for x in tensors
+    ]

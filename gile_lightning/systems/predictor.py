@@ -18,6 +18,7 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.explaining import Explanation, align_text
 from gile_lightning.network import PreparedLabels
 from gile_lightning.network.outputs import GILE
+from gile_lightning.systems.best_labels import best_on_host
 from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.candidates import LabelsLike, read_candidates
 from gile_lightning.systems.explainer import Explainer
@@ -354,23 +355,20 @@ class Predictor:
             labels = logits.shape[1]
             count = min(top_k or labels, labels)
             depth = count if reranker is None else min(max(count, reranker.depth), labels)
-            # ranked by logits, as probabilities near 1 are equal
-            best = logits.topk(depth, sorted=True)
-            ids = best.indices.cpu()
-            log_odds = self.system.log_odds(logits).gather(1, best.indices).cpu()
+            ids, best, log_odds, lengths = best_on_host(
+                self.system, logits, depth, documents.document_lengths
+            )
             log_odds = calibrations.apply(self.name, log_odds, self._training_ids[ids])
             if reranker is not None:
                 some = [joined(text) for text in texts[start : start + size]]
-                places, log_odds = reranker.rerank(
-                    some, self._label_texts, ids, best.values.cpu(), log_odds
-                )
+                places, log_odds = reranker.rerank(some, self._label_texts, ids, best, log_odds)
                 ids, log_odds = ids.gather(1, places)[:, :count], log_odds[:, :count]
             start += size
             scores = log_odds.sigmoid()
             if own and threshold is not None:
                 limit = calibrations.limits(self.name, threshold, self._training_ids[ids])
             kept = scores.double() > limit  # on the CPU, as MPS has no float64
-            kept &= documents.document_lengths.cpu().gt(0).unsqueeze(1)
+            kept &= lengths.gt(0).unsqueeze(1)
             for rows in zip(kept.tolist(), scores.tolist(), ids.tolist(), strict=True):
                 found = zip(*rows, strict=True)
                 yield [{**self._named(i), "score": s} for some, s, i in found if some]
