@@ -26,6 +26,7 @@ WAITING = {  # the host must know a number, or the size of the result
     aten.nonzero,
     aten.masked_select,
     aten.bincount,
+    aten._coalesce,
     aten.unique_dim,
     aten._unique,
     aten._unique2,
@@ -80,6 +81,11 @@ class StandInDevice(TorchDispatchMode):
         self.waits: Counter[str] = Counter()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if torch.is_inference_mode_enabled():  # where compound operations come in one piece
+            with self:
+                result = func.decompose(*args, **kwargs or {})
+            if result is not NotImplemented:
+                return result
         return run(func, args, kwargs or {}, self.waits)
 
 

@@ -1,14 +1,16 @@
 """How often a step would make the host wait for a device, counted on a stand-in for one.
 
-The stand-in also computes, so that all results are held to those of the CPU. It cannot run fused
-optimizers, which wait for nothing either.
+The stand-in also computes, so that all results are held to those of the CPU. docs/devices.md has
+the counts.
 """
 
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
+from torch.optim import optimizer as optimizers
 
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.tokenizing.task import Task
@@ -28,7 +30,10 @@ from gile_lightning.network.encoders import (
 from gile_lightning.network.matchers import Cosine, LexicalMatch, NameMention
 from gile_lightning.network.outputs import Linear
 from gile_lightning.systems import NeuralSystem
+from gile_lightning.systems.gradient import Adam
+from gile_lightning.systems.predictor import Predictor
 from gile_lightning.training.losses import SoftmaxCrossEntropy
+from gile_lightning.training.optimizers import LazyAdam
 from gile_lightning.training.samplers import (
     AllLabels,
     HardLabels,
@@ -36,10 +41,11 @@ from gile_lightning.training.samplers import (
     SharedUniformLabels,
     UniformLabels,
 )
-from gile_testing.stand_in_device import DeviceTensor, StandInDevice, move
+from gile_testing.stand_in_device import DEVICE, DeviceTensor, StandInDevice, move
 from gile_testing.two_languages import DOCUMENTS, PARTS, languages, ragged
 
 NAME = "english"
+EPS = 1e-3  # or Adam makes whole steps of what is rounding in a gradient
 SUBLINEAR = partial(IdfMean, sublinear_tf=True)
 FROZEN = {
     "embedding": partial(WordEmbedding, dim=6, trainable=False),
@@ -56,7 +62,10 @@ SCRATCH = FROZEN | {
 BOTH = partial(Concatenation, encoders=[Pretrained, SUBLINEAR])
 MODELS = {
     "GILE-WAN": {"sampler": UniformLabels(0.5)},
-    "sparse": {"embedding": partial(WordEmbedding, dim=6, sparse=True)},
+    "fast": {  # sweeps/fast.yaml
+        "embedding": partial(WordEmbedding, dim=6, sparse=True),
+        "optimizer": partial(LazyAdam, eps=EPS),
+    },
     "HAN": {"encoder": partial(HAN, layer=partial(Dense, dim=5))},
     "HAN, biGRU": {"encoder": partial(HAN, layer=partial(BiGRU, dim=3))},
     "HNN": {"encoder": partial(HNN, layer=partial(Dense, dim=5))},
@@ -75,14 +84,15 @@ MODELS = {
     },
 }
 TRAINING = dict.fromkeys(MODELS, 0)
-"""Waits of the forward and the backward pass, labels drawn and their texts gathered."""
+"""Waits of a step: labels are drawn, gradients clipped, and weights changed by Adam."""
 
+SCORED = ("GILE-WAN", "fast", "HAN", "best_scratch", "best")
 RANKED = ("seen", "unseen", "all")
 VALIDATION = 1
 """Waits of a step: whether the model diverged."""
 
 PREDICTION = 1
-"""Waits of a call: the copy of the best labels."""
+"""Waits of a batch of texts: the copy of the best labels."""
 
 
 @pytest.fixture
@@ -99,6 +109,9 @@ def make(monkeypatch):
         encoded = plain(tokenizer, texts, frozenset({"words"}), **places)
         return encoded._replace(vectors=vectors(len(texts))) if "vectors" in inputs else encoded
 
+    def encode_documents(predictor, texts):
+        return encode_plainly(predictor, texts)._replace(vectors=vectors(len(texts)))
+
     from gile_lightning.systems import label_encoding, neural
 
     plain, autocast = label_encoding.encode_texts, torch.autocast
@@ -107,10 +120,16 @@ def make(monkeypatch):
     monkeypatch.setattr(Pretrained, "set_tokenizer", set_tokenizer)
     monkeypatch.setattr(label_encoding, "encode_texts", encode)
     monkeypatch.setattr(neural, "fingerprints", lambda *args: {})
+    monkeypatch.setattr(NeuralSystem, "to", lambda self, device: self)
+    monkeypatch.setattr(NeuralSystem, "reads_subwords", lambda self, name: False)
+    encode_plainly = Predictor._encode
+    monkeypatch.setattr(Predictor, "_encode", encode_documents)
+    fused = [*optimizers._get_fused_kernels_supported_devices(), DEVICE.type]
+    monkeypatch.setattr(optimizers, "_get_fused_kernels_supported_devices", lambda: fused)
 
     def made(kind) -> tuple[NeuralSystem, RaggedBatch]:
         torch.manual_seed(1)
-        model = NeuralSystem(**PARTS | MODELS[kind])
+        model = NeuralSystem(**PARTS | {"optimizer": partial(Adam, eps=EPS)} | MODELS[kind])
         model.build({NAME: Task(*_parts())})
         for parameter in model.parameters():
             parameter.data.add_(torch.randn_like(parameter) / 10)
@@ -129,9 +148,13 @@ def _parts():
 
 def step(model, batch):
     torch.manual_seed(2)
+    optimizer = model.configure_optimizers()
     loss = model.training_step({NAME: batch}, 0)
     loss.backward()
-    return loss.detach(), {n: p.grad for n, p in model.named_parameters() if p.grad is not None}
+    model.configure_gradient_clipping(optimizer, 0.1)
+    optimizer.step()
+    gradients = {n: p.grad for n, p in model.named_parameters() if p.grad is not None}
+    return loss.detach(), gradients, {n: p.detach() for n, p in model.named_parameters()}
 
 
 def on_host(value):
@@ -141,22 +164,22 @@ def on_host(value):
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_training_step(make, kind):
-    expected, gradients = step(*make(kind))
+    expected, *others = step(*make(kind))
     model, batch = make(kind)
     move(model)
     with StandInDevice() as device:
-        loss, found = step(model, batch)
-    assert sum(device.waits.values()) <= TRAINING[kind], device.waits
+        loss, *found = step(model, batch)
+    assert sum(device.waits.values()) == TRAINING[kind], device.waits
     torch.testing.assert_close(on_host(loss), expected)
-    assert found.keys() == gradients.keys()
-    for name, gradient in found.items():
-        assert isinstance(gradient, DeviceTensor)
-        torch.testing.assert_close(on_host(gradient), on_host(gradients[name]))
+    for tensors, on_cpu in zip(found, others, strict=True):
+        assert all(isinstance(x, DeviceTensor) for x in tensors.values())
+        there = {name: on_host(x) for name, x in tensors.items()}
+        torch.testing.assert_close(there, {name: on_host(x) for name, x in on_cpu.items()})
 
 
-@pytest.mark.parametrize("kind", ["GILE-WAN", "HAN", "best_scratch", "best"])
-def test_validation_step_and_prediction(make, kind):
-    totals, best = [], []
+@pytest.mark.parametrize("kind", SCORED)
+def test_validation_step(make, kind):
+    totals = []
     for here in (True, False):
         model, batch = make(kind)
         model.eval()
@@ -171,12 +194,50 @@ def test_validation_step_and_prediction(make, kind):
             model._training_ids[NAME] = torch.arange(len(labels))
             device.waits.clear()
             model.validation_step({NAME: batch}, 0)
-            assert sum(device.waits.values()) <= (0 if here else VALIDATION), device.waits
-            device.waits.clear()
-            logits = model.score(NAME, batch.texts, model._prepared[NAME])
-            best.append(logits.topk(2).values.cpu())
-            assert sum(device.waits.values()) <= (0 if here else PREDICTION), device.waits
+            assert sum(device.waits.values()) == (0 if here else VALIDATION), device.waits
         sums = [ranking.totals for ranking in evaluation.rankings.values()]
         totals.append([on_host(x) for x in (*sums, evaluation.micro.totals)])
-    torch.testing.assert_close(best[1], best[0])
     torch.testing.assert_close(totals[1], totals[0])
+
+
+def test_the_page_has_these_counts():
+    page = (Path(__file__).parents[2] / "docs/devices.md").read_text()
+    for kind in SCORED:
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| {kind} |")]
+        _, now, validation, _, prediction = map(int, row.split("|")[2:-1])
+        assert [now, validation, prediction] == [TRAINING[kind], VALIDATION, PREDICTION]
+
+
+class Reversed:
+    """A second stage that turns the best labels round."""
+
+    depth, threshold = 3, 0.5
+
+    def rerank(self, texts, labels, ids, logits, log_odds):
+        assert all(x.device.type == "cpu" for x in (ids, logits, log_odds))
+        assert logits.shape == (len(texts), self.depth)
+        assert (logits.diff() <= 0).all()
+        places = torch.arange(self.depth).flip(0).expand(ids.shape)
+        return places, log_odds.gather(1, places)
+
+
+@pytest.mark.parametrize("second_stage", [None, Reversed()], ids=["", "second stage"])
+@pytest.mark.parametrize("kind", SCORED)
+def test_prediction(make, kind, second_stage):
+    texts = ["liver rat kidney", "mouse. rat", "", "kidney"]
+    predictions = []
+    for here in (True, False):
+        model = make(kind)[0]
+        with StandInDevice() as device:
+            if not here:
+                move(model)
+            predictor = Predictor(model)
+            predictor.reranker = second_stage
+            device.waits.clear()
+            found = [*predictor.stream(texts, top_k=2, batch_size=2)]
+            assert sum(device.waits.values()) == (0 if here else 2 * PREDICTION), device.waits
+        predictions.append([[label["name"] for label in labels] for labels in found])
+        predictions.append([label["score"] for labels in found for label in labels])
+    assert [len(labels) for labels in predictions[0]] == [2, 2, 0, 2]
+    assert predictions[2] == predictions[0]
+    assert predictions[3] == pytest.approx(predictions[1], rel=1e-5)

@@ -8,6 +8,7 @@ import torch
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.systems.baselines.paragraph_vectors import ParagraphVectors, TextRows, hashed
+from gile_testing.stand_in_device import DeviceTensor, StandInDevice, move
 
 DIM, WORDS, ROWS = 6, 40, 4
 COUNTS = [*range(200, 0, -5)]
@@ -281,6 +282,23 @@ def test_words_are_kept_and_drawn_as_their_counts_say():
     ours.counts[0] = 0  # a word that never occurred is kept, and is no negative
     assert float(ours.keep_probabilities()[0]) == 1
     assert int(torch.searchsorted(ours.noise(), torch.zeros(1).double(), right=True)) == 1
+
+
+def test_steps_on_a_device():
+    """They are those of the CPU, by no operation that CUDA refuses in deterministic mode."""
+    texts = text_rows([[5, 1, 30, 1, 2], [7, 7, 12], [9]], [2, 0, 3], [0, 0, 1])
+    found = []
+    with StandInDevice():
+        for place in (lambda x: x, DeviceTensor):
+            ours, vectors = model(), place(table())
+            if place is DeviceTensor:
+                move(ours)
+            given = TextRows(*map(place, texts))
+            ours.steps(vectors, given, place(draws(9)), LR)
+            parts = vectors, ours.inputs, ours.outputs, ours.noise()
+            inferred = ours.infer(given.words, given.lengths, 0.1, LR, 2)
+            found.append([part.detach().cpu() for part in (*parts, inferred)])
+    torch.testing.assert_close(*found)
 
 
 @pytest.mark.parametrize("texts", [[], [[]], [[], [5], []]], ids=str)
