@@ -218,7 +218,10 @@ class Network(nn.Module):
         ids, rows = distinct(words, len(self.word_vectors))
         places = torch.split(rows, [len(some.words) for some in texts])
         ids = send(ids, self.word_vectors.device)
-        table = sparse_rows(self.word_vectors, ids) if self.sparse else self.embedding(ids)
+        if self.sparse and ids.device.type != "cpu":  # which nothing waits for
+            table = sparse_rows(self.word_vectors, ids)
+        else:
+            table = self.embedding(ids)
         pairs = zip(texts, places, strict=True)
         return table, [some._replace(words=rows, ids=some.words) for some, rows in pairs]
 
