@@ -3,12 +3,13 @@
 A text is the words of its parts between spaces, one after the other: no number, token or word
 reaches over a space, and neither does the one rule of lower case that looks at its neighbours
 (that of the final sigma). So Arrow splits the texts at spaces and numbers the parts, and Python
-tokenizes each different part once.
+tokenizes each different part once: those of ASCII together, as lines of one text.
 """
 
 from array import array
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import count, groupby, islice
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.data.tokenizing.words import tokenize_lines
 
 Pieces = Sequence[str | list[str]]
 Part = str | tuple[str, ...]  # of a text, or a word that the corpus gives as a word
@@ -23,11 +25,10 @@ Part = str | tuple[str, ...]  # of a text, or a word that the corpus gives as a 
 NONE = np.iinfo(np.int32).max  # no limit
 
 
-class BatchSplitter(dict[Part, int]):
+class BatchSplitter:
     """Splits texts into words, and numbers these in the order in which they come.
 
-    The numbers hold for all texts that one splitter has split. As a dictionary it has the number of
-    every different part of a text.
+    The numbers hold for all texts that one splitter has split.
 
     Args:
         tokenizer: what is a word, and how many of a text are kept.
@@ -35,17 +36,9 @@ class BatchSplitter(dict[Part, int]):
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self.words: defaultdict[str, int] = defaultdict()
-        self.words.default_factory = self.words.__len__
-        self._ids = array("i")  # of the words of every part
-        self._starts = array("i", [0])  # of the parts among them
-
-    def __missing__(self, part: Part) -> int:
-        for word in self._tokenizer.words(part if isinstance(part, str) else [*part]):
-            self._ids.append(self.words[word])
-        self._starts.append(len(self._ids))
-        number = self[part] = len(self)
-        return number
+        self.words: defaultdict[str, int] = defaultdict(count().__next__)
+        self._numbers: defaultdict[Part, int] = defaultdict(count().__next__)
+        self._ids = array("i")  # of the words of every part, and -1 after each part
 
     def split(self, documents: Sequence[Pieces]) -> tuple[pa.ListArray, pa.ListArray]:
         """Split the pieces of documents as `Tokenizer.split` does.
@@ -58,9 +51,10 @@ class BatchSplitter(dict[Part, int]):
         sentences = [[row for piece in pieces for row in segments(piece)] for pieces in documents]
         rows = [row for of_document in sentences for row in of_document]
         parts, ends = self._parts(rows)
-        starts = np.frombuffer(self._starts, np.int32)
-        lengths = np.diff(starts)[parts]
-        words = _gathered(np.frombuffer(self._ids, np.int32), starts[parts], lengths)
+        ids = np.frombuffer(self._ids, np.int32)
+        starts = np.concatenate([[0], np.flatnonzero(ids < 0) + 1]).astype(np.int32)
+        lengths = (np.diff(starts) - 1)[parts]
+        words = _gathered(ids, starts[parts], lengths)
         ends = np.concatenate([[0], lengths.cumsum()])[ends]
         owners = np.repeat(np.arange(len(documents)), list(map(len, sentences)))
         kept, lengths = self._cut(owners, np.diff(ends))
@@ -76,14 +70,32 @@ class BatchSplitter(dict[Part, int]):
         """Return the numbers of the parts of all rows, and where each row ends, from 0."""
         if not all(isinstance(row, str) for row in rows):
             lists = [row.split() if isinstance(row, str) else [(w,) for w in row] for row in rows]
-            flat = [self[part] for row in lists for part in row]
-            return np.array(flat, np.int32), np.cumsum([0, *map(len, lists)])
+            flat = [part for row in lists for part in row]
+            return self._numbered(flat), np.cumsum([0, *map(len, lists)])
         import pyarrow.compute as pc  # which takes a tenth of a second
 
         split = pc.ascii_split_whitespace(pa.array(rows, pa.string()))
         found = split.values.dictionary_encode()
-        numbers = list(map(self.__getitem__, found.dictionary.to_pylist()))
-        return np.array(numbers, np.int32)[found.indices.to_numpy()], split.offsets.to_numpy()
+        numbers = self._numbered(found.dictionary.to_pylist())
+        return numbers[found.indices.to_numpy()], split.offsets.to_numpy()
+
+    def _numbered(self, parts: Sequence[Part]) -> NDArray[np.int32]:
+        """Return the numbers of parts; the words of new ones are found and numbered."""
+        before, number = len(self._numbers), self.words.__getitem__
+        numbers = np.array([*map(self._numbers.__getitem__, parts)], np.int32)
+        for are_lines, new in groupby(islice(self._numbers, before, None), self._is_line):
+            if are_lines:  # a call for all of them costs less than one for each
+                text = "\n".join([*new, ""])  # type: ignore[list-item]  # they are texts
+                words = tokenize_lines(text)
+                self._ids.fromlist([-1 if word == "\n" else number(word) for word in words])
+                continue
+            for part in new:
+                words = self._tokenizer.words(part if isinstance(part, str) else [*part])
+                self._ids.fromlist([*map(number, words), -1])
+        return numbers
+
+    def _is_line(self, part: Part) -> bool:
+        return isinstance(part, str) and part.isascii() and not self._tokenizer.known_words_only
 
     def _cut(
         self, owners: NDArray[np.intp], lengths: NDArray[np.intp]

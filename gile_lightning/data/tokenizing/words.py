@@ -14,7 +14,7 @@ NUMBER = "NUM"
 _NUMBER = re.compile(r"\d+(?:[.,٫٬]\d+)*")  # with the separators of Arabic too
 # words (hyphenated ones stay whole), clitics ('s), single punctuation marks in ASCII
 _ASCII_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
-_ASCII_TOKEN = re.compile(r"[a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*|'[a-zA-Z0-9]+|[^a-zA-Z0-9\s]")
+_ASCII_TOKEN = re.compile(r"[a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*|'[a-zA-Z0-9]+|[^a-zA-Z0-9\s]|\n")
 _EDGES = re.compile(r"([\W_]*)(.*?)([\W_]*)$", re.DOTALL)
 _PUNCTUATION = str.maketrans(
     dict.fromkeys("‐‑−", "-")
@@ -41,11 +41,18 @@ def tokenize(text: str) -> list[str]:
     ['il-NUM', 'rose', 'by', 'NUM', '%', '(', 'p', '<', 'NUM', ')', '.']
     """
     if text.isascii():
-        if text.isalpha():  # a third of the different parts of abstracts
-            return [text.lower()]
-        return _ASCII_TOKEN.findall(_ASCII_NUMBER.sub(NUMBER, text.lower()))
+        return tokenize_lines(text.replace("\n", " "))
     text = _plain(text)
     return [text] if text.isalpha() else _tokens(_NUMBER.sub(NUMBER, text))
+
+
+def tokenize_lines(text: str) -> list[str]:
+    r"""Split an ASCII text as `tokenize` does, but keep every newline.
+
+    >>> tokenize_lines("4.5 cells\nB.")
+    ['NUM', 'cells', '\n', 'b', '.']
+    """
+    return _ASCII_TOKEN.findall(_ASCII_NUMBER.sub(NUMBER, text.lower()))
 
 
 def known_words(text: str, known: Container[str]) -> Iterator[str]:

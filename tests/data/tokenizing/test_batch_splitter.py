@@ -1,11 +1,13 @@
 """Texts split together have the words that they have one by one."""
 
+import random
+
 import pytest
 
 from gile_lightning.data.tokenizing.batch_splitter import BatchSplitter
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.splitting import abstracts, differences, news, together
-from gile_testing.unicode_texts import random_texts
+from gile_testing.unicode_texts import random_texts, words_by_hand
 
 
 def test_numbers_of_words_and_lengths_of_sentences():
@@ -51,6 +53,27 @@ def test_random_texts(limits):
     assert differences(Tokenizer(["UNK"], **limits), documents) == []
     words = sorted({w for t in texts[:500] for w in Tokenizer(["UNK"]).words(t)} - {"UNK"})
     assert differences(Tokenizer([*words, "UNK"], known_words_only=True), documents) == []
+
+
+def test_random_ascii_texts():
+    """All control characters are among them: Arrow and Python split at different ones."""
+    draw = random.Random(0)
+    characters = [*map(chr, range(128)), *"aB9  -'.," * 4]
+    texts = ["".join(draw.choices(characters, k=draw.randint(0, 30))) for _ in range(5_000)]
+    expected = [[words] if (words := words_by_hand(text)) else [] for text in texts]
+    assert together(BatchSplitter(Tokenizer(["UNK"])), [[text] for text in texts]) == expected
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(
+    "space", ["\n", "\r\n", "\v", "\f", "\0", "\x1c", "\x1f", "\x7f", "\x85", "\xa0", "\u2028"]
+)
+def test_control_characters_and_spaces(space, known):
+    tokenizer = Tokenizer(["a", "b-c", "'s", "NUM", "\n", "UNK"], known_words_only=known)
+    texts = [f"a{space}B-c", f"{space}'s ", f"4{space}", space, f" x {space}{space}b-{space}c", "a"]
+    words = ["a", space, f"a{space}b"]  # given as words, they stay what they are
+    documents = [[text] for text in texts] + [[texts[0], words, texts[1]], [words], texts]
+    assert differences(tokenizer, documents, 4) == []
 
 
 def test_sentences_of_the_text():
