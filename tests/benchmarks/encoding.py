@@ -1,6 +1,9 @@
 """Encoding a corpus, from its file to the shards, as it was and as it is.
 
 python tests/benchmarks/report.py --only encoding
+
+What is done once for each different part of a text counts with real abstracts, which have many. So
+a second corpus has as many (`rare_words.py`).
 """
 
 import gc
@@ -14,9 +17,11 @@ from typing import Any
 
 import datasets
 import pyarrow
+import rare_words
 import torch
 import word_by_word
 
+from gile_lightning.builtin import write_bioasq
 from gile_lightning.data import BioASQ
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.shards import encoding
@@ -26,9 +31,9 @@ from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 CHUNK = 2_048
 
 
-def encoded(cache: Path, path: str | None, documents: int, num_proc: int, before: bool) -> bytes:
+def encoded(cache: Path, path: str, num_proc: int, before: bool) -> bytes:
     """Encode a corpus anew; return its task, which has the vocabulary and the label set."""
-    data = BioASQ(path, builtin_documents=documents, cache_dir=cache, num_proc=num_proc)
+    data = BioASQ(path, cache_dir=cache, num_proc=num_proc)
     shutil.rmtree(data.directory_of_shards(), ignore_errors=True)
     now = encoding.read_documents
     if before:
@@ -41,25 +46,36 @@ def encoded(cache: Path, path: str | None, documents: int, num_proc: int, before
 
 
 def measure(
-    rounds: int, documents: int = 12_000, path: str | None = None
+    rounds: int, documents: int = 12_000, rare: int = 6_500, path: str | None = None
 ) -> list[dict[str, object]]:
     """Measure encoding and its parts by turns; PyTorch and Arrow have one thread.
 
     Args:
         rounds: of each measurement.
         documents: of the built-in corpus.
-        path: a folder in the format of BioASQ, in its place.
+        rare: documents of that with rare words.
+        path: a folder in the format of BioASQ, in place of both.
 
     Returns:
-        Documents per second, and the processor's microseconds per document: medians. The tasks of
-        all ways are compared.
+        Documents per second, and the processor's microseconds per document: medians.
     """
     torch.set_num_threads(1)
     pyarrow.set_cpu_count(1)
     datasets.disable_progress_bars()
+    if path is not None:
+        return _measured(rounds, path, "")
+    with tempfile.TemporaryDirectory() as folder:
+        write_bioasq(Path(folder) / "builtin", documents)
+        rare_words.write_corpus(Path(folder) / "rare", rare)
+        rows = _measured(rounds, f"{folder}/builtin", "")
+        return rows + _measured(rounds, f"{folder}/rare", "rare words: ")
+
+
+def _measured(rounds: int, path: str, title: str) -> list[dict[str, object]]:
+    """Measure one corpus; the tasks of all ways are compared."""
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder)
-        data = BioASQ(path, builtin_documents=documents, cache_dir=cache)
+        data = BioASQ(path, cache_dir=cache)
         data.prepare_data()
         data.label_texts(Skipped())
         read = list(data.documents(Skipped()))
@@ -78,9 +94,9 @@ def measure(
                 shard.add(document, [0], tokenizer)
 
         programs: dict[str, Callable[[], Any]] = {
-            "as it was": lambda: encoded(cache, path, documents, 1, before=True),
-            "one thread": lambda: encoded(cache, path, documents, 1, before=False),
-            "reading and splitting at once": lambda: encoded(cache, path, documents, 2, False),
+            "as it was": lambda: encoded(cache, path, 1, before=True),
+            "one thread": lambda: encoded(cache, path, 1, before=False),
+            "reading and splitting at once": lambda: encoded(cache, path, 2, False),
             "labels alone": lambda: data.label_texts(Skipped()),
             "reading alone": lambda: sum(1 for _ in data.documents(Skipped())),
             "splitting alone, as it was": split_before,
@@ -107,7 +123,7 @@ def measure(
     }
     return [
         {
-            "encoding": name,
+            "encoding": title + name,
             "documents/s": len(read) / median[name],
             "x as it was": median[twins[name]] / median[name] if name in twins else None,
             "us of the processor each": statistics.median(processor[name]) / len(read) * 1e6,

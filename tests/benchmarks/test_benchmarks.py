@@ -26,7 +26,7 @@ SIZES = {
     "thresholded": {"documents": 8, "labels": 100},
     "encoders": {"documents": 16, "batch_sizes": [4]},
     "feeding": {"documents": 300},
-    "encoding": {"documents": 300},
+    "encoding": {"documents": 300, "rare": 300},
     "vectors": {"stored": 1_100, "number": 0},
     "scaling": {
         **{**SMALL, "labels": 300},
