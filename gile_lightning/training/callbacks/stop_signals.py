@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import lightning
+import torch
 from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
@@ -18,8 +19,9 @@ class StopSignals(Checkpoint):
     """Ends a run that gets SIGTERM or SIGUSR1, with status 128 + the signal's number.
 
     In training the checkpoint ``last.ckpt`` is written first, after the next optimizer step; one of
-    several processes that gets the signal is enough. After the last step of an epoch, in validation
-    and in testing the run ends at once: the checkpoint before is the one to go on from.
+    several processes that gets the signal is enough, and all leave with the same status. After the
+    last step of an epoch, in validation and in testing the run ends at once: the checkpoint before
+    is the one to go on from.
 
     Lightning's own handlers are replaced. For SIGTERM it leaves with status 0, and under SLURM it
     answers SIGUSR1 by a checkpoint in the middle of a step, from which no run goes on exactly.
@@ -36,15 +38,15 @@ class StopSignals(Checkpoint):
         """Take the place of Lightning's handlers, which it sets after `on_fit_start`."""
         trainer: lightning.Trainer = args[0]
         if trainer.received_sigterm:  # meanwhile
-            self.received = signal.SIGTERM
+            self._receive(signal.SIGTERM)
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
                 signal.signal(number, self._receive)  # until the trainer restores those before
 
     on_sanity_check_start = on_train_start = on_validation_start = on_test_start = _listen
 
-    def _receive(self, number: int, frame: object) -> None:
-        self.received = number
+    def _receive(self, number: int, frame: object = None) -> None:
+        self.received = self.received or number  # the first one: the others have been told of it
 
     def on_train_batch_end(
         self,
@@ -78,10 +80,12 @@ class StopSignals(Checkpoint):
             self._leave()
 
     def _stopped(self, trainer: lightning.Trainer) -> bool:
-        """Tell all processes whether one of them has got a signal."""
-        stopped: bool = trainer.strategy.reduce_boolean_decision(bool(self.received), all=False)
-        if stopped and not self.received:
-            self.received = signal.SIGTERM
+        """Tell all processes whether one of them has got a signal, and which."""
+        strategy = trainer.strategy
+        stopped: bool = strategy.reduce_boolean_decision(bool(self.received), all=False)
+        if stopped:  # srun returns the highest status, torchrun the first one
+            number = torch.tensor(self.received, device=strategy.root_device)
+            self.received = int(strategy.reduce(number, reduce_op="max"))
         return stopped
 
     def _leave(self, *args: Any, **kwargs: Any) -> None:

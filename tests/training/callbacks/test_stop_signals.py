@@ -2,6 +2,7 @@ import signal
 from types import SimpleNamespace
 
 import pytest
+import torch
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from gile_lightning.training.callbacks import StopSignals
@@ -16,7 +17,11 @@ class Trainer(SimpleNamespace):
         super().__init__(
             accumulate_grad_batches=accumulated,
             fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=self.progress)),
-            strategy=SimpleNamespace(reduce_boolean_decision=lambda decision, all: decision),
+            strategy=SimpleNamespace(
+                root_device="cpu",
+                reduce_boolean_decision=lambda decision, all: decision,
+                reduce=lambda number, reduce_op: number,
+            ),
         )
 
     def save_checkpoint(self, path):
@@ -56,11 +61,28 @@ def test_it_leaves_at_the_end_of_an_epoch_too(tmp_path):
     assert not trainer.saved
 
 
-def test_one_process_of_several_is_enough(tmp_path):
-    """The others leave as by SIGTERM."""
+@pytest.mark.parametrize(
+    ("own", "other"), [(0, signal.SIGUSR1), (signal.SIGUSR1, 0), (signal.SIGUSR1, signal.SIGTERM)]
+)
+def test_all_of_several_processes_leave_with_one_status(tmp_path, own, other):
+    """One that has got a signal is enough."""
     callback = StopSignals(tmp_path)
     trainer = Trainer(callback, batches=2)
     trainer.strategy.reduce_boolean_decision = lambda decision, all: not all
+    trainer.strategy.reduce = lambda number, reduce_op: getattr(torch, reduce_op)(
+        number, torch.tensor(int(other))
+    )
+    callback.received = own
     with pytest.raises(SIGTERMException) as stop:
         callback.on_train_epoch_end(trainer, None)
-    assert stop.value.args == (128 + signal.SIGTERM,)
+    assert stop.value.args == (128 + max(own, other),)
+
+
+def test_the_first_signal_counts(tmp_path):
+    """The second may come while the checkpoint is written."""
+    callback = StopSignals(tmp_path)
+    for number in (signal.SIGUSR1, signal.SIGTERM):
+        callback._receive(number, None)
+    with pytest.raises(SIGTERMException) as stop:
+        callback._leave()
+    assert stop.value.args == (128 + signal.SIGUSR1,)
