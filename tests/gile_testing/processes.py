@@ -53,17 +53,18 @@ def torchrun(rank: int, count: int, port: int) -> dict[str, str]:
     }
 
 
-def slurm(rank: int, count: int, port: int) -> dict[str, str]:
-    """What srun tells the processes of one node."""
+def slurm(rank: int, count: int, port: int, nodes: int = 1) -> dict[str, str]:
+    """What srun tells the processes of some nodes, each of which has as many."""
+    node, local = divmod(rank, count // nodes)
     return {
         "SLURM_JOB_NAME": "train",
         "SLURM_NTASKS": str(count),
-        "SLURM_NTASKS_PER_NODE": str(count),
-        "SLURM_NNODES": "1",
-        "SLURM_NODEID": "0",
+        "SLURM_NTASKS_PER_NODE": str(count // nodes),
+        "SLURM_NNODES": str(nodes),
+        "SLURM_NODEID": str(node),
         "SLURM_PROCID": str(rank),
-        "SLURM_LOCALID": str(rank),
-        "SLURM_NODELIST": "127.0.0.1",
+        "SLURM_LOCALID": str(local),
+        "SLURM_NODELIST": "127.0.0.1" if nodes == 1 else f"127.0.0.[1-{nodes}]",
         "MASTER_PORT": str(port),
     }
 
@@ -161,13 +162,19 @@ class Encodings(lightning.Callback):
 class Kill(lightning.Callback):
     """Kills one process after a number of steps; the others then wait for it as long as they do.
 
-    Where ``once`` names a file, it is made before, and nothing is killed once it is there.
+    Where ``once`` names a file, it is made before, and nothing is killed once it is there. Another
+    signal than SIGKILL may be ``sent``.
     """
 
     def __init__(
-        self, rank: int, step: int, hang: str | None = None, once: str | None = None
+        self,
+        rank: int,
+        step: int,
+        hang: str | None = None,
+        once: str | None = None,
+        sent: str = "SIGKILL",
     ) -> None:
-        self.rank, self.step, self.hang, self.once = rank, step, hang, once
+        self.rank, self.step, self.hang, self.once, self.sent = rank, step, hang, once, sent
 
     def on_train_batch_end(self, trainer, *args) -> None:
         done = self.once is not None and Path(self.once).exists()
@@ -179,7 +186,7 @@ class Kill(lightning.Callback):
                     time.sleep(0.05)
             if self.once is not None:
                 Path(self.once).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), getattr(signal, self.sent))
         elif self.hang is not None:  # busy with something that is no exchange
             Path(self.hang).with_suffix(".partial").write_text(str(os.getpid()))
             Path(self.hang).with_suffix(".partial").rename(self.hang)
