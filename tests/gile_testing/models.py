@@ -5,6 +5,7 @@ from functools import partial
 import torch
 from torch import nn
 
+from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.network import LabelResidual, Ridge
 from gile_lightning.network.encoders import (
     GRU,
@@ -106,3 +107,19 @@ def model(parts, tasks=None, seed=1) -> NeuralSystem:
     made.log = lambda *args, **options: None
     made.generator = lambda *place: torch.Generator().manual_seed(seed + 2)
     return made
+
+
+def parts_of_a_step(made: NeuralSystem, batch: RaggedBatch) -> set[str]:
+    """Return the names of the parts and of the functions with own gradients that a step runs."""
+    found: set[str] = set()
+    for part in made.modules():
+        part.register_forward_hook(lambda part, *_: found.add(type(part).__name__))
+    waiting, met = [made.training_step({NAME: batch}, 0).grad_fn], set()
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in met:
+            met.add(node)
+            waiting += [before for before, _ in node.next_functions]
+    found |= {type(node).__name__.removesuffix("Backward") for node in met}
+    samplers = [made.sampler, getattr(made.sampler, "pool", None)]
+    return found | {type(part).__name__ for part in (made.loss, *samplers)}

@@ -19,7 +19,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from gile_testing.minilm import SENTENCES
+from gile_testing.sentences import SENTENCES
 
 SIZE = 32
 WORDS = 200

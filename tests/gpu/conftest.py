@@ -1,21 +1,29 @@
-"""Tests that need a GPU; they are skipped without one."""
+"""Tests that need a GPU are skipped without one.
 
-from pathlib import Path
+``GILE_LIGHTNING_DEVICE=cpu pytest -n 0 tests/gpu`` tries the tests themselves on a CPU.
+"""
+
+import os
 
 import pytest
 import torch
 
-HERE = Path(__file__).parent
+DEVICE = os.environ.get("GILE_LIGHTNING_DEVICE", "cuda")
 
 
 def pytest_collection_modifyitems(items) -> None:
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.gpu)
-            if not torch.cuda.is_available():
+    if DEVICE == "cuda" and not torch.cuda.is_available():
+        for item in items:
+            if item.get_closest_marker("gpu"):
                 item.add_marker(pytest.mark.skip(reason="no GPU"))
 
 
 @pytest.fixture
 def device() -> torch.device:
-    return torch.device("cuda", 0)
+    return torch.device(DEVICE)
+
+
+@pytest.fixture
+def accelerator() -> str:
+    """What ``trainer.accelerator`` is."""
+    return "gpu" if DEVICE == "cuda" else DEVICE

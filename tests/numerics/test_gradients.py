@@ -16,9 +16,10 @@ from gile_lightning.network.matchers import Cosine, DistilledCosine
 from gile_lightning.training.losses import Loss
 from gile_lightning.training.samplers import LabelSampler
 from gile_testing.mentions import TEXT, encoded, label_set
-from gile_testing.models import MODELS, NAME, model
+from gile_testing.models import MODELS, NAME, model, parts_of_a_step
 from gile_testing.two_languages import DOCUMENTS, PARTS, ragged
 
+BATCH = ragged(*DOCUMENTS[NAME][0])
 KINDS = (nn.Module, torch.autograd.Function, Loss, LabelSampler)
 ELSEWHERE = {
     "Pretrained": "a transformer of another library, or vectors that are given",
@@ -38,7 +39,7 @@ def double():
 
 
 def step(made):
-    return made.training_step({NAME: ragged(*DOCUMENTS[NAME][0])}, 0)
+    return made.training_step({NAME: BATCH}, 0)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MODELS if kind != "sparse"])
@@ -64,22 +65,6 @@ def test_sparse_gradients_are_the_dense_ones():
         torch.testing.assert_close(sparse[name].to_dense(), gradient, rtol=1e-12, atol=1e-14)
 
 
-def run_parts(kind):
-    """Return the names of the parts and of the functions with own gradients that a step runs."""
-    made, found = model(MODELS[kind]), set()
-    for part in made.modules():
-        part.register_forward_hook(lambda part, *_: found.add(type(part).__name__))
-    waiting, met = [step(made).grad_fn], set()
-    while waiting:
-        node = waiting.pop()
-        if node is not None and node not in met:
-            met.add(node)
-            waiting += [before for before, _ in node.next_functions]
-    found |= {type(node).__name__.removesuffix("Backward") for node in met}
-    samplers = [made.sampler, getattr(made.sampler, "pool", None)]
-    return found | {type(part).__name__ for part in (made.loss, *samplers)}
-
-
 def test_no_part_is_forgotten():
     """A new class of these rooms needs a model here that runs it."""
     parts = set()
@@ -90,7 +75,8 @@ def test_no_part_is_forgotten():
                 if own and issubclass(kind, KINDS) and not inspect.isabstract(kind):
                     parts.add(name)
     assert len(parts) > 40
-    found = set().union(*map(run_parts, MODELS)) | ELSEWHERE.keys()
+    found = set().union(*(parts_of_a_step(model(MODELS[kind]), BATCH) for kind in MODELS))
+    found |= ELSEWHERE.keys()
     # from which GILEOnlyLabel and GILEOnlyInput are made
     assert parts - found == {"OneProjection"}
     assert parts >= ELSEWHERE.keys()

@@ -8,7 +8,7 @@ import torch
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import Reading, backends, dimension
-from gile_testing.minilm import SENTENCES
+from gile_testing.sentences import SENTENCES
 from gile_testing.small_models import save
 
 TEXTS = ["  heart ", *SENTENCES, "Insulin, insulin", "x\n"]

@@ -12,7 +12,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import find_model
 from gile_lightning.data.pretrained.cross_encoder import CrossEncoder
-from gile_testing.minilm import SENTENCES
+from gile_testing.sentences import SENTENCES
 from gile_testing.small_models import save, save_pairs
 
 PAIRS = [(a, b) for a in SENTENCES for b in ("Mitochondrial DNA", SENTENCES[4])]  # some are cut

@@ -9,7 +9,8 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import dimension, find_model
 from gile_lightning.data.pretrained.model import identity
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_testing.minilm import DIM, NAME, SENTENCES
+from gile_testing.minilm import DIM, NAME
+from gile_testing.sentences import SENTENCES
 
 TEXT = Tokenizer(["UNK"], pretrained=NAME)
 

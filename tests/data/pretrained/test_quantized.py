@@ -11,7 +11,7 @@ import torch
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import Reading, VectorStore, backends, quantized
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_testing.minilm import SENTENCES
+from gile_testing.sentences import SENTENCES
 from gile_testing.small_models import save
 
 TEXTS = [*SENTENCES, "heart", "", "a", "insulin " * 30]

@@ -6,7 +6,8 @@ import torch
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import backends, transformer
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_testing.minilm import DIM, NAME, SENTENCES, oracle
+from gile_testing.minilm import DIM, NAME, oracle
+from gile_testing.sentences import SENTENCES
 
 
 def subwords(texts):

@@ -15,7 +15,8 @@ from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Concatenation, Mean, Pretrained
 from gile_lightning.systems import NeuralSystem
-from gile_testing.minilm import DIM, NAME, SENTENCES, oracle
+from gile_testing.minilm import DIM, NAME, oracle
+from gile_testing.sentences import SENTENCES
 
 TEXT = Tokenizer(["insulin", "heart", "UNK"], pretrained=NAME)
 TABLE = torch.zeros(3, 5)

@@ -8,7 +8,8 @@ from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.matchers import Cosine
-from gile_testing.minilm import NAME, SENTENCES, oracle
+from gile_testing.minilm import NAME, oracle
+from gile_testing.sentences import SENTENCES
 
 TEXT = Tokenizer(["insulin", "heart", "UNK"], pretrained=NAME)
 NAMES = ["Insulin", "Heart", "Nothing"]
