@@ -24,6 +24,10 @@ from gile_lightning.data import document_data_module as module
 from gile_testing import children
 
 TIMEOUT = 240
+GLOO = {
+    "class_path": "lightning.pytorch.strategies.DDPStrategy",
+    "init_args": {"process_group_backend": "gloo"},
+}
 
 
 class Ended(NamedTuple):
@@ -53,6 +57,12 @@ def torchrun(rank: int, count: int, port: int) -> dict[str, str]:
     }
 
 
+def one_each(rank: int, count: int, port: int) -> dict[str, str]:
+    """What torchrun tells processes that are the only ones of their nodes: all take device 0."""
+    node = {"LOCAL_RANK": "0", "GROUP_RANK": str(rank), "LOCAL_WORLD_SIZE": "1"}
+    return torchrun(rank, count, port) | node
+
+
 def slurm(rank: int, count: int, port: int, nodes: int = 1) -> dict[str, str]:
     """What srun tells the processes of some nodes, each of which has as many."""
     node, local = divmod(rank, count // nodes)
@@ -70,10 +80,16 @@ def slurm(rank: int, count: int, port: int, nodes: int = 1) -> dict[str, str]:
 
 
 def run(directory: Path, arguments: list[str], count=2, launcher=torchrun) -> Ended:
-    """Run a fit on several processes in a working directory, to their end."""
+    """Run a fit on several processes in a working directory, to their end.
+
+    Those of `one_each` share a device, which NCCL refuses, so they exchange by gloo.
+    """
     port = free_port()
     logs = [directory / f"rank-{rank}.log" for rank in range(count)]
     devices = ["--trainer.devices", str(count), "--trainer.strategy", "ddp"]
+    if launcher is one_each:
+        devices = ["--trainer.devices", "1", "--trainer.num_nodes", str(count)]
+        devices += ["--trainer.strategy", json.dumps(GLOO)]
     status: list[int | None] = []
     with contextlib.ExitStack() as stack:
         started = [

@@ -9,18 +9,14 @@ import torch
 
 from gile_lightning import evaluate, predict
 from gile_lightning.commands.run_folder import read_metrics
-from gile_testing import children, processes, runs
+from gile_lightning.fit import main
+from gile_testing import baseline_runs, children, processes, runs
 
+pytestmark = pytest.mark.gpu
 EVERY = ("--checkpoint_every", 3)
 # so that kernels add up in the same order in every run
 SAME = ("--trainer.deterministic", "true")
 VARIABLES = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
-
-
-@pytest.fixture
-def accelerator() -> str:
-    """What ``trainer.accelerator`` is; on a CPU the tests of commands can be tried with ``cpu``."""
-    return "gpu"
 
 
 @pytest.fixture
@@ -70,6 +66,17 @@ def test_a_fit_is_about_as_good_as_on_the_cpu(fit, tmp_path):
     compare(read_metrics(tmp_path / "run"), runs.trained(*EVERY).metrics, 0.02)
 
 
+@pytest.mark.parametrize("config", ["wsabie.yaml", "aitextml.yaml"])
+def test_fits_whose_steps_the_device_draws(config, accelerator, tmp_path):
+    """Nothing to compare with: the host draws other numbers."""
+    small = ("--trainer.max_epochs", 2, "--model.dim", 10, "--trainer.accelerator", accelerator)
+    done = runs.call(main, *baseline_runs.arguments(config, tmp_path / "run", *small))
+    assert done.status is None, done.errors
+    metrics = read_metrics(tmp_path / "run")
+    assert metrics["epochs"] == 2
+    assert 0 < metrics["test.seen.average_precision"] < 1
+
+
 def test_evaluation(accelerator):
     run = runs.trained()
     given = ("--checkpoint", run.output, "--trainer.accelerator", accelerator)
@@ -94,16 +101,24 @@ def test_prediction(tmp_path):
         assert scores[0] == pytest.approx(scores[1], abs=1e-3)
 
 
-@pytest.mark.skipif(torch.cuda.device_count() == 1, reason="one GPU")
 @pytest.mark.parametrize("sparse", [(), ("--config", runs.CONFIG.with_name("fast.yaml"))])
-def test_two_processes_are_one(accelerator, tmp_path, sparse):
-    """NCCL adds up gradients, dense or by rows, and gathers what metrics have counted."""
+@pytest.mark.parametrize("launcher", [processes.torchrun, processes.one_each])
+def test_two_processes_are_one(accelerator, tmp_path, launcher, sparse):
+    """They add up gradients, dense or by rows, and gather what metrics have counted.
+
+    With a GPU each they do so by NCCL, and by gloo where they share one.
+    """
+    if launcher is processes.torchrun and torch.cuda.device_count() == 1:
+        pytest.skip("one GPU, which NCCL lets no two processes share")
     given = runs.arguments(
         tmp_path / "two", "--data.batch_size", 16, *processes.callbacks(Record={"directory": "."})
     )
     all_labels = ("--model.sampler", "gile_lightning.training.samplers.AllLabels")
     given += [*map(str, sparse), *all_labels, "--trainer.accelerator", accelerator]
-    ended = processes.run(tmp_path, given)
+    ended = processes.run(tmp_path, given, launcher=launcher)
     assert ended.status == [0, 0], ended.printed
+    weights = [torch.load(tmp_path / f"rank-{rank}.pt", map_location="cpu") for rank in range(2)]
+    for name, value in weights[0].items():
+        torch.testing.assert_close(weights[1][name], value, rtol=1e-4, atol=1e-5)
     one = runs.trained(*sparse, *all_labels)
     compare(read_metrics(tmp_path / "two"), one.metrics, 0.02)
