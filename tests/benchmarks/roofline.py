@@ -5,7 +5,7 @@ additions of matrix products, and the bytes that operations read and write. A ga
 that it returns, not their table. An operation whose inputs are still in a cache is faster than
 memory; so the limit by bytes is one for data that come from memory each time. Ranks are not
 counted, as NumPy makes them. The peaks are those of a matrix product of 2,048 rows and of a copy
-of 256 MB, in the same process.
+of 256 MB, in the same process; beside them stands a gather of 10,000 word vectors at random.
 
 python tests/benchmarks/report.py --only roofline
 """
@@ -24,8 +24,11 @@ from torch.utils.flop_counter import flop_registry
 from training import SHARED, SPARSE, ours
 from workload import NAME, Workload
 
+from gile_lightning.systems import NeuralSystem
+
 COPIED = 2**26  # float32 numbers: 256 MB
 STEPS = 3
+GATHERED = 10_000  # rows, as many as a batch has different words
 FREE = {  # they write nothing, or what they make of a tensor is counted as it is filled
     *("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_"),
     *("_sparse_coo_tensor_with_dims_and_tensors", "_indices", "_values"),
@@ -188,4 +191,14 @@ def measure(
             }
         )
     first = {"roofline": "this machine", "GFLOP/s": peak / 1e9, "GB/s": bandwidth / 1e9}
-    return [first, *rows]
+    gathered = {"roofline": "rows of word vectors, gathered at random", "GB/s": at_random(model)}
+    return [first, gathered, *rows]
+
+
+def at_random(model: NeuralSystem) -> float:
+    """Return how many GB/s a gather of rows of word vectors reads and writes."""
+    table = model.network(NAME).word_vectors.detach()
+    ids = torch.randint(len(table), (GATHERED,), generator=torch.Generator().manual_seed(0))
+    rows = torch.empty(GATHERED, table.shape[1])
+    gathering = partial(torch.index_select, table, 0, ids, out=rows)
+    return 2e-9 * rows.nbytes / by_turns({"gather": lambda _: gathering()}, 5, 3)["gather"]

@@ -179,12 +179,13 @@ def measure(
         step(0)  # the state of the optimizer is made
         memory[name] = peak_memory(lambda step=step: [step(place) for place in range(steps)])
     seconds = by_turns(programs, rounds, steps)
-    first, *_, cnn, beside_cnn = seconds
+    first, second, *_, cnn, beside_cnn = seconds
     return [
         {
             "training step": name,
             "documents/s": workload.batch_size / taken,
             "x naive": None if name in (cnn, beside_cnn) else seconds[first] / taken,
+            "x naive, fused Adam": None if name in (cnn, beside_cnn) else seconds[second] / taken,
             "x KimCNN": seconds[cnn] / taken if name in (cnn, beside_cnn) else None,
             "peak MiB beyond weights and state": memory[name],
         }
