@@ -1,19 +1,18 @@
 """Many small fits: forked from a process that has imported everything, against a process each.
 
-Both run the same fits, one at a time, by turns; what they write must be the same figures.
+Both run the same fits, two epochs on 200 documents, one at a time, by turns; what they write must
+be the same figures.
 
-python tests/benchmarks/launching.py [--fits 8] [--rounds 3]
+python tests/benchmarks/report.py --only launching
 """
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-from measuring import machine, table
+from unittest.mock import patch
 
 from gile_lightning.commands import launcher
 from gile_lightning.commands.fork_server import ForkServer
@@ -30,8 +29,8 @@ SMALL = {
 }
 
 
-def measure(number: int, rounds: int) -> list[dict[str, object]]:
-    """Return the seconds of a fit, both ways."""
+def measure(rounds: int, number: int = 4) -> list[dict[str, object]]:
+    """Return the seconds of each of a number of fits, both ways: medians of rounds."""
     root = Path(__file__).parents[2]
     grid = Grid("", "sweeps/dw.yaml", (), (Row("GILE"),), root=root)
     servers: dict[str, Callable[..., Any]] = {
@@ -46,9 +45,9 @@ def measure(number: int, rounds: int) -> list[dict[str, object]]:
         _run(Path(folder) / "first", fits[:1])  # writes the cache
         for turn in range(rounds):
             for name, server in servers.items():
-                launcher.ForkServer = server  # type: ignore[misc, assignment]
                 start = time.perf_counter()
-                figures = _run(Path(folder) / f"{name} {turn}", fits)
+                with patch.object(launcher, "ForkServer", server):
+                    figures = _run(Path(folder) / f"{name} {turn}", fits)
                 seconds[name].append((time.perf_counter() - start) / number)
                 if figures != (known := known or figures):
                     raise SystemExit("the same fits gave other figures")
@@ -57,7 +56,7 @@ def measure(number: int, rounds: int) -> list[dict[str, object]]:
         {
             "fits": name,
             "seconds each": median,
-            "times as fast": medians["a process each"] / median,
+            "x a process each": medians["a process each"] / median,
         }
         for name, median in medians.items()
     ]
@@ -69,12 +68,3 @@ def _run(folder: Path, fits: list[Fit]) -> list[float]:
     if runner.failed:
         raise SystemExit("a fit has failed")
     return [read_metrics(folder / fit.key)["test.micro.f1"] for fit in fits]
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fits", type=int, default=8)
-    parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
-    print(table([machine()]))
-    print(table(measure(given.fits, given.rounds)))

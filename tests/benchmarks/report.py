@@ -20,6 +20,7 @@ import evaluation
 import exchange
 import feeding
 import han
+import launching
 import pages
 import roofline
 import scaling
@@ -41,6 +42,7 @@ BENCHMARKS: dict[str, Callable[..., list[dict[str, object]]]] = {
     "vectors": vectors.measure,
     "scaling": scaling.measure,
     "exchange": exchange.measure,
+    "launching": launching.measure,
     "aitextml": aitextml.measure,
     "encoding_memory": encoding_memory.measure,
 }

@@ -33,6 +33,7 @@ SIZES = {
         **{"curves": {"labels": [200], "joint_dim": [10]}, "counts": [2]},
     },
     "exchange": {"words": 50, "dim": 2, "rows": 5},
+    "launching": {"number": 1},
     "aitextml": {
         **{"words": 300, "labels": 100, "documents": 40},
         **{"batch_size": 8, "batches": 1, "plain": 1},
