@@ -25,8 +25,8 @@ _FEWER_NOTE = (
     "A figure without a deviation is of one seed: fits that it needs have no further ones."
 )
 _NO_FIGURE_NOTE = (
-    f"{NO_FIGURE}: the system has no such figure, as it scores no unseen labels, or its run has "
-    "another language."
+    f"{NO_FIGURE}: the system has no such figure, as it scores no unseen labels, gives no "
+    "probabilities, or has not been run there."
 )
 _EMPTY_NOTE = "Empty cells: the paper prints no such figure, or there is none to compare it with."
 

@@ -145,12 +145,12 @@ def rows(device: torch.device, small: bool):
     han = SPARSE | {"encoder": partial(HAN, layer=BiGRU)}
     yield f"HAN-biGRU, batch of {size:,}", size, lambda: training(make(), device, **han)
     tried = [("frozen", 8), ("fine-tuned", 8)]
-    for name, size in tried if small else [("frozen", 64), ("frozen", 256), ("fine-tuned", 64)]:
-        make = partial(BestWorkload, batch_size=size, **sizes)
+    for name, few in tried if small else [("frozen", 64), ("frozen", 256), ("fine-tuned", 64)]:
+        make = partial(BestWorkload, batch_size=few, **sizes)
         options = {"tuned": name == "fine-tuned", "layers": 1 if small else 6}
         yield (
-            f"best.yaml, {name} encoder, batch of {size}",
-            size,
+            f"best.yaml, {name} encoder, batch of {few}",
+            few,
             lambda m=make, o=options: best(m(), device, **o),
         )
     batch, labels = (16, 300) if small else (4096, 26_104)

@@ -12,7 +12,7 @@ from functools import cache
 NUMBER = "NUM"
 
 _NUMBER = re.compile(r"\d+(?:[.,٫٬]\d+)*")  # with the separators of Arabic too
-# words (hyphenated ones stay whole), clitics ('s), single punctuation marks in ASCII
+# words (hyphenated ones stay whole), clitics ('s), single punctuation marks in ASCII, newlines
 _ASCII_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _ASCII_TOKEN = re.compile(r"[a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*|'[a-zA-Z0-9]+|[^a-zA-Z0-9\s]|\n")
 _EDGES = re.compile(r"([\W_]*)(.*?)([\W_]*)$", re.DOTALL)

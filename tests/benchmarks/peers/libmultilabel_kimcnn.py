@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from libmultilabel.nn import data_utils, nn_utils
-from peer import Corpus, Documents, Measured, main
+from peer import RETRAINED, Corpus, Documents, Measured, main
 
 LENGTH, DIM = 300, 300
 
@@ -61,7 +61,10 @@ def run(corpus: Corpus, measured: Measured, own: Path) -> dict[str, Any]:
         batches = loader(sets[2], shuffle=False)
         found = [model.network(batch)["logits"].numpy() for batch in batches]
     scores[:, : corpus.seen] = np.concatenate(found)
-    return {"scores": {"libmultilabel_kimcnn": scores}}
+    return {
+        "scores": {"libmultilabel_kimcnn": scores},
+        "new_label": {"libmultilabel_kimcnn": RETRAINED},
+    }
 
 
 def _tokens(documents: Documents, seen: int) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from napkinxc.models import BR, PLT
-from peer import Corpus, Measured, main
+from peer import RETRAINED, Corpus, Measured, main
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 
@@ -35,6 +35,7 @@ def run(corpus: Corpus, measured: Measured, own: Path) -> dict[str, Any]:
     return {
         "scores": found,
         "stages": {name: (f"train {name}", f"score {name}") for name in found},
+        "new_label": dict.fromkeys(found, RETRAINED),
     }
 
 

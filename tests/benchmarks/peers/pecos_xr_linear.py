@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from pecos.utils.featurization.text.vectorizers import Vectorizer
 from pecos.xmc import Indexer, LabelEmbeddingFactory
 from pecos.xmc.xlinear.model import XLinearModel
-from peer import Corpus, Measured, main
+from peer import RETRAINED, Corpus, Measured, main
 
 
 def run(corpus: Corpus, measured: Measured, own: Path) -> dict[str, Any]:
@@ -39,7 +39,10 @@ def run(corpus: Corpus, measured: Measured, own: Path) -> dict[str, Any]:
         )
     scores = np.full((len(corpus.test.texts), len(corpus.names)), np.nan, dtype=np.float32)
     scores[:, : corpus.seen] = found.toarray()
-    return {"scores": {"pecos_xr_linear": scores}}
+    return {
+        "scores": {"pecos_xr_linear": scores},
+        "new_label": {"pecos_xr_linear": RETRAINED},
+    }
 
 
 if __name__ == "__main__":

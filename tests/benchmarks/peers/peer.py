@@ -71,11 +71,11 @@ def main(package: str, run: Callable[[Corpus, Measured, Path], dict[str, Any]]) 
         run: trains and scores, in the stages ``train`` and ``score``. It gets the corpus, the
             clock and a folder of its own, and returns ``scores``: by the name of a system, for test
             documents and labels, NaN in columns of labels that it cannot score; and ``new_label``:
-            how it takes a label that is added later, by the name of a system, if not by training.
+            how it takes a label that is added later, by the name of a system.
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path, help="what corpus.py has written")
-    folder = parser.parse_args().folder
+    folder = parser.parse_args().folder.resolve()  # as a peer may change the working directory
     corpus, measured = Corpus(folder), Measured()
     own = folder / package
     own.mkdir(exist_ok=True)
@@ -91,7 +91,7 @@ def main(package: str, run: Callable[[Corpus, Measured, Path], dict[str, Any]]) 
             "train_seconds": measured.seconds[stages[0]],
             "texts_per_second": len(corpus.test.texts) / measured.seconds[stages[1]],
             "peak_mib": max(peak, children),
-            "new_label": found.get("new_label", {}).get(name, RETRAINED),
+            "new_label": found["new_label"][name],
         }
         (folder / f"{name}.json").write_text(json.dumps(told, indent=1))
         print(name, told)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peer import FROM_TEXT, Corpus, Measured, main
+from peer import FROM_TEXT, RETRAINED, Corpus, Measured, main
 from sentence_transformers import SentenceTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
@@ -46,7 +46,7 @@ def run(corpus: Corpus, measured: Measured, own: Path) -> dict[str, Any]:
             "sentence_zero_shot": ("train zero-shot", "score zero-shot"),
             "sentence_logistic": ("train heads", "score heads"),
         },
-        "new_label": {"sentence_zero_shot": FROM_TEXT},
+        "new_label": {"sentence_zero_shot": FROM_TEXT, "sentence_logistic": RETRAINED},
     }
 
 
