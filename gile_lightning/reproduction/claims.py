@@ -202,13 +202,13 @@ def _told(
 ) -> list[str]:
     """Return the mean, its intervals, what fits they are over, how many are better, the verdict."""
     values, over = [fmean(column) for column in differences], "columns"
-    bounds = None
-    if documents is not None and abs(documents["mean"] - fmean(values)) < _SAME:
+    mean, bounds = fmean(values), None  # of all seeds, also where columns have different numbers
+    if documents is not None and abs(documents["mean"] - mean) < _SAME:
         bounds = documents["low"], documents["high"]
     if len(values) < _FEWEST:
         # the mean of the columns, seed by seed
         values, over = [fmean(seed) for seed in zip(*differences, strict=False)], "seeds"
-    mean, wins = fmean(values), f"{sum(x > 0 for x in values)} of {len(values)}"
+    wins = f"{sum(x > 0 for x in values)} of {len(values)}"
     intervals = [bounds, _student(values)]
     known = [interval for interval in intervals if interval is not None]
     verdict = ""

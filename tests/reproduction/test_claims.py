@@ -56,6 +56,22 @@ def test_a_claim_on_one_column_is_told_by_its_seeds(grid):
     assert claims_table(only, several).endswith("| -3.5 |  |  | seeds | 0 of 1 |  |")
 
 
+def test_columns_of_different_numbers_of_seeds(grid):
+    """The difference is of all seeds, as the interval over documents is."""
+
+    def line(name, *cells):
+        row = next(row for row in grid.rows if row.name == name)
+        empty = (Cell(),) * (len(grid.columns) - 2)
+        return Line("", row, (*map(Cell, cells), *empty), 3, 3, None, None, None)
+
+    lines = [line("linear", (1.0, 2.0, 3.0), (4.0,)), line("joint", (2.0, 4.0, 9.0), (5.0,))]
+    columns = tuple(column.heading for column in grid.columns[:2])
+    only = replace(grid, claims=(replace(grid.claims[0], columns=columns),))
+    bounds = [{"says": "joint beats linear", "part": "", "mean": 2.0, "low": 0.5, "high": 3.5}]
+    (told,) = claims_table(only, lines, bounds).splitlines()[2:]  # (1 + 2 + 6) / 3 and 1
+    assert told.endswith("| +2.0 | +0.5 to +3.5 |  | seeds | 1 of 1 | yes (1 seed) |")
+
+
 def test_claims_of_several_blocks_together(grid):
     blocks = replace(
         grid,
