@@ -4,8 +4,8 @@ python tests/benchmarks/peers/score.py DIR --corpus attack --page docs/results/p
 python tests/benchmarks/peers/score.py DIR --corpus attack --check docs/results/peers_attack.json
 
 DIR has what the peers have written, and `ours.py`. All systems are held against `best.yaml`, or the
-one that `--beside` names. The page has the table; what is written by hand below its mark stays. `--check` holds the systems that
-DIR has, one or all, against the figures of the page.
+one that `--beside` names. The page has the table; what is written by hand below its mark stays.
+`--check` holds the systems that DIR has, one or all, against the figures of the page.
 """
 
 import argparse
