@@ -25,6 +25,7 @@ ELSEWHERE = {
     "Pretrained": "a transformer of another library, or vectors that are given",
     "Cosine": "checked below",
     "DistilledCosine": "checked below",
+    "_Rows": "runs on devices alone; tests/network/encoders/test_sparse_rows.py",
     **dict.fromkeys(("EncodedLabels", "CosineLabels", "DistilledLabels"), "labels, not trained"),
     **dict.fromkeys(("LexicalLabels", "MentionLabels"), "labels, not trained"),
 }
