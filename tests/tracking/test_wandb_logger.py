@@ -145,6 +145,22 @@ def test_tables_and_summary(done):
     assert "_wandb.visualize.average_precision_by_frequency" in run.config
 
 
+def test_the_reliability_diagram(done):
+    run = done.offline
+    metrics = read_metrics(run.output)
+    columns, rows = run.table("reliability_diagram_table")
+    assert columns[2:4] == ["mean probability (%)", "right (%)"]  # its axes
+    assert "_wandb.visualize.reliability_diagram" in run.config
+    for candidates in ("seen", "unseen"):
+        bins = [row[2:] for row in rows if row[1] == candidates]
+        pairs = sum(size for *_, size in bins)
+        error = sum(size * abs(told - right) for told, right, size in bins) / pairs / 100
+        assert error == pytest.approx(
+            metrics[f"test.{candidates}.expected_calibration_error"],
+            abs=1e-4,  # rounded to 0.01 %
+        )
+
+
 def test_example_predictions_are_those_of_the_best_checkpoint(done):
     run = done.offline
     predictor = gile_lightning.load(run.output)
