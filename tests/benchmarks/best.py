@@ -65,7 +65,7 @@ class BestWorkload(Workload):
         }
         with (
             mock.patch.multiple(backends, **stand_in),
-            mock.patch.object(vectors, "multiplies_bfloat16", return_value=False),
+            mock.patch.object(vectors, "bfloat16_speedup", return_value=1.0),
             known_size(vectors),
         ):
             self.store = VectorStore("random", Path(folder))

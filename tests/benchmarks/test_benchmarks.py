@@ -8,6 +8,7 @@ import cost
 import million
 import pages
 import prediction
+import pretrained_backends
 import pytest
 import report
 import roofline
@@ -119,6 +120,27 @@ def test_prediction(tmp_path, capsys):
     found = prediction.main([str(runs.trained().output), str(texts), str(labels)])
     assert all(seconds > 0 for seconds in found.values())
     assert "1 labels ready" in capsys.readouterr().out
+
+
+def test_what_ranks_with_pretrained_vectors():
+    corpus = pretrained_backends.read(None, 10)
+    assert len(corpus.labels) - corpus.seen == 94  # techniques of 2021 and 2022
+    assert corpus.targets.shape == (10, len(corpus.labels))
+    assert corpus.targets.any(1).all()
+
+
+def test_pretrained_backends(monkeypatch, tmp_path, capsys):
+    texts = ["They stole a password.", "They sent a letter."]
+    labels = ["letters", "passwords", "mail", "secret words"]  # two seen, two unseen
+    targets = torch.eye(2).flip(0).repeat(1, 2).bool().numpy()
+    small = pretrained_backends.Corpus(texts, labels, targets, 2)
+    monkeypatch.setattr(pretrained_backends, "read", lambda *given: small)
+    given = ["--texts", "1", "--rounds", "1", "--output", str(tmp_path / "figures.json")]
+    rows = pretrained_backends.main(given)
+    assert {"torch", "torch-bfloat16", "SentenceTransformer.encode"} <= {r["encoder"] for r in rows}
+    assert all(row["cosine with torch"] == pytest.approx(1, abs=1e-3) for row in rows[:3])
+    assert all(row["seen AvgPr"] == row["unseen AvgPr"] == 100 for row in rows[:3])
+    assert "4 labels" in capsys.readouterr().out
 
 
 def test_the_corpus_of_a_million(tmp_path):

@@ -87,18 +87,19 @@ def test_disk_space_is_said_for_texts_without_vectors(encode, tmp_path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("backend", "able", "said"),
-    [("torch", True, True), ("torch", False, False), ("torch-bfloat16", True, False)],
+    ("backend", "speedup", "said"),
+    [("torch", 2.04, True), ("torch", 0.6, False), ("torch-bfloat16", 2.04, False)],
 )
-def test_a_faster_backend_is_named(encode, tmp_path, monkeypatch, capsys, backend, able, said):
+def test_a_faster_backend_is_named(encode, tmp_path, monkeypatch, capsys, backend, speedup, said):
     encode()
     monkeypatch.setattr(vectors, "MANY", 5)
-    monkeypatch.setattr(vectors, "multiplies_bfloat16", lambda: able)
+    monkeypatch.setattr(vectors, "bfloat16_speedup", lambda: speedup)
     store = VectorStore(NAME, tmp_path, backend)
     store.fill([texts(*ROWS[:2])], 2)  # too few
     assert "bfloat16" not in capsys.readouterr().err
     store.fill([texts(*ROWS), texts([13], [14])], len(ROWS) + 2)
-    assert ("pretrained_backend torch-bfloat16" in capsys.readouterr().err) is said
+    told = capsys.readouterr().err
+    assert ("bfloat16 2.0 times as fast as float32: pretrained_backend" in told) is said
 
 
 def test_a_killed_run_goes_on(encode, tmp_path):
