@@ -125,9 +125,9 @@ class Claim:
 
     Attributes:
         says: the statement.
-        row: the row that should be better.
-        over: the row that should be worse. A list in the file is a claim over each of its rows,
-            whose name ``says`` has as ``$over``.
+        row: the row that should be better. A list in the file is a claim of each of its rows,
+            whose name ``says`` has as ``$row``.
+        over: the row that should be worse. A list is a claim over each, with ``$over`` in ``says``.
         columns: headings of the columns that tell; by default all that are no mean of others.
         blocks: the blocks that tell; by default all.
         together: whether the blocks tell together; else each by itself.

@@ -50,11 +50,13 @@ def read_grid(table: str, folder: Path | None = None) -> Grid:
 
 
 def _apart(claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Make a claim over several rows one claim over each; ``$over`` is the name of the row."""
-    rows, says = claim.get("over"), str(claim.get("says"))
-    if not isinstance(rows, list):
-        return [claim]
-    return [{**claim, "says": says.replace("$over", row), "over": row} for row in rows]
+    """Make a claim with several rows one claim of each; ``$row`` and ``$over`` are their names."""
+    for key in ("row", "over"):
+        if isinstance(names := claim.get(key), list):
+            says = str(claim.get("says"))
+            each = ({**claim, "says": says.replace(f"${key}", name), key: name} for name in names)
+            return [alone for one in each for alone in _apart(one)]
+    return [claim]
 
 
 def _with_tuples(part: Mapping[str, Any]) -> dict[str, Any]:

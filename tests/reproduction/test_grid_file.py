@@ -56,10 +56,12 @@ def test_grids_are_looked_for_here_then_in_the_package(folder, monkeypatch, tmp_
     assert grid_folder().samefile(Path(__file__).parents[2] / "sweeps/tables")
 
 
-def test_a_claim_over_several_rows_is_one_over_each(folder):
+def test_a_claim_with_several_rows_is_one_of_each(folder):
     path = folder / "table1.yaml"
-    claim = "{says: same beats $over on en, row: same, over: [HAN, same], columns: [en]}"
+    claim = "{says: $row beats $over on en, row: [same, HAN], over: [HAN, same], columns: [en]}"
     path.write_text(f"{path.read_text()}claims: [{claim}]\n")
-    first, second = read_grid("1", folder).claims
-    assert (first.says, first.over) == ("same beats HAN on en", "HAN")
-    assert (second.says, second.over, second.columns) == ("same beats same on en", "same", ("en",))
+    claims = read_grid("1", folder).claims
+    rows = [("same", "HAN"), ("same", "same"), ("HAN", "HAN"), ("HAN", "same")]
+    assert [(claim.row, claim.over) for claim in claims] == rows
+    assert [claim.says for claim in claims] == [f"{row} beats {over} on en" for row, over in rows]
+    assert all(claim.columns == ("en",) for claim in claims)
