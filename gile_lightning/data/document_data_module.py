@@ -29,10 +29,11 @@ from gile_lightning.data.shards.fingerprint import code_of, foreign_arguments, h
 from gile_lightning.data.shards.original_texts import find_texts
 from gile_lightning.data.shards.replay import new_places, replay
 from gile_lightning.data.shards.text_splitting import side_by_side
+from gile_lightning.data.tokenizing.label_set import LabelFacts
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, unambiguous
 
-FORMAT = 10  # of the encoded shards; raised when the same input would be encoded differently
+FORMAT = 11  # of the encoded shards; raised when the same input would be encoded differently
 
 
 class DocumentDataModule(Reader, ShardDataModule):
@@ -337,8 +338,7 @@ class DocumentDataModule(Reader, ShardDataModule):
             new_words=self.new_words,
             tokenizer=tokenizer,
             known=self.known,
-            synonyms=labels.synonyms,
-            uris=labels.uris,
+            facts=labels.facts,
             recipe=self.recipe(),
             total=self.total(),
             num_proc=self.num_proc,
@@ -354,7 +354,8 @@ class DocumentDataModule(Reader, ShardDataModule):
     def _changed_labels(self, skipped: Skipped) -> ChangedLabels:
         """Read the labels, and apply the changes."""
         texts = self.label_texts(skipped)
-        read = ChangedLabels(texts, self.synonyms(), self.uris(), {}, {*texts})
+        facts = LabelFacts(self.synonyms(), self.uris(), self.parents())
+        read = ChangedLabels(texts, facts, {}, {*texts})
         changes = self.changes()
         return read.after(changes) if changes else read
 

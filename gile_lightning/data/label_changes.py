@@ -10,6 +10,7 @@ from gile_lightning.data.formats.descriptions import composed
 from gile_lightning.data.formats.lines import read_records
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.formats.tables import names_in, read_table
+from gile_lightning.data.tokenizing.label_set import LabelFacts
 
 OLD, NEW = "old", "new"  # the columns of a file
 Targets = Mapping[str, tuple[str, ...]]
@@ -147,15 +148,13 @@ class ChangedLabels(NamedTuple):
 
     Attributes:
         texts: by name.
-        synonyms: their other names, by name.
-        uris: their URIs, by name.
+        facts: what else is known of them.
         targets: what labels of documents become.
         known: names and URIs before the changes.
     """
 
     texts: Mapping[str, str]
-    synonyms: Mapping[str, Sequence[str]]
-    uris: Mapping[str, str]
+    facts: LabelFacts
     targets: Targets
     known: set[str]
 
@@ -164,14 +163,14 @@ class ChangedLabels(NamedTuple):
 
         A label that nothing describes takes the text of the first label that becomes it.
         """
-        targets = changes.resolve(self.texts, self.uris)
+        uris = self.facts.uris
+        targets = changes.resolve(self.texts, uris)
         groups = regroup(self.texts, targets)
         return ChangedLabels(
             inherited_texts(groups, self.texts),
-            inherited_synonyms(groups, self.synonyms),
-            inherited_uris(groups, self.uris),
+            inherited_facts(groups, self.facts, targets),
             targets,
-            {*self.texts, *self.uris.values()},
+            {*self.texts, *uris.values()},
         )
 
 
@@ -211,23 +210,42 @@ def _retold(new: str, old: str, text: str) -> str:
     return new + rest if text.startswith(old) and not rest[:1].isalnum() else text
 
 
-def inherited_synonyms(
-    groups: Mapping[str, Sequence[str]], synonyms: Mapping[str, Sequence[str]]
+def inherited_facts(
+    groups: Mapping[str, Sequence[str]], facts: LabelFacts, targets: Targets
+) -> LabelFacts:
+    """Return what is known of labels after changes.
+
+    Synonyms and parents are those of all that became a label, each once. Parents change too. Of
+    URIs, a label that was there before keeps its own, and so does one that was renamed. What was
+    merged or split into a new label has none.
+
+    Args:
+        groups: what `regroup` returned.
+        facts: of the labels before.
+        targets: what labels became.
+    """
+    above = {
+        name: [new for parent in parents for new in targets.get(parent, (parent,))]
+        for name, parents in facts.parents.items()
+    }
+    return LabelFacts(
+        _collected(groups, facts.synonyms),
+        _inherited_uris(groups, facts.uris),
+        _collected(groups, above),
+    )
+
+
+def _collected(
+    groups: Mapping[str, Sequence[str]], names: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
-    """Return the synonyms of labels after changes: of all that became a label, each once."""
     found = {}
     for new, olds in groups.items():
-        own = (term for name in dict.fromkeys((new, *olds)) for term in synonyms.get(name, ()))
-        found[new] = [term for term in dict.fromkeys(own) if term != new]
+        own = (name for old in dict.fromkeys((new, *olds)) for name in names.get(old, ()))
+        found[new] = [name for name in dict.fromkeys(own) if name != new]
     return found
 
 
-def inherited_uris(groups: Mapping[str, Sequence[str]], uris: Mapping[str, str]) -> dict[str, str]:
-    """Return the URIs of labels after changes.
-
-    A label that was there before keeps its own, and so does one that was renamed. What was merged
-    or split into a new label has none.
-    """
+def _inherited_uris(groups: Mapping[str, Sequence[str]], uris: Mapping[str, str]) -> dict[str, str]:
     parts: dict[str, int] = {}
     for olds in groups.values():
         for old in olds:

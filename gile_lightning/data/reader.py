@@ -37,6 +37,10 @@ class Reader(ABC):
         """Return the URIs of labels that have one, by their names; called after `label_texts`."""
         return {}
 
+    def parents(self) -> Mapping[str, Sequence[str]]:
+        """Return the labels right above labels, by their names; called after `label_texts`."""
+        return {}
+
     def undescribed(self) -> Set[str]:
         """Return the names of labels without a description; called after `label_texts`."""
         return frozenset()

@@ -12,9 +12,8 @@ from gile_lightning.common.factories import import_part
 from gile_lightning.data.label_changes import (
     LabelChanges,
     Targets,
-    inherited_synonyms,
+    inherited_facts,
     inherited_texts,
-    inherited_uris,
     regroup,
 )
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -129,10 +128,8 @@ def _counted(old: LabelSet, targets: Targets, groups: Sequence[Sequence[int]]) -
 def _regrouped(old: LabelSet, targets: Targets) -> tuple[LabelSet, list[list[int]]]:
     """Return the label set after changes, and the old ids that each seen label comes from."""
     groups = regroup(old.names, targets)
-    uris = old.uris_by_name()
     texts = inherited_texts(groups, dict(zip(old.names, old.texts, strict=True)))
-    terms = inherited_synonyms(groups, dict(zip(old.names, old.synonyms, strict=True)))
-    uris = inherited_uris(groups, uris)
+    facts = inherited_facts(groups, old.facts(), targets)
     ids = {new: [old.ids[name] for name in names] for new, names in groups.items()}
     counts = {new: sum(old.frequencies[i] for i in own) for new, own in ids.items()}
     names = sorted(groups, key=lambda name: -counts[name])  # stable: otherwise as they were
@@ -141,8 +138,7 @@ def _regrouped(old: LabelSet, targets: Targets) -> tuple[LabelSet, list[list[int
         [texts[name] for name in names],
         [counts[name] for name in names],
         old.documents,
-        [terms[name] for name in names],
-        [uris.get(name, "") for name in names],
+        **facts.of(names),
     )
     seen = [[i for i in ids[name] if i < old.seen] for name in names[: new.seen]]
     return new, seen

@@ -139,8 +139,8 @@ class Predictor:
                 ``synonyms``, ``parents`` and ``uri``; or a file of labels, as `read_labels` takes
                 it. What a file has and is left out is counted in ``left_out``.
             language: of the labels, if the file has several; by default that of training.
-            complete: one of the model's own labels keeps its synonyms and its URI if it comes
-                without.
+            complete: one of the model's own labels keeps its synonyms, its parents and its URI if
+                it comes without.
 
         Raises:
             InputError: there is no label, a name comes twice, a description is missing, a parent
@@ -163,18 +163,30 @@ class Predictor:
             [0] * len(given),
             uris=[label.uri for label in given.values()],
         )
-        places = zip(given.items(), listed.places_in(self.task.labels), strict=True)
+        places = listed.places_in(self.task.labels) if complete else [-1] * len(given)
         candidates = {
-            name: self._completed(label, i) if complete else label for (name, label), i in places
+            name: self._completed(label, i)
+            for (name, label), i in zip(given.items(), places, strict=True)
         }
         texts = [recipe.label_text(label, candidates) for label in candidates.values()]
         names = list(candidates)
         counts = tokenizer.labels(texts)[1]
         if empty := [name for name, words in zip(names, counts, strict=True) if not words]:
             raise InputError(f"labels without a word in their text: {', '.join(empty[:5])}")
-        synonyms = [list(label.synonyms) for label in candidates.values()]
-        uris = [label.uri for label in candidates.values()]
-        label_set = LabelSet(names, texts, [0] * len(names), synonyms=synonyms, uris=uris)
+        described = candidates.values()
+        uris = [label.uri for label in described]
+        label_set = LabelSet(
+            names,
+            texts,
+            [0] * len(names),
+            synonyms=[list(label.synonyms) for label in described],
+            uris=uris,
+            parents=[
+                # of the model's own too, whether or not these are candidates
+                list(label.parents) or (self.task.labels.parents[i] if i >= 0 else [])
+                for label, i in zip(described, places, strict=True)
+            ],
+        )
         self.label_names, self._prepared = names, self._prepare(label_set)
         self.label_uris, self._label_texts, self.left_out = uris, texts, skipped
         self._tokenizer = self.system.tokenizer(self.name, label_set)

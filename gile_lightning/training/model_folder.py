@@ -161,6 +161,9 @@ def _to_json(config: Any) -> str:
 # --- words and labels ---
 
 
+_OPTIONAL = {"uri": "uris", "parents": "parents"}  # of a line, and of a label set
+
+
 def _settings(task: Mapping[str, Any]) -> dict[str, Any]:
     """Return what stands in `CONFIG` of a task: all but its words and labels."""
     kept = {key: value for key, value in task.items() if key not in ("vocabulary", "labels")}
@@ -173,7 +176,7 @@ def _label_lines(labels: Mapping[str, Any]) -> str:
         "text": labels["texts"],
         "frequency": labels["frequencies"],
         "synonyms": labels["synonyms"],
-        **({"uri": labels["uris"]} if "uris" in labels else {}),
+        **{key: labels[field] for key, field in _OPTIONAL.items() if field in labels},
     }
     rows = zip(*columns.values(), strict=True)
     lines = (json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows)
@@ -186,7 +189,7 @@ def _task(folder: Path, name: str, settings: Mapping[str, Any]) -> dict[str, Any
     words = (folder / name / VOCABULARY).read_bytes().decode()
     lines = (folder / name / LABELS).read_bytes().decode().split("\n")
     labels = [json.loads(line) for line in lines if line]
-    has_uris = bool(labels) and "uri" in labels[0]
+    first = labels[0] if labels else {}
     return {
         **{key: value for key, value in settings.items() if key != "documents"},
         "vocabulary": words.removesuffix("\n"),
@@ -196,6 +199,10 @@ def _task(folder: Path, name: str, settings: Mapping[str, Any]) -> dict[str, Any
             "frequencies": [label["frequency"] for label in labels],
             "documents": settings["documents"],
             "synonyms": [label["synonyms"] for label in labels],
-            **({"uris": [label["uri"] for label in labels]} if has_uris else {}),
+            **{
+                field: [label[key] for label in labels]
+                for key, field in _OPTIONAL.items()
+                if key in first
+            },
         },
     }

@@ -90,6 +90,7 @@ class Corpus(DocumentDataModule):
         self.by_name = labels is None
         self._first_names: dict[str, str] = {}  # of labels that are the same words
         self._synonyms: dict[str, tuple[str, ...]] = {}
+        self._parents: dict[str, tuple[str, ...]] = {}
         self._undescribed: set[str] = set()
         self._uris: dict[str, str] = {}
         self._by_uri: dict[str, str] = {}  # names
@@ -171,7 +172,7 @@ class Corpus(DocumentDataModule):
             if not by_name and not label.description and self.undescribed_labels == "skip":
                 skipped.add("labels without a description", label.where)
                 continue
-            self._synonyms[name] = label.synonyms
+            self._synonyms[name], self._parents[name] = label.synonyms, label.parents
             if name not in texts:
                 texts[name] = name if by_name else recipe.label_text(label, found)
         if not texts and by_name:
@@ -203,6 +204,10 @@ class Corpus(DocumentDataModule):
     def uris(self) -> Mapping[str, str]:
         """Return the URIs of the labels that `label_texts` has read."""
         return self._uris
+
+    def parents(self) -> Mapping[str, Sequence[str]]:
+        """Return the labels right above the labels that `label_texts` has read."""
+        return self._parents
 
     def undescribed(self) -> Set[str]:
         """Return the names of the labels that `label_texts` has read without a description."""

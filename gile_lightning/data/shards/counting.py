@@ -13,7 +13,7 @@ from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.shards.draws import REPEATED, TRAIN, UNLABELLED, count_labels
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.raw_shard import RawShard
-from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.label_set import LabelFacts, LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer, build_vocabulary
 from gile_lightning.data.tokenizing.words import tokenize
 
@@ -21,8 +21,7 @@ from gile_lightning.data.tokenizing.words import tokenize
 def label_set_of(
     shards: Sequence[RawShard],
     label_texts: Mapping[str, str],
-    synonyms: Mapping[str, Sequence[str]],
-    uris: Mapping[str, str],
+    facts: LabelFacts,
     trained: LabelSet | None = None,
     known: LabelSet | None = None,
 ) -> LabelSet:
@@ -31,8 +30,7 @@ def label_set_of(
     Args:
         shards: the documents, with the splits that were drawn.
         label_texts: the text of every label, in the order of the shards' label ids.
-        synonyms: other names of labels, by their names.
-        uris: identifiers of labels, by their names.
+        facts: of these labels.
         trained: the labels of a trained model. Then these come first, and labels of test documents
             that are new to the model follow as unseen ones.
         known: the labels of a model that is trained further, which count as they did there, beside
@@ -46,7 +44,7 @@ def label_set_of(
         {name: int(n) for name, n in zip(names, of_split, strict=True) if n} for of_split in counts
     )
     if trained is not None:
-        return trained.extended(test, label_texts, synonyms, uris)
+        return trained.extended(test, label_texts, facts)
     documents = sum(int((shard.splits == TRAIN).sum()) for shard in shards)
     others = [*validation, *test]
     training = Counter(train)
@@ -62,7 +60,7 @@ def label_set_of(
         training.update(dict(zip(known.names, known.frequencies, strict=True)))
         training = +training  # without labels that only other documents have
         documents = known.documents and known.documents + documents
-    return LabelSet.from_counts(training, others, label_texts, documents, synonyms, uris)
+    return LabelSet.from_counts(training, others, label_texts, documents, facts)
 
 
 def training_words(shards: Sequence[RawShard]) -> Counter[str]:

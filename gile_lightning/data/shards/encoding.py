@@ -30,7 +30,7 @@ from gile_lightning.data.shards.draws import REPEATED, TEST, TRAIN, draw_splits,
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.raw_shard import RawShard, write_table
 from gile_lightning.data.shards.reading import read_documents
-from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.label_set import LabelFacts, LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
 from gile_lightning.data.tokenizing.unspaced import unspaced
@@ -49,8 +49,7 @@ def encode(
     new_words: bool = False,
     tokenizer: Tokenizer | None = None,
     known: Known | None = None,
-    synonyms: Mapping[str, Sequence[str]] | None = None,
-    uris: Mapping[str, str] | None = None,
+    facts: LabelFacts = LabelFacts(),  # noqa: B008 (immutable)
     recipe: TextRecipe = TextRecipe(),  # noqa: B008 (frozen)
     total: Total | None = None,
     num_proc: int = 0,
@@ -71,8 +70,7 @@ def encode(
             vocabulary is made from the training documents.
         known: what the model with this tokenizer knows, if it is trained further. Its labels stay,
             and their documents count beside those here.
-        synonyms: other names of labels, by their names.
-        uris: identifiers of labels, by their names.
+        facts: of these labels.
         recipe: how the texts were put together; a trained model keeps its own.
         total: about how many documents there are, if known, for the progress bar.
         num_proc: 1 splits texts and reads by turns, 2 at once; 0 does what the cores allow. The
@@ -85,13 +83,11 @@ def encode(
     Raises:
         InputError: a split has no document, or no document has a described label.
     """
-    synonyms, uris = synonyms or {}, uris or {}
     before: LabelSet | None = None
     if known is not None:
-        before = known.labels.joined(label_texts, synonyms, uris)
+        before = known.labels.joined(label_texts, facts)
         label_texts = dict(zip(before.names, before.texts, strict=True)) | dict(label_texts)
-        synonyms = dict(zip(before.names, before.synonyms, strict=True)) | dict(synonyms)
-        uris = dict(zip(before.names, before.uris, strict=True)) | dict(uris)
+        facts = facts.before(before.facts())
     if trained_task is not None:
         tokenizer = trained_task.tokenizer
     if tokenizer is not None and tokenizer.known_words_only:
@@ -116,7 +112,7 @@ def encode(
         held_out_labels = {"held_out_labels": len(drawn), "first_held_out": first}
     trained_labels = None if trained_task is None else trained_task.labels
     counted = shards if known is None else list(_new(shards, splitter, known))
-    labels = label_set_of(counted, label_texts, synonyms, uris, trained_labels, before)
+    labels = label_set_of(counted, label_texts, facts, trained_labels, before)
     if trained_task is not None:
         with_labels = trained_task.with_labels if new_words else partial(replace, trained_task)
         task = with_labels(labels=labels)
@@ -124,7 +120,7 @@ def encode(
         if tokenizer is None:
             words = training_words(shards)
             runs = unspaced(words)
-            tokenizer = tokenizer_of(words, label_texts, synonyms, settings, skipped)
+            tokenizer = tokenizer_of(words, label_texts, facts.synonyms, settings, skipped)
         task = Task(tokenizer, labels, recipe)
         if before is not None and new_words:
             task = replace(task, labels=before).with_labels(labels)

@@ -3,9 +3,40 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gile_lightning.common.errors import InputError
+
+
+class LabelFacts(NamedTuple):
+    """What is known of labels beside their texts, by their names. Each may lack labels.
+
+    Attributes:
+        synonyms: other names.
+        uris: URIs.
+        parents: the names of the labels right above in a hierarchy.
+    """
+
+    synonyms: Mapping[str, Sequence[str]] = {}
+    uris: Mapping[str, str] = {}
+    parents: Mapping[str, Sequence[str]] = {}
+
+    def of(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return the fields of a `LabelSet` of these names."""
+        names = list(names)
+        return {
+            "synonyms": [list(self.synonyms.get(name, ())) for name in names],
+            "uris": [self.uris.get(name, "") for name in names],
+            "parents": [list(self.parents.get(name, ())) for name in names],
+        }
+
+    def before(self, others: "LabelFacts") -> "LabelFacts":
+        """Return these facts, and those of other labels."""
+        return LabelFacts(
+            {**others.synonyms, **self.synonyms},
+            {**others.uris, **self.uris},
+            {**others.parents, **self.parents},
+        )
 
 
 @dataclass(frozen=True)
@@ -21,6 +52,8 @@ class LabelSet:
         synonyms: other names of each label; empty lists where there are none. If one of two sets
             has none at all, they can still be equal.
         uris: the URI of each label; empty where there is none. Compared as synonyms are.
+        parents: the names of the labels right above each, which the set may lack; empty lists where
+            there are none. Compared as synonyms are.
         ids: the ids of the names.
         seen: how many labels occur in training; they have the ids 0 to seen - 1.
     """
@@ -31,27 +64,31 @@ class LabelSet:
     documents: int = field(default=0, compare=False)
     synonyms: list[list[str]] = field(default_factory=list)
     uris: list[str] = field(default_factory=list)
+    parents: list[list[str]] = field(default_factory=list)
     ids: dict[str, int] = field(init=False, repr=False, compare=False)
     seen: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seen", sum(frequency > 0 for frequency in self.frequencies))
         object.__setattr__(self, "ids", {name: i for i, name in enumerate(self.names)})
-        if not self.synonyms:
-            object.__setattr__(self, "synonyms", [[] for _ in self.names])
+        for key in ("synonyms", "parents"):
+            if not getattr(self, key):
+                object.__setattr__(self, key, [[] for _ in self.names])
         if not self.uris:
             object.__setattr__(self, "uris", [""] * len(self.names))
         if not len(self.ids) == len(self.names) == len(self.texts) == len(self.frequencies):
             raise InputError("a label set needs unique names, and one text and frequency for each")
-        if len(self.synonyms) != len(self.names):
-            raise InputError("a label set needs one list of synonyms for each name, or none at all")
+        for key in ("synonyms", "parents"):
+            if len(getattr(self, key)) != len(self.names):
+                raise InputError(f"a label set needs one list of {key} for each name, or none")
         if len(self.uris) != len(self.names):
             raise InputError("a label set needs one URI for each name, or none at all")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LabelSet):
             return NotImplemented
-        for mine, theirs in ((self.synonyms, other.synonyms), (self.uris, other.uris)):
+        for key in ("synonyms", "uris", "parents"):
+            mine, theirs = getattr(self, key), getattr(other, key)
             if any(mine) and any(theirs) and mine != theirs:
                 return False
         own = (self.names, self.texts, self.frequencies)
@@ -67,8 +104,7 @@ class LabelSet:
         others: Iterable[str],
         texts: Mapping[str, str],
         documents: int = 0,
-        synonyms: Mapping[str, Sequence[str]] | None = None,
-        uris: Mapping[str, str] | None = None,
+        facts: LabelFacts = LabelFacts(),  # noqa: B008 (immutable)
     ) -> "LabelSet":
         """Order the labels of the training documents, and those of other documents alone."""
         seen = sorted(training, key=lambda name: (-training[name], name))
@@ -76,9 +112,7 @@ class LabelSet:
         names = seen + unseen
         frequencies = [training[name] for name in names]
         described = [texts[name] for name in names]
-        identifiers = [(uris or {}).get(name, "") for name in names]
-        other_names = _listed(names, synonyms)
-        return cls(names, described, frequencies, documents, other_names, identifiers)
+        return cls(names, described, frequencies, documents, **facts.of(names))
 
     def places_in(self, other: "LabelSet") -> list[int]:
         """Return the id of each label in another set, or -1 for one that is not in it.
@@ -98,53 +132,40 @@ class LabelSet:
     def joined(
         self,
         texts: Mapping[str, str],
-        synonyms: Mapping[str, Sequence[str]] | None = None,
-        uris: Mapping[str, str] | None = None,
+        facts: LabelFacts = LabelFacts(),  # noqa: B008 (immutable)
     ) -> "LabelSet":
         """Return this set as the labels of a later corpus tell of it.
 
-        A label that the corpus has too gets its name, text, synonyms and URI there; see
-        `places_in`. Another one stays, unless the corpus has given its name to a label with another
-        URI.
+        A label that the corpus has too gets its name, text and facts there; see `places_in`. Of
+        facts that the corpus lacks it keeps its own. Another label stays, unless the corpus has
+        given its name to a label with another URI.
 
         Args:
             texts: of the corpus' labels, by their names.
-            synonyms: their other names, by their names.
-            uris: their URIs, by their names.
+            facts: of these labels.
         """
-        uris = uris or {}
         names = list(texts)
-        later = LabelSet(
-            names,
-            list(texts.values()),
-            [0] * len(names),
-            synonyms=_listed(names, synonyms),
-            uris=[uris.get(name, "") for name in names],
-        )
-        kept: list[tuple[str, str, int, list[str], str]] = []
-        places = self.places_in(later)
-        for i, place in enumerate(places):
+        later = LabelSet(names, list(texts.values()), [0] * len(names), **facts.of(names))
+        kept: list[tuple[Any, ...]] = []
+        for i, place in enumerate(self.places_in(later)):
             source, at = (self, i) if place < 0 else (later, place)
             name = source.names[at]
             if place < 0 and name in later.ids:
                 continue
-            uri, terms = source.uris[at] or self.uris[i], source.synonyms[at] or self.synonyms[i]
-            kept.append((name, source.texts[at], self.frequencies[i], terms, uri))
-        return LabelSet(
-            [label[0] for label in kept],
-            [label[1] for label in kept],
-            [label[2] for label in kept],
-            self.documents,
-            [label[3] for label in kept],
-            [label[4] for label in kept],
-        )
+            known = (
+                source.synonyms[at] or self.synonyms[i],
+                source.uris[at] or self.uris[i],
+                source.parents[at] or self.parents[i],
+            )
+            kept.append((name, source.texts[at], self.frequencies[i], *known))
+        names, texts_, frequencies, *others = ([label[k] for label in kept] for k in range(6))
+        return LabelSet(names, texts_, frequencies, self.documents, *others)
 
     def extended(
         self,
         others: Iterable[str],
         texts: Mapping[str, str],
-        synonyms: Mapping[str, Sequence[str]] | None = None,
-        uris: Mapping[str, str] | None = None,
+        facts: LabelFacts = LabelFacts(),  # noqa: B008 (immutable)
     ) -> "LabelSet":
         """Return this set, followed by further unseen labels."""
         new = sorted(set(others) - self.ids.keys())
@@ -153,9 +174,14 @@ class LabelSet:
             self.texts + [texts[name] for name in new],
             self.frequencies + [0] * len(new),
             self.documents,
-            self.synonyms + _listed(new, synonyms),
-            self.uris + [(uris or {}).get(name, "") for name in new],
+            **{key: getattr(self, key) + values for key, values in facts.of(new).items()},
         )
+
+    def facts(self) -> LabelFacts:
+        """Return what is known of the labels, by their names."""
+        synonyms = dict(zip(self.names, self.synonyms, strict=True))
+        parents = dict(zip(self.names, self.parents, strict=True))
+        return LabelFacts(synonyms, self.uris_by_name(), parents)
 
     def uris_by_name(self) -> dict[str, str]:
         """Return the URIs of the labels that have one, by their names."""
@@ -170,8 +196,5 @@ class LabelSet:
             "documents": self.documents,
             "synonyms": self.synonyms,
             **({"uris": self.uris} if any(self.uris) else {}),
+            **({"parents": self.parents} if any(self.parents) else {}),
         }
-
-
-def _listed(names: list[str], synonyms: Mapping[str, Sequence[str]] | None) -> list[list[str]]:
-    return [list((synonyms or {}).get(name, ())) for name in names]

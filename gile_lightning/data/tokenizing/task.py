@@ -104,12 +104,12 @@ def _check(labels: Mapping[str, Any]) -> None:
         TypeError: one is wrong.
     """
     texts = [labels[key] for key in ("names", "texts")] + [labels.get("uris", [])]
-    texts += labels.get("synonyms", [])
+    texts += [*labels.get("synonyms", []), *labels.get("parents", [])]
     counts = [*labels["frequencies"], labels.get("documents", 0)]
     if not all(isinstance(row, list | tuple) for row in texts):
-        raise TypeError("names, texts, synonyms or URIs are no lists")
+        raise TypeError("names, texts, synonyms, parents or URIs are no lists")
     if not all(isinstance(text, str) for row in texts for text in row):
-        raise TypeError("names, texts, synonyms or URIs are no texts")
+        raise TypeError("names, texts, synonyms, parents or URIs are no texts")
     if not all(isinstance(count, int) and count >= 0 for count in counts):
         raise TypeError("frequencies are no whole numbers from 0 on")
 

@@ -10,6 +10,7 @@ from gile_lightning.data.loading.ragged import Texts, segment_ids, segment_start
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.segments import document_words
+from gile_lightning.network.matchers.hierarchy import RELATIVES, Hierarchy
 from gile_lightning.network.matchers.matcher import (
     LOGIT_SCALE,
     EncodeTexts,
@@ -27,6 +28,7 @@ from gile_lightning.network.matchers.phrases import (
 from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
 
 FEATURES = 9  # of a label that occurs in a document
+TAXONOMY = 2 + RELATIVES  # further ones
 WORDS = 50  # of a typical document
 
 
@@ -41,10 +43,13 @@ class MentionLabels(MatcherLabels):
         stems: Tensor,
         longest: int,
         size: int,
+        names: Tensor,
+        hierarchy: Hierarchy,
     ) -> None:
         super().__init__()
         # on the host, where phrases are searched for
         self.keys, self.beginnings, self.labels, self.stems = keys, beginnings, labels, stems
+        self.names, self.hierarchy = names, hierarchy
         self.longest = longest
         self.size = size
 
@@ -54,7 +59,7 @@ class MentionLabels(MatcherLabels):
         columns = ids.new_full((self.size,), -1)
         columns[ids] = torch.arange(len(ids), device=ids.device)
         tensors = self.keys, self.beginnings, self.labels, self.stems, columns
-        return Phrases(*tensors, self.longest, len(ids))
+        return Phrases(*tensors, self.longest, len(ids), self.names, self.hierarchy)
 
 
 class NameMention(Matcher):
@@ -73,6 +78,14 @@ class NameMention(Matcher):
     8. where the last one begins;
     9. the log of the document's number of words, over `WORDS`.
 
+    With ``taxonomy`` there are `TAXONOMY` more, of what the label set tells beside names:
+
+    10. whether the name itself occurs, not synonyms alone;
+    11. one over the number of labels that have the phrase, of the phrase with the fewest;
+    12. the log of 1 and the number of its parents that occur in the document too;
+    13. the same of its children;
+    14. the same of its siblings, the other children of its parents.
+
     Before training the first weight is 1 and the others are 0. ``hidden`` units of the same
     features make the score non-linear, as trees do in Maui (Medelyan, 2009) and in Annif's MLLM.
     They add nothing before training.
@@ -88,6 +101,7 @@ class NameMention(Matcher):
         max_words: longer phrases are not searched for.
         synonyms: whether synonyms are searched for too.
         hidden: the number of units with a ReLU; 0 for a linear score.
+        taxonomy: whether there are the features 10 to 14.
     """
 
     called = "names"
@@ -101,6 +115,7 @@ class NameMention(Matcher):
         max_words: int = 8,
         synonyms: bool = True,
         hidden: int = 0,
+        taxonomy: bool = False,
     ) -> None:
         positive(max_words=max_words)
         if hidden < 0:
@@ -113,10 +128,12 @@ class NameMention(Matcher):
         stems = stem_ids(tokenizer.vocabulary, stemmer)
         self.register_buffer("stems", stems, persistent=False)
         self.register_buffer("rarity", torch.zeros(int(stems.max()) + 1))
-        self.weight = nn.Parameter(torch.eye(FEATURES)[0] / LOGIT_SCALE)
+        self.taxonomy = taxonomy
+        features = FEATURES + TAXONOMY * taxonomy
+        self.weight = nn.Parameter(torch.eye(features)[0] / LOGIT_SCALE)
         self.inner = self.outer = None
         if hidden:
-            inner = torch.randn(hidden, FEATURES) / math.sqrt(FEATURES)
+            inner = torch.randn(hidden, features) / math.sqrt(features)
             self.inner, self.outer = nn.Parameter(inner), nn.Parameter(torch.zeros(hidden))
 
     def count_words(self, frequencies: Tensor, documents: int) -> None:
@@ -129,12 +146,12 @@ class NameMention(Matcher):
         """Hash names and synonyms, but those with an unknown word."""
         of_words = stem_ids([*tokenizer.vocabulary, *tokenizer.further], self.stemmer)
         stems = of_words.tolist()
-        phrases: dict[tuple[tuple[int, ...], int], None] = {}
+        phrases: dict[tuple[tuple[int, ...], int], bool] = {}  # whether it is the name
         for i, name in enumerate(labels.names):
-            for phrase in (name, *(labels.synonyms[i] if self.synonyms else ())):
+            for place, phrase in enumerate((name, *(labels.synonyms[i] if self.synonyms else ()))):
                 ids = tokenizer.word_ids(tokenizer.words(phrase))
                 if 0 < len(ids) <= self.max_words and self.unknown not in ids:
-                    phrases[tuple(stems[word] for word in ids), i] = None
+                    phrases.setdefault((tuple(stems[word] for word in ids), i), place == 0)
         longest = max((len(phrase) for phrase, _ in phrases), default=0)
         keys = torch.zeros(len(phrases), dtype=torch.long)
         beginnings = [keys[:0]]
@@ -147,7 +164,11 @@ class NameMention(Matcher):
         keys, order = keys.sort()
         label_ids = torch.tensor([label for _, label in phrases], dtype=torch.long)
         begin = torch.unique(torch.cat(beginnings))
-        return MentionLabels(keys, begin, label_ids[order], of_words, longest, len(labels))
+        names = torch.tensor([*phrases.values()], dtype=torch.bool)[order]
+        sizes = longest, len(labels)
+        return MentionLabels(
+            keys, begin, label_ids[order], of_words, *sizes, names, Hierarchy.of(labels)
+        )
 
     def forward(self, documents: Texts, labels: Phrases) -> Tensor:
         """Score documents against K labels: [B, K]."""
@@ -185,7 +206,7 @@ class NameMention(Matcher):
         """Find the pairs of a document and a label that occurs in it.
 
         Returns:
-            Documents [M], columns of labels [M] and features [M, `FEATURES`].
+            Documents [M], columns of labels [M] and features [M, F].
         """
         documents = documents.to(labels.stems.device)
         words = labels.stems[documents.word_ids.long()]
@@ -194,8 +215,11 @@ class NameMention(Matcher):
         lengths = document_words(documents.sentence_lengths, documents.document_lengths)
         columns = labels.columns[labels.labels[phrases]]
         scored = columns >= 0
-        starts, sizes, inside, columns = (x[scored] for x in (starts, sizes, inside, columns))
         rows = segment_ids(lengths)[starts]
+        further = self._taxonomy(rows, phrases, labels)[scored] if self.taxonomy else None
+        starts, sizes, inside, columns, rows = (
+            x[scored] for x in (starts, sizes, inside, columns, rows)
+        )
         sentences = segment_ids(documents.sentence_lengths)[starts]
         in_first = sentences == segment_starts(documents.document_lengths)[rows]
         device = self.weight.device
@@ -227,5 +251,16 @@ class NameMention(Matcher):
             most(begin),
             send((lengths[of_pair].to(ones) / WORDS).log(), device),
         ]
+        if further is not None:
+            features += [most(one) for one in further.unbind(1)]
         columns = pairs % max(1, labels.size)
         return send(of_pair, device), send(columns, device), torch.stack(features, 1)
+
+    def _taxonomy(self, rows: Tensor, phrases: Tensor, labels: Phrases) -> Tensor:
+        """Return the features 10 to 14 of each of H occurrences: [H, `TAXONOMY`]."""
+        dtype = self.weight.dtype
+        _, same, counts = torch.unique(labels.keys, return_inverse=True, return_counts=True)
+        share = 1 / counts[same[phrases]].to(dtype)
+        relatives = labels.hierarchy.occurring(rows, labels.labels[phrases]).to(dtype).log1p()
+        own = labels.names[phrases].to(dtype)
+        return torch.cat([own.unsqueeze(1), share.unsqueeze(1), relatives], 1)

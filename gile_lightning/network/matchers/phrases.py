@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.data.loading.ragged import segment_ids
+from gile_lightning.network.matchers.hierarchy import Hierarchy
 
 _FACTOR = 0x2545F4914F6CDD1D  # odd: a word moves all higher bits of a phrase's key
 _MIX = -0x61C8864680B583EB  # 2^64 over the golden ratio
@@ -17,7 +18,8 @@ class Phrases(NamedTuple):
     Shapes: ``keys`` [P] hashes of the phrases, sorted; ``beginnings`` [Q] hashes of what longer
     phrases begin with, sorted; ``labels`` [P] the label of each phrase; ``stems`` [V + new words];
     ``columns`` [all labels] the column of a label among those scored, or -1. ``longest`` is the
-    number of words of the longest phrase, ``size`` is K.
+    number of words of the longest phrase, ``size`` is K. ``names`` [P] says which phrases are
+    names, not synonyms; ``hierarchy`` is that of the labels.
     """
 
     keys: Tensor
@@ -27,6 +29,8 @@ class Phrases(NamedTuple):
     columns: Tensor
     longest: int
     size: int
+    names: Tensor
+    hierarchy: Hierarchy
 
 
 def extend_keys(keys: Tensor, words: Tensor) -> Tensor:

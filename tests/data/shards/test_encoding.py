@@ -14,7 +14,7 @@ from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.shards import reading, text_splitting
 from gile_lightning.data.shards.encoding import encode
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
-from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.label_set import LabelFacts, LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
@@ -131,7 +131,7 @@ def test_words_of_names_and_synonyms_if_wanted(tmp_path):
     texts = {"a name": "cell", "other": "cell"}
     synonyms = {"a name": ["alias 5", "cell"], "other": (), "no label": ["nothing"]}
     settings = EncodingSettings(min_count=1, label_words=True)
-    encode(documents, texts, tmp_path, settings, Skipped(), synonyms=synonyms)
+    encode(documents, texts, tmp_path, settings, Skipped(), facts=LabelFacts(synonyms))
     task = Task.load(tmp_path / "task.json")
     assert sorted(task.tokenizer.vocabulary) == sorted(
         ["cell", "a", "name", "other", "alias", "NUM", "UNK"]

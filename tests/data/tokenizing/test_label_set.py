@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.label_set import LabelFacts, LabelSet
 
 TEXTS = {name: f"about {name}" for name in "abcdefg"}
 
@@ -38,9 +38,9 @@ SYNONYMS = {"a": ["alpha", "first"], "d": ("delta",), "x": ["none of these"]}
 
 
 def test_synonyms_stand_beside_the_names():
-    labels = LabelSet.from_counts(Counter(b=1, a=5), ["d"], TEXTS, synonyms=SYNONYMS)
+    labels = LabelSet.from_counts(Counter(b=1, a=5), ["d"], TEXTS, facts=LabelFacts(SYNONYMS))
     assert labels.synonyms == [["alpha", "first"], [], ["delta"]]
-    more = labels.extended(["c", "a"], TEXTS, {"c": ["gamma"], "a": ["another"]})
+    more = labels.extended(["c", "a"], TEXTS, LabelFacts({"c": ["gamma"], "a": ["another"]}))
     assert more.names == ["a", "b", "d", "c"]
     assert more.synonyms == [["alpha", "first"], [], ["delta"], ["gamma"]]
     assert labels.extended(["c"], TEXTS).synonyms == [*labels.synonyms, []]
@@ -49,7 +49,7 @@ def test_synonyms_stand_beside_the_names():
 
 
 def test_sets_are_equal_though_one_lacks_synonyms():
-    labels = LabelSet.from_counts(Counter(a=1), ["b"], TEXTS, synonyms=SYNONYMS)
+    labels = LabelSet.from_counts(Counter(a=1), ["b"], TEXTS, facts=LabelFacts(SYNONYMS))
     state = labels.state()
     assert state.pop("synonyms") == [["alpha", "first"], []]
     assert LabelSet(**state) == labels  # a checkpoint from before there were synonyms
@@ -76,9 +76,9 @@ def test_names_are_unique_with_one_text_and_frequency_each(names, texts, frequen
 
 def test_uris_stand_beside_the_names():
     uris = {"a": "urn:a", "d": "urn:d"}
-    labels = LabelSet.from_counts(Counter(b=1, a=5), [], TEXTS, uris=uris)
+    labels = LabelSet.from_counts(Counter(b=1, a=5), [], TEXTS, facts=LabelFacts(uris=uris))
     assert labels.uris == ["urn:a", ""]
-    assert labels.extended(["c", "d"], TEXTS, uris=uris).uris == ["urn:a", "", "", "urn:d"]
+    assert labels.extended(["c", "d"], TEXTS, LabelFacts(uris=uris)).uris == ["urn:a", "", "", "urn:d"]
     state = labels.state()
     assert LabelSet(**state).uris == labels.uris
     assert state.pop("uris") == labels.uris
@@ -96,7 +96,9 @@ def test_labels_are_the_same_by_uri_before_name():
     # b has the URI of a; c is matched by name, as the old one has no URI; the old a is taken
     assert new.places_in(old) == [0, 2, -1, -1, 3]
     texts = dict.fromkeys("bcx", "n")
-    joined = old.joined(texts, {"x": ["X"]}, {"b": "urn:1", "c": "urn:3", "x": "urn:4"})
+    joined = old.joined(
+        texts, LabelFacts({"x": ["X"]}, {"b": "urn:1", "c": "urn:3", "x": "urn:4"})
+    )
     # a became b, so that the old b, another label, gives way; d became x
     assert joined.names == ["b", "c", "x"]
     assert (joined.texts, joined.frequencies) == (["n"] * 3, [4, 2, 1])
