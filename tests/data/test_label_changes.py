@@ -9,12 +9,12 @@ from gile_lightning.data import Columns, Corpus
 from gile_lightning.data.label_changes import (
     Change,
     LabelChanges,
-    inherited_synonyms,
+    inherited_facts,
     inherited_texts,
-    inherited_uris,
     read_changes,
     regroup,
 )
+from gile_lightning.data.tokenizing.label_set import LabelFacts
 from gile_testing.corpora import ready
 
 ROWS = [("a", ["x"]), ("b", ["x"]), ("c", ["c", "y"]), ("d", [])]
@@ -77,17 +77,25 @@ def test_labels_are_named_by_uri_too():
 
 
 def test_what_labels_inherit():
-    groups = regroup("abcd", {"a": ("x",), "b": ("x",), "c": ("c", "y"), "d": ("b",)})
+    targets = {"a": ("x",), "b": ("x",), "c": ("c", "y"), "d": ("b",)}
+    groups = regroup("abcd", targets)
     assert groups == {"x": ["a", "b"], "c": ["c"], "y": ["c"], "b": ["d"]}
     texts = {"a": "a hunts", "b": "about b", "c": "c", "d": "dive"}
     # "x" begins like "a", whose name stood before its description; "y" was named alone
     found = inherited_texts(groups, texts)
     assert found == {"x": "x hunts", "c": "c", "y": "y", "b": "about b"}
-    found = inherited_synonyms(groups, {"a": ["x", "k"], "b": ["k", "l"], "c": ["m"]})
-    assert found == {"x": ["k", "l"], "c": ["m"], "y": ["m"], "b": ["k", "l"]}
-    uris = {name: f"urn:{name}" for name in "abcd"}
-    assert inherited_uris(groups, uris) == {"c": "urn:c", "b": "urn:b"}
-    assert inherited_uris(regroup("ab", {"a": ("z",)}), uris) == {"z": "urn:a", "b": "urn:b"}
+    facts = LabelFacts(
+        {"a": ["x", "k"], "b": ["k", "l"], "c": ["m"]},
+        {name: f"urn:{name}" for name in "abcd"},
+        {"a": ["b", "c"], "b": ["top"], "d": ["c"]},
+    )
+    found = inherited_facts(groups, facts, targets)
+    assert found.synonyms == {"x": ["k", "l"], "c": ["m"], "y": ["m"], "b": ["k", "l"]}
+    assert found.uris == {"c": "urn:c", "b": "urn:b"}
+    # b, a parent of a, became x as a did; the new b has the parent of the old one beside d's
+    assert found.parents == {"x": ["c", "y", "top"], "c": [], "y": [], "b": ["top", "c", "y"]}
+    renamed = inherited_facts(regroup("ab", {"a": ("z",)}), facts, {"a": ("z",)})
+    assert renamed.uris == {"z": "urn:a", "b": "urn:b"}
 
 
 def corpus(tmp_path, changes):

@@ -24,11 +24,24 @@ LABELS = {  # text and synonyms
     "Muridae": ("mice and rats", ["mice", "rat", "xylophone and rat"]),
     "Disease of the liver": ("xylophone", ["liver disease"]),
 }
+PARENTS = {  # of labels that have any; Organs and Mammals are none of the labels
+    "Abdomen": ["Organs"],
+    "Acute abdomen": ["Abdomen"],
+    "Liver": ["Organs"],
+    "Rats": ["Muridae"],
+    "Muridae": ["Mammals"],
+}
 
 
 def label_set(names=tuple(LABELS)):
     texts, synonyms = zip(*(LABELS[name] for name in names), strict=True) if names else ((), ())
-    return LabelSet(list(names), list(texts), [1] * len(names), synonyms=list(synonyms))
+    return LabelSet(
+        list(names),
+        list(texts),
+        [1] * len(names),
+        synonyms=list(synonyms),
+        parents=[PARENTS.get(name, []) for name in names],
+    )
 
 
 def encoder(**options):

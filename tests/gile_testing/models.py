@@ -92,7 +92,7 @@ MODELS = {
     "BinaryCrossEntropy": {"loss": BinaryCrossEntropy()},
     "SoftmaxCrossEntropy": {"loss": SoftmaxCrossEntropy()},
     "LexicalMatch": {"matchers": [partial(LexicalMatch, stemmer="english")]},
-    "NameMention": {"matchers": [partial(NameMention, hidden=3)]},
+    "NameMention": {"matchers": [partial(NameMention, hidden=3, taxonomy=True)]},
     "residual and regression": FROZEN | {"label_residual": LabelResidual, "ridge": Ridge},
 }
 

@@ -106,6 +106,24 @@ def test_new_labels(predictor, form, tmp_path):
     assert predictor.predict(TEXTS) == own  # the model's own labels again
 
 
+def test_parents_of_candidates(predictor, monkeypatch):
+    own, prepared = predictor.task.labels, []
+    with_parents = next(i for i, above in enumerate(own.parents) if above)
+    without = own.parents.index([])
+    monkeypatch.setattr(predictor, "_prepare", prepared.append)
+    given = [
+        {"name": own.names[with_parents], "description": "as before"},
+        {"name": "new", "description": "new", "parents": ["anything"]},
+        {"name": own.names[without], "description": "as before", "parents": ["other"]},
+    ]
+    predictor.set_labels(given)
+    predictor.set_labels(given, complete=False)
+    assert [labels.parents for labels in prepared] == [
+        [own.parents[with_parents], ["anything"], ["other"]],
+        [[], ["anything"], ["other"]],
+    ]
+
+
 def test_uris_are_given_out(predictor, tmp_path):
     table = tmp_path / "labels.csv"
     table.write_text(

@@ -54,7 +54,10 @@ FROZEN = {
     "sampler": SharedUniformLabels(0.5),
 }
 SCRATCH = FROZEN | {
-    "matchers": [partial(LexicalMatch, stemmer="english"), partial(NameMention, hidden=3)],
+    "matchers": [
+        partial(LexicalMatch, stemmer="english"),
+        partial(NameMention, hidden=3, taxonomy=True),
+    ],
     "label_residual": LabelResidual,
     "ridge": partial(Ridge, word_features=8),
     "label_dropout": 0.5,

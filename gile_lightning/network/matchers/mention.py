@@ -177,7 +177,8 @@ class NameMention(Matcher):
         scores = self.weight.new_zeros(size)
         found = (features * self.weight).sum(1) * LOGIT_SCALE
         if self.inner is not None and self.outer is not None:
-            found = found + torch.relu(features @ self.inner.T) @ self.outer
+            with torch.autocast(features.device.type, enabled=False):
+                found = found + torch.relu(features @ self.inner.T) @ self.outer
         return scores.index_put((rows, columns), found)
 
     def by_word(self, documents: Texts, labels: Phrases) -> Tensor:

@@ -101,6 +101,7 @@ def test_entry_terms_and_parents(bioasq, write):
     assert labels.synonyms == [
         ["Cell" if n == "Cells" else "Blood Corpuscles"] for n in labels.names
     ]
+    assert labels.parents == [[] if n == "Cells" else ["Cells"] for n in labels.names]
 
 
 def test_incomplete_folders(bioasq, folder, tmp_path):

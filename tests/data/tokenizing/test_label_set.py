@@ -59,10 +59,11 @@ def test_sets_are_equal_though_one_lacks_synonyms():
     assert labels != labels.names
 
 
-@pytest.mark.parametrize("synonyms", [[["x"]], [[], [], []]])
-def test_one_list_of_synonyms_for_each_name(synonyms):
-    with pytest.raises(InputError, match="one list of synonyms for each name"):
-        LabelSet(["a", "b"], ["", ""], [1, 1], synonyms=synonyms)
+@pytest.mark.parametrize("lists", [[["x"]], [[], [], []]])
+@pytest.mark.parametrize("key", ["synonyms", "parents"])
+def test_one_list_for_each_name(key, lists):
+    with pytest.raises(InputError, match=f"one list of {key} for each name"):
+        LabelSet(["a", "b"], ["", ""], [1, 1], **{key: lists})
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,8 @@ def test_uris_stand_beside_the_names():
     uris = {"a": "urn:a", "d": "urn:d"}
     labels = LabelSet.from_counts(Counter(b=1, a=5), [], TEXTS, facts=LabelFacts(uris=uris))
     assert labels.uris == ["urn:a", ""]
-    assert labels.extended(["c", "d"], TEXTS, LabelFacts(uris=uris)).uris == ["urn:a", "", "", "urn:d"]
+    more = labels.extended(["c", "d"], TEXTS, LabelFacts(uris=uris))
+    assert more.uris == ["urn:a", "", "", "urn:d"]
     state = labels.state()
     assert LabelSet(**state).uris == labels.uris
     assert state.pop("uris") == labels.uris
@@ -89,6 +91,33 @@ def test_uris_stand_beside_the_names():
         LabelSet(**state, uris=["urn:a"])
 
 
+def test_parents_stand_beside_the_names():
+    facts = LabelFacts(parents={"a": ["b", "not here"], "d": ("a",)})
+    labels = LabelSet.from_counts(Counter(b=1, a=5), [], TEXTS, facts=facts)
+    assert labels.parents == [["b", "not here"], []]
+    more = labels.extended(["d"], TEXTS, facts)
+    assert more.parents == [["b", "not here"], [], ["a"]]
+    assert more.facts() == LabelFacts(
+        {"a": [], "b": [], "d": []}, {}, {"a": ["b", "not here"], "b": [], "d": ["a"]}
+    )
+    state = labels.state()
+    assert LabelSet(**state).parents == labels.parents
+    assert state.pop("parents") == labels.parents
+    assert LabelSet(**state) == labels  # a checkpoint from before there were parents
+    assert LabelSet(**state, parents=[["x"], []]) != labels
+    assert "parents" not in LabelSet(**state).state()
+    later = labels.joined({"a": "t", "b": "t"}, LabelFacts(parents={"b": ["c"]}))
+    assert later.parents == [["b", "not here"], ["c"]]
+
+
+def test_facts_of_some_labels_before_those_of_others():
+    first = LabelFacts({"a": ["x"]}, {"b": "urn:b"}, {"a": ["c"]})
+    second = LabelFacts({"a": ["y"], "b": ["z"]}, {"b": "urn:x"}, {"d": ["a"]})
+    assert first.before(second) == LabelFacts(
+        {"a": ["x"], "b": ["z"]}, {"b": "urn:b"}, {"a": ["c"], "d": ["a"]}
+    )
+
+
 def test_labels_are_the_same_by_uri_before_name():
     uris = ["urn:1", "urn:2", "", "urn:4"]
     old = LabelSet([*"abcd"], [*"tuvw"], [4, 3, 2, 1], 9, [["A"], [], [], []], uris)
@@ -96,9 +125,7 @@ def test_labels_are_the_same_by_uri_before_name():
     # b has the URI of a; c is matched by name, as the old one has no URI; the old a is taken
     assert new.places_in(old) == [0, 2, -1, -1, 3]
     texts = dict.fromkeys("bcx", "n")
-    joined = old.joined(
-        texts, LabelFacts({"x": ["X"]}, {"b": "urn:1", "c": "urn:3", "x": "urn:4"})
-    )
+    joined = old.joined(texts, LabelFacts({"x": ["X"]}, {"b": "urn:1", "c": "urn:3", "x": "urn:4"}))
     # a became b, so that the old b, another label, gives way; d became x
     assert joined.names == ["b", "c", "x"]
     assert (joined.texts, joined.frequencies) == (["n"] * 3, [4, 2, 1])

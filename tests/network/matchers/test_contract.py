@@ -14,6 +14,7 @@ MATCHERS = {
     "LexicalMatch, stems": partial(LexicalMatch, stemmer="english"),
     "NameMention": NameMention,
     "NameMention, stems": partial(NameMention, stemmer="english"),
+    "NameMention, taxonomy": partial(NameMention, hidden=2, taxonomy=True),
 }
 ALL = torch.arange(len(LABELS))
 

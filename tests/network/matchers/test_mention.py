@@ -12,7 +12,7 @@ from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.matchers import NameMention
 from gile_lightning.network.matchers.mention import FEATURES, WORDS
 from gile_lightning.network.matchers.stems import stem_ids
-from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
+from gile_testing.mentions import DOCUMENTS, LABELS, PARENTS, TEXT, encoded, label_set, made, scores
 
 STEMS = dict(zip(TEXT.vocabulary, stem_ids(TEXT.vocabulary, "english").tolist(), strict=True))
 
@@ -108,6 +108,37 @@ def test_features(stemmer, max_words, ids):
     assert found.keys() == expected.keys()
     for pair, values in expected.items():
         assert found[pair] == pytest.approx(values, rel=1e-5, abs=1e-6), pair
+
+
+@pytest.mark.parametrize("ids", [range(7), [5, 3, 2]], ids=["all", "three"])
+def test_features_of_the_taxonomy(ids):
+    labels, names = label_set(), list(LABELS)
+    matcher = made(partial(NameMention, taxonomy=True))
+    assert len(matcher.weight) == FEATURES + 5
+    chosen = matcher.prepare_labels(TEXT, labels, None).select(torch.tensor([*ids]))
+    rows, columns, features = matcher.features(encoded(), chosen)
+    assert torch.equal(features[:, :FEATURES], made(NameMention).features(encoded(), chosen)[2])
+    for row, column, (own, share, *relatives) in zip(
+        rows.tolist(), columns.tolist(), features[:, FEATURES:].tolist(), strict=True
+    ):
+        name = names[ids[column]]
+        sentences = [stems(piece, None) for piece in DOCUMENTS[row]]
+        found = {}  # phrases by label, of all labels
+        for label, s, i, n in occurrences(sentences, labels, None, 8):
+            found.setdefault(label, set()).add(tuple(sentences[s][i : i + n]))
+        assert own == (tuple(stems(name, None)) in found[name])
+        having = [sum(phrase in other for other in found.values()) for phrase in found[name]]
+        assert share == pytest.approx(1 / min(having))
+        above = [parent in found for parent in PARENTS.get(name, [])]
+        below = [name in PARENTS.get(other, []) for other in found]
+        beside = [
+            parent in PARENTS.get(other, [])
+            for parent in PARENTS.get(name, [])
+            for other in found
+            if other != name
+        ]
+        expected = [math.log(1 + sum(some)) for some in (above, below, beside)]
+        assert relatives == pytest.approx(expected, abs=1e-6), name
 
 
 def test_phrases_have_a_word_at_least():
