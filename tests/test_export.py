@@ -157,6 +157,11 @@ def with_config(**changes):
         ("config.json", with_config(tasks={"../x": {}}), "'../x' cannot be the name of a language"),
         ("config.json", with_config(tasks={"latin": {}}), "not a readable model (FileNotFound"),
         ("english/labels.jsonl", lambda content: b"{}\n", "not a readable model (KeyError"),
+        (  # of the first label alone
+            "english/labels.jsonl",
+            lambda content: content.replace(b'"parents"', b'"others"', 1),
+            "not a readable model (KeyError: 'parents')",
+        ),
         ("english/vocabulary.txt", lambda content: b"a\nb", "the vocabulary must end with 'UNK'"),
     ],
 )

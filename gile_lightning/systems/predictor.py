@@ -173,7 +173,8 @@ class Predictor:
         counts = tokenizer.labels(texts)[1]
         if empty := [name for name, words in zip(names, counts, strict=True) if not words]:
             raise InputError(f"labels without a word in their text: {', '.join(empty[:5])}")
-        described = candidates.values()
+        described, own = candidates.values(), self.task.labels
+        renamed = {own.names[i]: name for name, i in zip(names, places, strict=True) if i >= 0}
         uris = [label.uri for label in described]
         label_set = LabelSet(
             names,
@@ -183,7 +184,8 @@ class Predictor:
             uris=uris,
             parents=[
                 # of the model's own too, whether or not these are candidates
-                list(label.parents) or (self.task.labels.parents[i] if i >= 0 else [])
+                list(label.parents)
+                or [renamed.get(parent, parent) for parent in (own.parents[i] if i >= 0 else [])]
                 for label, i in zip(described, places, strict=True)
             ],
         )

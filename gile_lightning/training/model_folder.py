@@ -189,7 +189,6 @@ def _task(folder: Path, name: str, settings: Mapping[str, Any]) -> dict[str, Any
     words = (folder / name / VOCABULARY).read_bytes().decode()
     lines = (folder / name / LABELS).read_bytes().decode().split("\n")
     labels = [json.loads(line) for line in lines if line]
-    first = labels[0] if labels else {}
     return {
         **{key: value for key, value in settings.items() if key != "documents"},
         "vocabulary": words.removesuffix("\n"),
@@ -202,7 +201,7 @@ def _task(folder: Path, name: str, settings: Mapping[str, Any]) -> dict[str, Any
             **{
                 field: [label[key] for label in labels]
                 for key, field in _OPTIONAL.items()
-                if key in first
+                if any(key in label for label in labels)
             },
         },
     }

@@ -124,6 +124,24 @@ def test_parents_of_candidates(predictor, monkeypatch):
     ]
 
 
+def test_a_parent_that_was_renamed(predictor, monkeypatch):
+    own, prepared = predictor.task.labels, []
+    child = next(i for i, above in enumerate(own.parents) if set(above) & set(own.names))
+    parent = next(name for name in own.parents[child] if name in own.ids)
+    monkeypatch.setattr(predictor, "_prepare", prepared.append)
+    uris = list(own.uris)
+    uris[own.ids[parent]] = "urn:parent"
+    monkeypatch.setattr(predictor, "task", replace(predictor.task, labels=replace(own, uris=uris)))
+    predictor.set_labels(
+        [
+            {"name": "another name", "description": "above", "uri": "urn:parent"},
+            {"name": own.names[child], "description": "below"},
+        ]
+    )
+    expected = ["another name" if name == parent else name for name in own.parents[child]]
+    assert prepared[0].parents[1] == expected
+
+
 def test_uris_are_given_out(predictor, tmp_path):
     table = tmp_path / "labels.csv"
     table.write_text(

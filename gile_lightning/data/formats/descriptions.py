@@ -69,7 +69,7 @@ def described(where: str, name: str, fields: Mapping[str, Any]) -> Described:
         name,
         str(fields.get("description") or "").strip(),
         tuple(other_names(name, lists["synonyms"])),
-        tuple(lists["parents"]),
+        tuple(other_names(name, lists["parents"])),
         uri.strip(),
     )
 

@@ -172,7 +172,11 @@ class Corpus(DocumentDataModule):
             if not by_name and not label.description and self.undescribed_labels == "skip":
                 skipped.add("labels without a description", label.where)
                 continue
-            self._synonyms[name], self._parents[name] = label.synonyms, label.parents
+            self._synonyms[name] = label.synonyms
+            self._parents[name] = tuple(
+                self._by_uri.get(found[parent].uri, parent) if parent in found else parent
+                for parent in label.parents
+            )
             if name not in texts:
                 texts[name] = name if by_name else recipe.label_text(label, found)
         if not texts and by_name:

@@ -87,7 +87,7 @@ def encode(
     if known is not None:
         before = known.labels.joined(label_texts, facts)
         label_texts = dict(zip(before.names, before.texts, strict=True)) | dict(label_texts)
-        facts = facts.before(before.facts())
+        facts = before.facts().before(facts)
     if trained_task is not None:
         tokenizer = trained_task.tokenizer
     if tokenizer is not None and tokenizer.known_words_only:

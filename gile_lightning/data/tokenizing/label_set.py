@@ -31,7 +31,7 @@ class LabelFacts(NamedTuple):
         }
 
     def before(self, others: "LabelFacts") -> "LabelFacts":
-        """Return these facts, and those of other labels."""
+        """Return these facts, and those of labels that they lack; an empty fact is one too."""
         return LabelFacts(
             {**others.synonyms, **self.synonyms},
             {**others.uris, **self.uris},
@@ -147,15 +147,18 @@ class LabelSet:
         names = list(texts)
         later = LabelSet(names, list(texts.values()), [0] * len(names), **facts.of(names))
         kept: list[tuple[Any, ...]] = []
-        for i, place in enumerate(self.places_in(later)):
+        places = self.places_in(later)
+        renamed = {self.names[i]: names[place] for i, place in enumerate(places) if place >= 0}
+        for i, place in enumerate(places):
             source, at = (self, i) if place < 0 else (later, place)
             name = source.names[at]
             if place < 0 and name in later.ids:
                 continue
+            parents = later.parents[place] if place >= 0 else []
             known = (
                 source.synonyms[at] or self.synonyms[i],
                 source.uris[at] or self.uris[i],
-                source.parents[at] or self.parents[i],
+                parents or [renamed.get(parent, parent) for parent in self.parents[i]],
             )
             kept.append((name, source.texts[at], self.frequencies[i], *known))
         names, texts_, frequencies, *others = ([label[k] for label in kept] for k in range(6))

@@ -26,7 +26,14 @@ class Hierarchy(NamedTuple):
     def of(cls, labels: LabelSet) -> "Hierarchy":
         """Return the hierarchy of a label set."""
         ids = dict(labels.ids)
-        above = [[ids.setdefault(name, len(ids)) for name in names] for names in labels.parents]
+        above = [
+            [
+                ids.setdefault(parent, len(ids))
+                for parent in dict.fromkeys(parents)
+                if parent != name
+            ]
+            for name, parents in zip(labels.names, labels.parents, strict=True)
+        ]
         counts = torch.tensor([len(some) for some in above], dtype=torch.long)
         flat = [label for some in above for label in some]
         return cls(torch.tensor(flat, dtype=torch.long), counts, len(ids))

@@ -73,7 +73,7 @@ class Matcher(Part, nn.Module, ABC):
 
         Args:
             tokenizer: of the task; it may know more words than at training time.
-            labels: names, texts and synonyms.
+            labels: names, texts, synonyms and parents.
             encode: encodes texts for matchers that need more than words.
         """
 

@@ -86,6 +86,8 @@ class NameMention(Matcher):
     13. the same of its children;
     14. the same of its siblings, the other children of its parents.
 
+    Only labels of the set can occur. So training counts no parent that none of its documents has.
+
     Before training the first weight is 1 and the others are 0. ``hidden`` units of the same
     features make the score non-linear, as trees do in Maui (Medelyan, 2009) and in Annif's MLLM.
     They add nothing before training.
@@ -260,8 +262,9 @@ class NameMention(Matcher):
     def _taxonomy(self, rows: Tensor, phrases: Tensor, labels: Phrases) -> Tensor:
         """Return the features 10 to 14 of each of H occurrences: [H, `TAXONOMY`]."""
         dtype = self.weight.dtype
-        _, same, counts = torch.unique(labels.keys, return_inverse=True, return_counts=True)
-        share = 1 / counts[same[phrases]].to(dtype)
+        keys = labels.keys[phrases]
+        beyond = torch.searchsorted(labels.keys, keys, right=True)
+        share = 1 / (beyond - torch.searchsorted(labels.keys, keys)).to(dtype)
         relatives = labels.hierarchy.occurring(rows, labels.labels[phrases]).to(dtype).log1p()
         own = labels.names[phrases].to(dtype)
         return torch.cat([own.unsqueeze(1), share.unsqueeze(1), relatives], 1)

@@ -74,6 +74,9 @@ def test_other_names_are_each_there_once_without_the_name():
 def test_one_name_is_a_list_of_one():
     found = described("f:1", "n", {"synonyms": "m", "parents": "p"})
     assert (found.synonyms, found.parents) == (("m",), ("p",))
+    twice = ["m", " m ", "n", ""]  # with its own name
+    found = described("f:1", "n", {"synonyms": twice, "parents": twice})
+    assert found.synonyms == found.parents == ("m",)
 
 
 @pytest.mark.parametrize("key", ["synonyms", "parents"])

@@ -303,12 +303,13 @@ def test_documents_name_labels_by_uri(corpus):
     assert sets == {str(i): ["x", "y"] for i in range(18)} | {"18": ["x"], "19": ["z"]}
     assert data.meta["skipped"]["label assignments without a description"]["count"] == 1
     # a label that was renamed after training is found, as its URI is the same
-    renamed = [labels[0], labels[1] | {"name": "why"}, labels[2]]
+    renamed = [labels[0], labels[1] | {"name": "why"}, labels[2] | {"parents": ["why", "top"]}]
     scored = corpus(rows[1::2], renamed, split_year=None, test_size=0)
     scored.encode_for_scoring(data.tasks)
     ready(scored)
     assert set(scored.tasks["english"].labels.names) == {"x", "y", "z"}
     assert label_sets(scored) == [["x", "y"]] * 9 + [["z"]]
+    assert scored.parents() == {"x": (), "why": (), "z": ("y", "top")}
 
 
 def test_a_uri_names_one_label(corpus):

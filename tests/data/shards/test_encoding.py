@@ -11,6 +11,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.line_count import Total
 from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.known import Known
 from gile_lightning.data.shards import reading, text_splitting
 from gile_lightning.data.shards.encoding import encode
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
@@ -138,6 +139,18 @@ def test_words_of_names_and_synonyms_if_wanted(tmp_path):
     )
     assert task.labels.names == ["a name"]
     assert task.labels.synonyms == [["alias 5", "cell"]]
+
+
+def test_a_model_trained_further_keeps_what_the_corpus_does_not_tell(tmp_path):
+    documents = [Document("", split, ["cell"], ["a name"], split) for split in SPLITS]
+    own = LabelSet(["a name"], ["cell"], [3], synonyms=[["alias"]], parents=[["above"]])
+    facts = LabelFacts({"a name": ()}, {}, {"a name": ()})  # as of a file without these columns
+    known = Known(own)
+    given = {"known": known, "tokenizer": Tokenizer(["cell", "UNK"]), "facts": facts}
+    settings = EncodingSettings(min_count=1)
+    encode(documents, {"a name": "cell"}, tmp_path, settings, Skipped(), **given)
+    labels = Task.load(tmp_path / "task.json").labels
+    assert (labels.synonyms, labels.parents) == ([["alias"]], [["above"]])
 
 
 def test_seen_labels_by_training_frequency_unseen_ones_behind(run):

@@ -110,6 +110,16 @@ def test_parents_stand_beside_the_names():
     assert later.parents == [["b", "not here"], ["c"]]
 
 
+def test_parents_that_were_renamed():
+    old = LabelSet(
+        [*"pck"], [*"uvw"], [3, 2, 1], uris=["urn:p", "", ""], parents=[[], ["p"], ["p"]]
+    )
+    texts = {"new p": "n", "c": "n"}
+    joined = old.joined(texts, LabelFacts(uris={"new p": "urn:p"}, parents={"c": ()}))
+    assert joined.names == ["new p", "c", "k"]
+    assert joined.parents == [[], ["new p"], ["new p"]]
+
+
 def test_facts_of_some_labels_before_those_of_others():
     first = LabelFacts({"a": ["x"]}, {"b": "urn:b"}, {"a": ["c"]})
     second = LabelFacts({"a": ["y"], "b": ["z"]}, {"b": "urn:x"}, {"d": ["a"]})
