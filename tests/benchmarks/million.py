@@ -228,6 +228,7 @@ def main() -> None:
     add("--output", type=Path, required=True, help="a folder; another --config reuses its corpus")
     add("--documents", type=int, default=1_000_000, help="1,000,000 by default: an hour or more")
     add("--test", type=int, default=50_000, help="how many of these test")
+    add("--train", type=int, help="how many of the others train; all by default")
     add("--every", type=int, default=1_000, help="steps between checkpoints")
     add("--config", nargs="+", default=["bioasq", "fast"], help="names in sweeps/")
     add("--kill", action="store_true", help="kill encoding and training half-way, and compare")
@@ -246,6 +247,8 @@ def main() -> None:
     data += ("--data.validation_size", min(10_000, given.documents // 20))
     fit = ("gile_lightning.fit", *configs, *data, "--trainer.max_epochs", 1, "--test", "false")
     fit += ("--checkpoint_every", given.every, "--data.cache_dir", caches[0])
+    if given.train:
+        fit += ("--data.train_share", given.train)
     whole = output / f"run-{name}"
     shutil.rmtree(whole, ignore_errors=True)
     rows = []
@@ -269,7 +272,8 @@ def main() -> None:
             print(f"shards: {same[0]} unbroken, {same[1]} killed and prepared again")
             assert same[0] == same[1]
             shutil.rmtree(caches[1])
-    trained = stage(f"fit-{name}", given.documents - given.test, *fit, "--output", whole)
+    training = given.train or given.documents - given.test
+    trained = stage(f"fit-{name}", training, *fit, "--output", whole)
     trained["GB of disk"] = _size(whole)
     trained_model = ("--checkpoint", whole)
     stage(f"evaluate-{name}", given.test, "gile_lightning.evaluate", *trained_model)
