@@ -21,7 +21,7 @@ def bfloat16_speedup() -> float:
     """Return how many times as fast as float32 the processor multiplies bfloat16.
 
     It is measured, in a fraction of a second, as instructions do not tell: with avx512_bf16 an AMD
-    EPYC is twice as fast, and an Intel Xeon half as fast.
+    EPYC is faster than in float32, and an Intel Xeon slower.
     """
     import torch
     import torch.nn.functional as F
