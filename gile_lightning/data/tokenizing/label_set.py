@@ -146,7 +146,7 @@ class LabelSet:
         """
         names = list(texts)
         later = LabelSet(names, list(texts.values()), [0] * len(names), **facts.of(names))
-        kept: list[tuple[Any, ...]] = []
+        kept: list[tuple[str, str, int, list[str], str, list[str]]] = []
         places = self.places_in(later)
         renamed = {self.names[i]: names[place] for i, place in enumerate(places) if place >= 0}
         for i, place in enumerate(places):
@@ -161,8 +161,15 @@ class LabelSet:
                 parents or [renamed.get(parent, parent) for parent in self.parents[i]],
             )
             kept.append((name, source.texts[at], self.frequencies[i], *known))
-        names, texts_, frequencies, *others = ([label[k] for label in kept] for k in range(6))
-        return LabelSet(names, texts_, frequencies, self.documents, *others)
+        return LabelSet(
+            [label[0] for label in kept],
+            [label[1] for label in kept],
+            [label[2] for label in kept],
+            self.documents,
+            [label[3] for label in kept],
+            [label[4] for label in kept],
+            [label[5] for label in kept],
+        )
 
     def extended(
         self,
