@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.formats.descriptions import Described, described
+from gile_lightning.data.formats.descriptions import Described, TextRecipe, described
 from gile_lightning.data.formats.label_files import read_labels
 from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.tokenizing.label_set import LabelSet
 
 LabelsLike = Mapping[str, str] | Iterable[Mapping[str, Any]] | Path | str
 
@@ -52,6 +53,40 @@ def read_candidates(
     if not found:
         raise InputError("no label given; leave labels out to use the model's own")
     return found
+
+
+def candidate_labels(
+    given: Mapping[str, Described], recipe: TextRecipe, own: LabelSet | None = None
+) -> LabelSet:
+    """Return candidates as a label set.
+
+    Args:
+        given: the labels, by name.
+        recipe: of their texts.
+        own: a model's own labels. Those among the candidates keep the synonyms, parents and URI
+            that they come without.
+    """
+    names, own = list(given), own or LabelSet([], [], [])
+    uris = [label.uri for label in given.values()]
+    places = LabelSet(names, [""] * len(names), [0] * len(names), uris=uris).places_in(own)
+    renamed = {own.names[i]: name for name, i in zip(names, places, strict=True) if i >= 0}
+    parents = own.renamed_parents(renamed)
+    facts = [(own.synonyms[i], own.uris[i], parents[i]) if i >= 0 else ([], "", []) for i in places]
+    labels = {
+        name: label._replace(synonyms=label.synonyms or tuple(synonyms), uri=label.uri or uri)
+        for (name, label), (synonyms, uri, _) in zip(given.items(), facts, strict=True)
+    }
+    return LabelSet(
+        names,
+        [recipe.label_text(label, labels) for label in labels.values()],
+        [0] * len(names),
+        synonyms=[list(label.synonyms) for label in labels.values()],
+        uris=[label.uri for label in labels.values()],
+        parents=[  # of the model's own too, whether or not these are candidates
+            list(label.parents) or known
+            for label, (_, _, known) in zip(labels.values(), facts, strict=True)
+        ],
+    )
 
 
 def _record(number: int, label: Any) -> Described:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError, nearest, positive
-from gile_lightning.data.formats.descriptions import Described, composed
+from gile_lightning.data.formats.descriptions import composed
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.pretrained import Backend
@@ -20,7 +20,7 @@ from gile_lightning.network import PreparedLabels
 from gile_lightning.network.outputs import GILE
 from gile_lightning.systems.best_labels import best_on_host
 from gile_lightning.systems.calibrated import training_ids
-from gile_lightning.systems.candidates import LabelsLike, read_candidates
+from gile_lightning.systems.candidates import LabelsLike, candidate_labels, read_candidates
 from gile_lightning.systems.explainer import Explainer
 from gile_lightning.systems.loading import load_system, read_model
 from gile_lightning.systems.reranker import Reranker, find_reranker
@@ -157,50 +157,15 @@ class Predictor:
         recipe, tokenizer = self.task.recipe, self.task.tokenizer
         skipped = Skipped()
         given = read_candidates(labels, recipe.by_name, language or recipe.label_language, skipped)
-        listed = LabelSet(
-            list(given),
-            [""] * len(given),
-            [0] * len(given),
-            uris=[label.uri for label in given.values()],
-        )
-        places = listed.places_in(self.task.labels) if complete else [-1] * len(given)
-        candidates = {
-            name: self._completed(label, i)
-            for (name, label), i in zip(given.items(), places, strict=True)
-        }
-        texts = [recipe.label_text(label, candidates) for label in candidates.values()]
-        names = list(candidates)
+        label_set = candidate_labels(given, recipe, self.task.labels if complete else None)
+        names, texts, uris = label_set.names, label_set.texts, label_set.uris
         counts = tokenizer.labels(texts)[1]
         if empty := [name for name, words in zip(names, counts, strict=True) if not words]:
             raise InputError(f"labels without a word in their text: {', '.join(empty[:5])}")
-        described, own = candidates.values(), self.task.labels
-        renamed = {own.names[i]: name for name, i in zip(names, places, strict=True) if i >= 0}
-        uris = [label.uri for label in described]
-        label_set = LabelSet(
-            names,
-            texts,
-            [0] * len(names),
-            synonyms=[list(label.synonyms) for label in described],
-            uris=uris,
-            parents=[
-                # of the model's own too, whether or not these are candidates
-                list(label.parents)
-                or [renamed.get(parent, parent) for parent in (own.parents[i] if i >= 0 else [])]
-                for label, i in zip(described, places, strict=True)
-            ],
-        )
         self.label_names, self._prepared = names, self._prepare(label_set)
         self.label_uris, self._label_texts, self.left_out = uris, texts, skipped
         self._tokenizer = self.system.tokenizer(self.name, label_set)
         self._training_ids = training_ids(label_set, self.task.labels)
-
-    def _completed(self, label: Described, i: int) -> Described:
-        """Return a label with the synonyms and the URI of the model's own ``i``; -1 for none."""
-        own = self.task.labels
-        if i < 0:
-            return label
-        synonyms, uri = label.synonyms or tuple(own.synonyms[i]), label.uri or own.uris[i]
-        return label._replace(synonyms=synonyms, uri=uri)
 
     def predict(
         self,

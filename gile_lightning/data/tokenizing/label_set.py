@@ -129,6 +129,10 @@ class LabelSet:
                 found[i] = place
         return found
 
+    def renamed_parents(self, names: Mapping[str, str]) -> list[list[str]]:
+        """Return the parents of each label, those in ``names`` by the names there."""
+        return [[names.get(parent, parent) for parent in parents] for parents in self.parents]
+
     def joined(
         self,
         texts: Mapping[str, str],
@@ -149,6 +153,7 @@ class LabelSet:
         kept: list[tuple[str, str, int, list[str], str, list[str]]] = []
         places = self.places_in(later)
         renamed = {self.names[i]: names[place] for i, place in enumerate(places) if place >= 0}
+        own_parents = self.renamed_parents(renamed)
         for i, place in enumerate(places):
             source, at = (self, i) if place < 0 else (later, place)
             name = source.names[at]
@@ -158,7 +163,7 @@ class LabelSet:
             known = (
                 source.synonyms[at] or self.synonyms[i],
                 source.uris[at] or self.uris[i],
-                parents or [renamed.get(parent, parent) for parent in self.parents[i]],
+                parents or own_parents[i],
             )
             kept.append((name, source.texts[at], self.frequencies[i], *known))
         return LabelSet(
