@@ -71,8 +71,8 @@ class DocumentDataModule(Reader, ShardDataModule):
         samples_per_epoch: training documents drawn with replacement in an epoch (paper, DW:
             25,000); null for a pass over the data.
         train_share: share of the training documents to train on, or their number if it is above 1.
-            Smaller shares are subsets of larger ones; the label set and the vocabulary stay those
-            of all training documents.
+            Smaller shares are subsets of larger ones; the vocabulary, the label set, and which of
+            its labels count as seen stay those of all training documents.
         seed: of the order of the training documents.
         num_proc: 1 splits texts and reads by turns when a corpus is encoded, 2 at once; 0 does what
             the cores allow. The result is the same.
