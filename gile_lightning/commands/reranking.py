@@ -151,7 +151,7 @@ def _first_stage(cli: GileCLI, checkpoint: dict[str, Any]) -> tuple[System, Docu
             "a second stage is fitted to the documents that the checkpoint was trained on; this is "
             "another corpus, or it has other text settings (--data)"
         )
-    corpus.keep_text_vectors("cuda" if torch.cuda.is_available() else "cpu")
+    corpus.keep_text_vectors("cuda" if torch.cuda.is_available() else "cpu", model.inputs)
     return model, corpus
 
 

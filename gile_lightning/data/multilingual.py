@@ -1,6 +1,7 @@
 """A corpus of several languages."""
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,14 @@ class Multilingual(TextDataModule):
         found = [module.subword_tokenizer() for module in self.modules.values()]
         return next((tokenizer for tokenizer in found if tokenizer.pretrained), found[0])
 
-    def keep_text_vectors(self, device: torch.device | str = "cpu") -> None:
+    def keep_text_vectors(
+        self,
+        device: torch.device | str = "cpu",
+        fields: AbstractSet[str] = frozenset({"vectors"}),
+    ) -> None:
         """Encode the documents of all languages with the pretrained models."""
         for module in self.modules.values():
-            module.keep_text_vectors(device)
+            module.keep_text_vectors(device, fields)
 
     @property
     def has_test(self) -> bool:

@@ -1,7 +1,8 @@
 """Batches of one language from encoded shards."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from gile_lightning.data.language_name import check_language
 from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.pretrained.text_vectors import TextVectors, with_ends
 from gile_lightning.data.pretrained.vectors import VectorsDtype, VectorStore
 from gile_lightning.data.shards.encoded_corpus import EncodedCorpus
 from gile_lightning.data.text_data_module import TextDataModule
@@ -58,7 +60,7 @@ class ShardDataModule(TextDataModule):
         self.meta: dict[str, Any] = {}
         self._corpus: EncodedCorpus | None = None
         self.vectors_dtype: VectorsDtype = "float32"
-        self._text_vectors: dict[str, Callable[[NDArray[np.int64]], Tensor]] = {}
+        self._text_vectors: dict[str, TextVectors] = {}
 
     @abstractmethod
     def directory_of_shards(self) -> Path:
@@ -78,23 +80,39 @@ class ShardDataModule(TextDataModule):
         self.meta = self.corpus.meta
         self.tasks = {self.language: self.corpus.task}
 
-    def keep_text_vectors(self, device: torch.device | str = "cpu") -> None:
-        """Encode the documents with the pretrained model, and add its vectors to the batches.
+    def keep_text_vectors(
+        self,
+        device: torch.device | str = "cpu",
+        fields: AbstractSet[str] = frozenset({"vectors"}),
+    ) -> None:
+        """Encode the documents with the pretrained model, and add what it makes to the batches.
 
         The vectors are kept in the cache, so a text is encoded once, also for other corpora. One
         of several processes encodes, while the others wait.
         """
         tokenizer = self.subword_tokenizer()
-        if tokenizer.pretrained is None or self._text_vectors:
+        reading = tokenizer.reading
+        if tokenizer.pretrained is None or reading is None or self._text_vectors:
             return
         backend, dtype = tokenizer.pretrained_backend, self.vectors_dtype
         store = VectorStore(tokenizer.pretrained, self.cache_dir, backend, dtype)
         for split, documents in self.corpus.splits.items():
-            batches = RaggedLoader(documents, self.language, self.eval_batch_size)
-            texts = (_subwords(batch[self.language]) for batch in batches)
             mark = f"{self.fingerprint()}-{split}-{len(documents)}"
-            rows = store.fill(texts, len(documents), device, mark)
-            self._text_vectors[split] = partial(_take, store, rows)
+            vectors = passages = None
+            if "vectors" in fields:
+                vectors = store.fill(self._subwords(split), len(documents), device, mark)
+            if "passages" in fields:
+                texts = with_ends(reading, self._subwords(split))
+                passages = store.fill(texts, None, device, f"{mark}-passages")
+            self._text_vectors[split] = TextVectors(store, vectors, passages)
+
+    def _subwords(self, split: str) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+        """Yield flat subword ids [N] of documents, and their counts [B], batch after batch."""
+        for batch in RaggedLoader(self.split(split), self.language, self.eval_batch_size):
+            documents = batch[self.language]
+            if documents.subwords is None or documents.subword_counts is None:
+                raise InputError("the encoded documents have no subwords: set --data.pretrained")
+            yield documents.subwords.numpy(), documents.subword_counts.numpy()
 
     @property
     def has_test(self) -> bool:
@@ -123,9 +141,9 @@ class ShardDataModule(TextDataModule):
         documents, vectors = self.split(split), self._text_vectors.get(split)
         if rows is not None:
             documents = documents.select(rows)
-            vectors = None if vectors is None else partial(_at_places, vectors, rows)
+        found = vectors if vectors is None or rows is None else partial(_at_places, vectors, rows)
         name = self.language
-        for batch in RaggedLoader(documents, name, self.eval_batch_size, text_vectors=vectors):
+        for batch in RaggedLoader(documents, name, self.eval_batch_size, text_vectors=found):
             yield batch[name]
 
     def document_hashes(self, name: str) -> NDArray[np.int64] | None:
@@ -189,21 +207,7 @@ class ShardDataModule(TextDataModule):
 
 
 def _at_places(
-    vectors: Callable[[NDArray[np.int64]], Tensor],
-    rows: NDArray[np.int64],
-    numbers: NDArray[np.int64],
-) -> Tensor:
+    vectors: TextVectors, rows: NDArray[np.int64], numbers: NDArray[np.int64]
+) -> dict[str, Tensor]:
     """Return the vectors of some chosen documents by their numbers among these."""
     return vectors(rows[numbers])
-
-
-def _take(store: VectorStore, rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Tensor:
-    """Return the vectors of the documents of a split by their numbers."""
-    return store.take(rows[numbers])
-
-
-def _subwords(batch: RaggedBatch) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return a batch's flat subword ids [N] and their counts [B]."""
-    if batch.subwords is None or batch.subword_counts is None:
-        raise InputError("the encoded documents have no subwords: set --data.pretrained")
-    return batch.subwords.numpy(), batch.subword_counts.numpy()

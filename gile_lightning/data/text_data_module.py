@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,16 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
         """Return a tokenizer with the settings of subwords; its vocabulary is of no account."""
         return Tokenizer([UNKNOWN])
 
-    def keep_text_vectors(self, device: torch.device | str = "cpu") -> None:
-        """Encode the documents with the pretrained model, and add its vectors to the batches.
+    def keep_text_vectors(
+        self,
+        device: torch.device | str = "cpu",
+        fields: AbstractSet[str] = frozenset({"vectors"}),
+    ) -> None:
+        """Encode the documents with the pretrained model, and add what it makes to the batches.
 
         Args:
             device: computes the vectors that the cache lacks.
+            fields: of `Texts`: ``vectors`` and ``passages`` are added if they are among these.
         """
 
     @property

@@ -11,7 +11,7 @@ import sentencex
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import Texts, join, segment_ids
+from gile_lightning.data.loading.ragged import PRETRAINED, Texts, join, segment_ids
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 _STOPS = frozenset(".!?")
@@ -76,7 +76,7 @@ class AlignedText:
         owners = torch.tensor([word.sentence for word in self.words], dtype=torch.long)
         owners = owners.repeat_interleave(counts).to(document.words.device)
         variants = join([_kept(document, owners != i) for i in self.read])
-        if document.subwords is None and document.vectors is None:
+        if all(getattr(document, key) is None for key in PRETRAINED):
             return variants
         if not self.written:
             return variants._replace(**_repeated(document, len(self.read)))
@@ -105,11 +105,10 @@ def _kept(document: Texts, kept: Tensor) -> Texts:
 
 def _repeated(document: Texts, times: int) -> dict[str, Any]:
     """Return what a pretrained model reads of the document, several times."""
-    vectors, subwords, counts = document.vectors, document.subwords, document.subword_counts
+    fields = {key: getattr(document, key) for key in PRETRAINED}
     return {
-        "vectors": None if vectors is None else vectors.repeat(times, 1),
-        "subwords": None if subwords is None else subwords.repeat(times),
-        "subword_counts": None if counts is None else counts.repeat(times),
+        key: None if values is None else values.repeat(times, *[1] * (values.ndim - 1))
+        for key, values in fields.items()
     }
 
 

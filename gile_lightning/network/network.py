@@ -118,12 +118,16 @@ class Network(nn.Module):
         return frozenset().union(*(part.inputs for part in parts))
 
     def with_vectors(self, documents: Texts) -> Texts:
-        """Add the vectors of a frozen pretrained model, if any module needs them: only once."""
-        if "vectors" not in self.inputs or documents.vectors is not None:
+        """Add what a frozen pretrained model computes, if any module needs it: only once."""
+        models = (m for m in self.modules() if isinstance(m, Pretrained) and not m.trainable)
+        model = next(models, None)
+        if model is None:
             return documents
-        for module in self.modules():
-            if isinstance(module, Pretrained) and not module.trainable:
-                return documents._replace(vectors=module(self.word_vectors, documents))
+        if "vectors" in self.inputs and documents.vectors is None:
+            documents = documents._replace(vectors=model(self.word_vectors, documents))
+        if "passages" in self.inputs and documents.passages is None:
+            passages, counts = model.encode_passages(documents, self.word_vectors.device)
+            documents = documents._replace(passages=passages, passage_counts=counts)
         return documents
 
     def encode_documents(self, texts: Texts, table: Tensor | None = None) -> Tensor:

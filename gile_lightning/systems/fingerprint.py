@@ -37,7 +37,7 @@ def fingerprints(
 def _fingerprint(
     network: Network, tokenizer: Tokenizer, cache: Path, device: torch.device
 ) -> list[float]:
-    if "vectors" not in network.inputs | network.label_encoder.inputs:
+    if {"vectors", "passages"}.isdisjoint(network.inputs | network.label_encoder.inputs):
         return []
     inputs = {"vectors"}
     exact = replace(tokenizer, pretrained_backend="torch")

@@ -1,6 +1,7 @@
 """The neural systems: any encoder with any output layer."""
 
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts, segment_ids, send
+from gile_lightning.data.loading.ragged import PRETRAINED, RaggedBatch, Texts, segment_ids, send
 from gile_lightning.data.shards.cache import default_cache
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -284,9 +285,9 @@ class NeuralSystem(GradientSystem):
     def setup(self, stage: str) -> None:
         """Build the networks or check that they fit; find the vectors of a pretrained model."""
         super().setup(stage)
-        if any("vectors" in self.network(name).inputs for name in self.tasks):
+        if not self.inputs.isdisjoint(("vectors", "passages")):
             data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
-            data.keep_text_vectors(self.trainer.strategy.root_device)
+            data.keep_text_vectors(self.trainer.strategy.root_device, self.inputs)
         if self._unfitted:
             device = self.trainer.strategy.root_device
             for name, task in self.tasks.items():
@@ -359,9 +360,14 @@ class NeuralSystem(GradientSystem):
         """Whether there are matchers, which compare words or look for names."""
         return bool(self.factories.matchers)
 
+    @property
+    def inputs(self) -> AbstractSet[str]:
+        """The fields of `Texts` that networks need of documents."""
+        return frozenset().union(*(self.network(name).inputs for name in self.tasks))
+
     def reads_subwords(self, name: str) -> bool:
         """Whether the encoder or a matcher reads subwords, or vectors made of them."""
-        return not self.network(name).inputs.isdisjoint(("subwords", "vectors"))
+        return not self.network(name).inputs.isdisjoint(PRETRAINED)
 
     def scores_unseen(self, name: str) -> bool:
         """Whether the output layer scores labels by their texts."""

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import lightning
@@ -105,6 +106,11 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
     def reads_new_words(self) -> bool:
         """Whether scores depend on words that the vocabulary lacks."""
         return False
+
+    @property
+    def inputs(self) -> AbstractSet[str]:
+        """The fields of `Texts` that it needs of documents, beside words."""
+        return frozenset()
 
     def reads_subwords(self, name: str) -> bool:
         """Whether a task's documents are read by a pretrained model."""

@@ -1,13 +1,12 @@
 """Batches of an epoch, equal in number on every process, resumable at any batch."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.loading.ragged import RaggedBatch
@@ -63,7 +62,8 @@ class RaggedLoader:
         seed: of the permutations.
         rank: this process.
         world_size: number of processes.
-        text_vectors: finds a pretrained model's vectors [B, d] of documents by their numbers [B].
+        text_vectors: finds what a pretrained model has computed of documents by their numbers [B],
+            as fields of the batch.
     """
 
     batch_sampler = None  # Lightning asks for it beside `sampler`
@@ -80,7 +80,7 @@ class RaggedLoader:
         seed: int = 0,
         rank: int = 0,
         world_size: int = 1,
-        text_vectors: Callable[[NDArray[np.int64]], Tensor] | None = None,
+        text_vectors: Callable[[NDArray[np.int64]], Mapping[str, Any]] | None = None,
     ) -> None:
         positive(batch_size=batch_size)
         self.rows = MappedRows(documents)
@@ -162,7 +162,7 @@ class RaggedLoader:
                 rows = own(step)
                 weight = len(rows) * self.world_size / max(1, stop - start)
                 if self.text_vectors is not None:
-                    batch = batch._replace(vectors=self.text_vectors(rows))
+                    batch = batch._replace(**self.text_vectors(rows))
                 yield {
                     self.language: batch._replace(rows=torch.from_numpy(rows), loss_weight=weight)
                 }

@@ -12,6 +12,8 @@ from torch import Tensor
 from torch.compiler import is_compiling
 
 SUBWORDS = "subwords"  # the column of shards that only a pretrained model reads
+PRETRAINED = (SUBWORDS, "subword_counts", "vectors", "passages", "passage_counts")
+"""The fields of `Texts` that a pretrained model reads or computes."""
 
 
 class Texts(NamedTuple):
@@ -19,9 +21,10 @@ class Texts(NamedTuple):
 
     Shapes: ``words`` [N], ``sentence_lengths`` [S] in words, ``document_lengths`` [B] in
     sentences. N is the sum of the sentence lengths and S the sum of the document lengths.
-    For a pretrained model: ``subwords`` [M] and ``subword_counts`` [B], or the ``vectors`` [B, d]
-    that it computes from them. If ``words`` are rows of a table with the vectors of some words,
-    ``ids`` [N] are their ids in the vocabulary.
+    For a pretrained model: ``subwords`` [M] and ``subword_counts`` [B], or what it computes from
+    them: the ``vectors`` [B, d] of the texts, and those of their ``passages`` [P, d], where
+    ``passage_counts`` [B] says how many each text has. If ``words`` are rows of a table with the
+    vectors of some words, ``ids`` [N] are their ids in the vocabulary.
     """
 
     words: Tensor
@@ -30,6 +33,8 @@ class Texts(NamedTuple):
     subwords: Tensor | None = None
     subword_counts: Tensor | None = None
     vectors: Tensor | None = None
+    passages: Tensor | None = None
+    passage_counts: Tensor | None = None
     ids: Tensor | None = None
 
     @property
@@ -81,6 +86,10 @@ class Texts(NamedTuple):
         if self.vectors is not None:
             with_vectors = zip(pieces, torch.split(self.vectors, size), strict=True)
             pieces = (piece._replace(vectors=vectors) for piece, vectors in with_vectors)
+        if self.passages is not None and self.passage_counts is not None:
+            counts = torch.split(self.passage_counts, size)
+            with_passages = zip(pieces, _split(self.passages, counts), counts, strict=True)
+            pieces = (p._replace(passages=v, passage_counts=c) for p, v, c in with_passages)
         yield from pieces
 
 
@@ -92,7 +101,7 @@ class RaggedBatch(NamedTuple):
     [B] is the number of labels of each; ``rows`` [B], where known, are the documents' places in
     their split. A loss, which is a mean over these documents, is multiplied with ``loss_weight``.
     Then its mean over all processes is the mean over all documents of the step. It is B over the
-    mean B of the processes. ``subwords``, ``subword_counts`` and ``vectors`` as in `Texts`.
+    mean B of the processes. The fields for a pretrained model are those of `Texts`.
     """
 
     words: Tensor
@@ -105,12 +114,14 @@ class RaggedBatch(NamedTuple):
     subwords: Tensor | None = None
     subword_counts: Tensor | None = None
     vectors: Tensor | None = None
+    passages: Tensor | None = None
+    passage_counts: Tensor | None = None
 
     @property
     def texts(self) -> Texts:
         """The documents without their labels."""
-        more = (self.subwords, self.subword_counts, self.vectors)
-        return Texts(self.words, self.sentence_lengths, self.document_lengths, *more)
+        words = (self.words, self.sentence_lengths, self.document_lengths)
+        return Texts(*words, **{key: getattr(self, key) for key in PRETRAINED})
 
     def split(self, size: int) -> "Iterator[RaggedBatch]":
         """Yield the documents in pieces of ``size``; the last may be smaller."""
@@ -123,7 +134,7 @@ class RaggedBatch(NamedTuple):
         for texts, ids, some, of_rows in zip(
             self.texts.split(size), label_ids, counts, rows, strict=True
         ):
-            yield RaggedBatch(*texts[:3], ids, some, of_rows, 1.0, *texts[3:6])
+            yield RaggedBatch(*texts[:3], ids, some, of_rows, 1.0, *texts[3:8])
 
 
 def _split(values: Tensor, lengths: Sequence[Tensor]) -> tuple[Tensor, ...]:

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.loading.ragged import send
+from gile_lightning.data.loading.ragged import segment_ids, send
 from gile_lightning.data.pretrained.model import dimension, find_model
 from gile_lightning.data.pretrained.subwords import NEXT
 
@@ -157,15 +157,21 @@ def in_batches(
         return F.normalize(torch.segment_reduce(weighted, "sum", lengths=per_text))
     starts = counts.cumsum(0) - counts
     order = counts.argsort()
-    parts = [torch.zeros(int((counts == 0).sum()), size, device=device)]
-    for rows in _batches(order, counts, most):
-        places = torch.arange(int(counts[rows].amax()), device=counts.device)
-        mask = places < counts[rows].unsqueeze(1)
-        ids = subwords.long()[(starts[rows].unsqueeze(1) + places).clamp_(max=len(subwords) - 1)]
-        hidden = (ids < 0) & mask
-        ids = ids.where(~hidden, ~ids).where(mask, padding)
-        parts.append(encode(ids, mask.long(), int(hidden.sum(1).amax())))
-    return torch.cat(parts)[send(order.argsort(), device)]
+    hidden = counts.new_zeros(len(counts)).index_add_(
+        0, segment_ids(counts, subwords), (subwords < 0).long()
+    )[order]
+    encoded = [order[counts[order] == 0]]
+    parts = [torch.zeros(len(encoded[0]), size, device=device)]
+    for prompt in sorted(set(hidden.tolist())):  # of a batch, all texts have one prompt
+        for rows in _batches(order[hidden == prompt], counts, most):
+            places = torch.arange(int(counts[rows].amax()), device=counts.device)
+            mask = places < counts[rows].unsqueeze(1)
+            at = (starts[rows].unsqueeze(1) + places).clamp_(max=len(subwords) - 1)
+            ids = subwords.long()[at]
+            ids = ids.where(ids >= 0, ~ids).where(mask, padding)
+            parts.append(encode(ids, mask.long(), prompt))
+            encoded.append(rows)
+    return torch.cat(parts)[send(torch.cat(encoded).argsort(), device)]
 
 
 def _batches(order: Tensor, counts: Tensor, most: int) -> Iterator[Tensor]:

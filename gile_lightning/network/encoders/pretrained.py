@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError, positive
@@ -9,6 +10,8 @@ from gile_lightning.data.loading.ragged import Texts, send
 from gile_lightning.data.pretrained import backends, dimension, transformer
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.encoder import Encoder
+
+_NO_SUBWORDS = "texts without subwords: set --data.pretrained and prepare them again"
 
 
 class Pretrained(Encoder):
@@ -53,6 +56,7 @@ class Pretrained(Encoder):
                 "--data.pretrained, such as all-MiniLM-L6-v2"
             )
         self.name, self.backend = tokenizer.pretrained, tokenizer.pretrained_backend
+        self.reading = tokenizer.reading
         self.output_dim = dimension(self.name)
         if self.trainable:
             if self.backend != "torch":
@@ -62,12 +66,29 @@ class Pretrained(Encoder):
                 )
             self.transformer = transformer.Transformer(self.name).train()
 
+    @torch.no_grad()
+    def encode_passages(self, documents: Texts, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Encode the passages of documents with the frozen model.
+
+        Args:
+            documents: with their subwords.
+            device: where to compute.
+
+        Returns:
+            The vectors [P, d], and how many each document has [B].
+        """
+        if documents.subwords is None or documents.subword_counts is None or self.reading is None:
+            raise InputError(_NO_SUBWORDS)
+        rows = (documents.subwords.cpu().numpy(), documents.subword_counts.cpu().numpy())
+        ids, sizes, counts = map(torch.from_numpy, self.reading.passages(*rows))
+        return backends.encode(self.name, ids, sizes, self.backend, device), counts
+
     def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
         """Encode texts by their subwords, or return their vectors if they have some."""
         if texts.vectors is not None and not self.trainable:
             return send(texts.vectors, word_vectors.device).to(word_vectors.dtype)
         if texts.subwords is None or texts.subword_counts is None:
-            raise InputError("texts without subwords: set --data.pretrained and prepare them again")
+            raise InputError(_NO_SUBWORDS)
         if self.trainable:
             vectors: Tensor = self.transformer(texts.subwords, texts.subword_counts)
         else:

@@ -1,5 +1,6 @@
 """Matchers: scores from comparing the texts of documents and labels."""
 
+from gile_lightning.network.matchers.best_passage import BestPassage
 from gile_lightning.network.matchers.cosine import Cosine
 from gile_lightning.network.matchers.distilled import DistilledCosine
 from gile_lightning.network.matchers.lexical import LexicalMatch
@@ -7,6 +8,7 @@ from gile_lightning.network.matchers.matcher import Matcher, MatcherLabels, Ment
 from gile_lightning.network.matchers.mention import NameMention
 
 __all__ = [
+    "BestPassage",
     "Cosine",
     "DistilledCosine",
     "LexicalMatch",

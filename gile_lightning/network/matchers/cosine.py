@@ -59,7 +59,7 @@ class Cosine(Matcher):
         self, tokenizer: Tokenizer, labels: LabelSet, encode: EncodeTexts
     ) -> CosineLabels:
         """Encode the labels' texts or names."""
-        texts = encode(labels.texts if self.of == "text" else labels.names, self.inputs)
+        texts = encode(labels.texts if self.of == "text" else labels.names, self.encoder.inputs)
         return CosineLabels(self._vectors(texts))
 
     def forward(self, documents: Texts, labels: Tensor) -> Tensor:

@@ -1,13 +1,15 @@
 """Models of each architecture, with their prompts; the oracle is `SentenceTransformer.encode`."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained import Reading, backends, dimension
+from gile_lightning.data.pretrained import Reading, backends, dimension, subwords
+from gile_lightning.data.pretrained.subwords import NEXT
 from gile_testing.sentences import SENTENCES
 from gile_testing.small_models import save
 
@@ -70,6 +72,63 @@ def test_vectors_are_those_of_the_library(saved, case):
     assert found.shape[1] == dimension(reading.name)
     apart = (found[0] - found[1:]).norm(dim=1)  # so that the oracle can tell texts apart
     assert apart.min() > 1e-3
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_passages(saved, case, monkeypatch):
+    """A passage is read as a document of its own: with the prompt, between special tokens."""
+    architecture, options, prompt, _ = CASES[case]
+    _, reading = saved(architecture, options, prompt)
+    monkeypatch.setattr(subwords, "PASSAGE", 1000)
+    rows = reading.subwords([*TEXTS, " "])
+    flat, counts = np.concatenate(rows), np.array([len(row) for row in rows])
+    ids, sizes, passages = reading.passages(flat, counts)
+    spaces = architecture in ("qwen3", "modernbert", "gte")  # whose subwords have spaces in them
+    assert np.array_equal(ids, flat) or (spaces and prompt)  # whose last space may be another's
+    assert sizes.tolist() == counts[:-1].tolist()
+    assert passages.tolist() == [1] * len(TEXTS) + [0]
+    monkeypatch.setattr(subwords, "PASSAGE", 4)
+    words = list("abcdefgh")
+    (row,) = reading.subwords([" ".join(words)])
+    ids, sizes, (passages,) = reading.passages(row, np.array([len(row)]))
+    found = [passage.tolist() for passage in np.split(ids, sizes.cumsum()[:-1])]
+    if spaces:
+        start = len(reading.subwords(["a"])[0]) - 2
+        if prompt and row[0] >= 0:  # the prompt's last space goes with what is behind it
+            start -= 1
+        parts = np.array_split(row[start:-1], passages)
+        expected = [[*row[:start].tolist(), *part.tolist(), int(row[-1])] for part in parts]
+    else:
+        each = len(words) // passages
+        starts = range(0, len(words), each)
+        texts = [" ".join(words[i : i + each]) for i in starts]
+        expected = [part.tolist() for part in reading.subwords(texts)]
+    assert found == expected
+    assert passages in (2, 4)
+
+
+def test_passages_of_further_windows(saved, monkeypatch):
+    """They have the prompt that their window lacks."""
+    _, reading = saved("bert", {"include_prompt": False}, "a b: ")
+    reading = replace(reading, max_subwords=10, max_windows=2)
+    monkeypatch.setattr(subwords, "PASSAGE", 3)
+    words = list("cdefghijklmn")
+    (row,) = reading.subwords([" ".join(words)])
+    ids, _, (passages,) = reading.passages(row, np.array([len(row)]))
+    windows = [words[:5], words[5:]]  # <s> a b : c d e f g </s>, <s> h i j k l m n </s>
+    parts = [windows[0][:3], windows[0][3:], windows[1][:3], windows[1][3:5], windows[1][5:]]
+    expected = reading.subwords([" ".join(part) for part in parts])
+    assert passages == len(parts)
+    assert np.array_equal(ids, np.concatenate(expected))
+    # pooling leaves the prompt out of texts that have one, and of no others beside them
+    whole = backends.encode(reading.name, torch.from_numpy(row), torch.tensor([len(row)]))
+    apart = [row[: row.tolist().index(NEXT)], row[row.tolist().index(NEXT) + 1 :]]
+    vectors = [
+        backends.encode(reading.name, torch.from_numpy(own), torch.tensor([len(own)]))
+        for own in apart
+    ]
+    mean = sum(len(own) * vector for own, vector in zip(apart, vectors, strict=True))
+    torch.testing.assert_close(whole, torch.nn.functional.normalize(mean), rtol=0, atol=1e-5)
 
 
 def test_a_prompt_that_pooling_leaves_out(saved):

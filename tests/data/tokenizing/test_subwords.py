@@ -7,6 +7,7 @@ import torch
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.pretrained.backends import encode
 from gile_lightning.data.shards import shard as shards
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.minilm import NAME, oracle
@@ -79,6 +80,35 @@ def test_batches_have_the_vectors_of_their_documents(data, dtype, rounding, monk
     monkeypatch.setattr("gile_lightning.data.pretrained.backends.encode", None)  # all are there
     again.keep_text_vectors()
     assert sum(len(batch["english"].vectors) for batch in again.val_dataloader()) == 3
+
+
+def test_batches_have_the_passages_of_their_documents(data, monkeypatch):
+    monkeypatch.setattr("gile_lightning.data.pretrained.subwords.PASSAGE", 4)
+    module = data(max_subwords=256, batch_size=3)
+    module.keep_text_vectors("cpu", {"passages"})
+    text = Tokenizer(["UNK"], pretrained=NAME)
+    texts = [text_of(document) for document in DOCUMENTS]
+    ids, sizes, counts = text.reading.passages(*text.subwords(texts))
+    assert len(set(counts.tolist())) > 1
+    vectors = encode(NAME, torch.from_numpy(ids), torch.from_numpy(sizes))
+    expected = vectors.split(counts.tolist())
+    rows = module.split("train")["id"]
+    batches = [batch["english"] for batch in module.train_dataloader()]
+    batches += module.some_documents("train", range(len(rows)))
+    for batch in batches:
+        assert batch.vectors is None
+        numbers = batch.rows.tolist() if batch.rows is not None else range(len(rows))
+        wanted = [expected[int(rows[i])] for i in numbers]
+        assert batch.passage_counts.tolist() == [len(vectors) for vectors in wanted]
+        torch.testing.assert_close(batch.passages, torch.cat(wanted), rtol=0, atol=1e-5)
+        parts = [part.texts for part in batch.split(2)]
+        assert torch.equal(torch.cat([part.passages for part in parts]), batch.passages)
+        halves = [2] * (len(numbers) // 2) + [1] * (len(numbers) % 2)
+        assert [len(part.passage_counts) for part in parts] == halves
+    again = data(max_subwords=256, batch_size=3)
+    monkeypatch.setattr("gile_lightning.data.pretrained.backends.encode", None)  # all are there
+    again.keep_text_vectors("cpu", {"passages"})
+    assert len(next(iter(again.test_dataloader()))["english"].passages) > 0
 
 
 def test_a_trained_model_says_which(corpus, data):

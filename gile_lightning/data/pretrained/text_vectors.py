@@ -1,0 +1,62 @@
+"""What a pretrained model has computed of the documents of a split."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gile_lightning.data.pretrained.subwords import Reading
+from gile_lightning.data.pretrained.vectors import Ids, VectorStore
+
+
+class TextVectors:
+    """Vectors of documents, and of their passages, by the documents' numbers in their split.
+
+    Args:
+        store: has the vectors.
+        rows: of the documents there [B]; None without vectors of documents.
+        passages: rows of the passages, and -1 after the last one of each document, as the store
+            returns them for what `with_ends` yields; None without passages.
+    """
+
+    def __init__(
+        self,
+        store: VectorStore,
+        rows: NDArray[np.int64] | None = None,
+        passages: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.store, self.rows, self.passages = store, rows, passages
+        if passages is not None:
+            self.ends = np.flatnonzero(passages < 0)
+            self.starts = np.append(0, self.ends[:-1] + 1)[: len(self.ends)]
+
+    def __call__(self, numbers: NDArray[np.int64]) -> dict[str, Tensor]:
+        """Return the fields of `Texts` for the documents with these numbers."""
+        fields: dict[str, Tensor] = {}
+        if self.rows is not None:
+            fields["vectors"] = self.store.take(self.rows[numbers])
+        if self.passages is not None:
+            starts, counts = self.starts[numbers], (self.ends - self.starts)[numbers]
+            places = np.repeat(starts - counts.cumsum() + counts, counts) + np.arange(counts.sum())
+            fields["passages"] = self.store.take(self.passages[places])
+            fields["passage_counts"] = torch.from_numpy(counts)
+        return fields
+
+
+def with_ends(
+    reading: Reading, documents: Iterable[tuple[Ids, NDArray[np.int64]]]
+) -> Iterator[tuple[Ids, NDArray[np.int64]]]:
+    """Cut documents into passages, and put a text without a subword after each document.
+
+    Args:
+        reading: how the model reads them.
+        documents: flat subword ids [N] and their counts [B], batch after batch.
+
+    Yields:
+        The same of passages.
+    """
+    for subwords, counts in documents:
+        ids, sizes, of_documents = reading.passages(subwords, counts)
+        yield ids, np.insert(sizes, of_documents.cumsum(), 0)

@@ -1,0 +1,79 @@
+"""The best passage of a document, against the library's vectors of its passages."""
+
+import pytest
+import torch
+
+from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network.matchers import BestPassage
+from gile_testing.minilm import NAME, oracle
+
+TEXT = Tokenizer(["insulin", "heart", "UNK"], pretrained=NAME, max_windows=3)
+NAMES = ["Insulin", "Heart"]
+DESCRIPTIONS = ["A hormone of the pancreas.", "The organ that moves the blood."]
+LABELS = LabelSet(NAMES, DESCRIPTIONS, [2, 1])
+# words that are one subword each, so that passages can be told by hand
+WORDS = ["the", "heart", "moves", "blood", "and", "insulin", "is", "a", "hormone"]
+LONG = (WORDS * 12)[:100]  # four passages of 25
+DOCUMENTS = [" ".join(LONG), "insulin", "", " ".join(WORDS)]
+PASSAGES = [" ".join(LONG[i : i + 25]) for i in range(0, 100, 25)]
+
+
+def encoded(documents, inputs=frozenset()):
+    return Texts.from_flat(*TEXT.documents(documents), *TEXT.subwords(documents))
+
+
+def select(matcher, labels=LABELS):
+    return matcher.prepare_labels(TEXT, labels, encoded).select(torch.arange(len(labels)))
+
+
+@pytest.mark.parametrize("of", ["text", "name"])
+def test_best_passage(of):
+    matcher = BestPassage(TEXT, of=of, scale=4.0)
+    labels = oracle(DESCRIPTIONS if of == "text" else NAMES)
+    best = (oracle(PASSAGES) @ labels.T).amax(0)
+    one, none, other = (
+        oracle([DOCUMENTS[i]]) @ labels.T if i != 2 else 0 * best for i in (1, 2, 3)
+    )
+    expected = 4 * torch.stack([best, one.view(-1), none, other.view(-1)])
+    documents = encoded(DOCUMENTS)
+    passages, counts = matcher.encoder.encode_passages(documents, torch.device("cpu"))
+    assert counts.tolist() == [4, 1, 0, 1]
+    with_passages = documents._replace(passages=passages, passage_counts=counts)
+    for texts in (documents, with_passages):
+        torch.testing.assert_close(matcher(texts, select(matcher)), expected, rtol=0, atol=1e-4)
+    parts = [matcher(part, select(matcher)) for part in with_passages.split(2)]
+    torch.testing.assert_close(torch.cat(parts), expected, rtol=0, atol=1e-4)
+
+
+def test_only_the_scale_is_learned():
+    matcher = BestPassage(TEXT)
+    assert [name for name, _ in matcher.named_parameters()] == ["scale"]
+    found = matcher(encoded(DOCUMENTS), select(matcher))
+    found.sum().backward()
+    torch.testing.assert_close(matcher.scale.grad, found.detach().sum())  # in units of 10
+
+
+def test_no_label_and_no_document():
+    matcher = BestPassage(TEXT)
+    assert matcher(encoded(DOCUMENTS), select(matcher, LabelSet([], [], []))).shape == (4, 0)
+    assert matcher(encoded([]), select(matcher)).shape == (0, 2)
+
+
+def test_precision():
+    matcher = BestPassage(TEXT)
+    labels, documents = select(matcher), encoded(DOCUMENTS)
+    expected = matcher(documents, labels)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mixed = matcher(documents, labels).float()
+    torch.testing.assert_close(mixed, expected, rtol=0, atol=0.1)
+    found = matcher.double()(documents, labels)
+    torch.testing.assert_close(found, expected.double(), rtol=1e-5, atol=1e-5)
+
+
+def test_texts_without_subwords_are_refused():
+    matcher = BestPassage(TEXT)
+    with pytest.raises(InputError, match=r"set --data\.pretrained"):
+        matcher(encoded(DOCUMENTS)._replace(subwords=None), select(matcher))
