@@ -14,7 +14,8 @@ from gile_lightning.training.checkpoint import BEST, HPARAMS, STATE
 from gile_lightning.training.model_folder import FILES, is_model_folder, write_folder
 
 CARD = "README.md"
-_READERS = (".Pretrained", ".Cosine")  # the parts that run a pretrained model at prediction
+# the parts that run a pretrained model at prediction
+_READERS = (".Pretrained", ".Cosine", ".BestPassage")
 
 
 def export_for_hub(

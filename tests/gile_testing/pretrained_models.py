@@ -14,7 +14,13 @@ from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.pretrained import backends
 from gile_lightning.network import LabelResidual, Ridge
 from gile_lightning.network.encoders import Concatenation, IdfMean, Pretrained
-from gile_lightning.network.matchers import Cosine, DistilledCosine, LexicalMatch, NameMention
+from gile_lightning.network.matchers import (
+    BestPassage,
+    Cosine,
+    DistilledCosine,
+    LexicalMatch,
+    NameMention,
+)
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.weights import distil
 from gile_testing.models import FROZEN, NAME, model
@@ -30,6 +36,7 @@ PRETRAINED = {
     "Pretrained, trained": {"encoder": TRAINED, "label_encoder": TRAINED},
     "Cosine": {"matchers": [Cosine]},
     "Cosine of names": {"matchers": [partial(Cosine, of="name")]},
+    "BestPassage": {"matchers": [BestPassage]},
     "DistilledCosine": {"matchers": [partial(DistilledCosine, dim=4)]},
     "best": FROZEN
     | LABELS
@@ -63,7 +70,13 @@ def documents(encoder: str, place: int, vectors: bool = False) -> RaggedBatch:
     subwords, counts = (torch.from_numpy(x) for x in tokenizer.subwords(texts))
     batch = ragged(words, labels)._replace(subwords=subwords, subword_counts=counts)
     if vectors:
-        batch = batch._replace(vectors=backends.encode(encoder, subwords, counts))
+        rows = tokenizer.reading.passages(subwords.numpy(), counts.numpy())
+        ids, sizes, passages = map(torch.from_numpy, rows)
+        batch = batch._replace(
+            vectors=backends.encode(encoder, subwords, counts),
+            passages=backends.encode(encoder, ids, sizes),
+            passage_counts=passages,
+        )
     return batch
 
 

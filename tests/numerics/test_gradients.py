@@ -12,7 +12,7 @@ from gile_lightning import network, training
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import pretrained
-from gile_lightning.network.matchers import Cosine, DistilledCosine
+from gile_lightning.network.matchers import BestPassage, Cosine, DistilledCosine
 from gile_lightning.training.losses import Loss
 from gile_lightning.training.samplers import LabelSampler
 from gile_testing.mentions import TEXT, encoded, label_set
@@ -23,6 +23,7 @@ BATCH = ragged(*DOCUMENTS[NAME][0])
 KINDS = (nn.Module, torch.autograd.Function, Loss, LabelSampler)
 ELSEWHERE = {
     "Pretrained": "a transformer of another library, or vectors that are given",
+    "BestPassage": "checked below",
     "Cosine": "checked below",
     "DistilledCosine": "checked below",
     "_Rows": "runs on devices alone; tests/network/encoders/test_sparse_rows.py",
@@ -94,6 +95,17 @@ def test_of_the_cosine_of_given_vectors(of, monkeypatch):
     torch.manual_seed(2)
     labels = matcher.prepare_labels(TEXT, label_set(), given).select(torch.arange(7))
     documents = given([["a", "b"], ["c"]])
+    assert torch.autograd.gradcheck(lambda _: matcher(documents, labels), (matcher.scale,))
+
+
+def test_of_the_best_passage_of_given_vectors(monkeypatch):
+    monkeypatch.setattr(pretrained, "dimension", lambda name: 3)
+    matcher = BestPassage(Tokenizer(TEXT.vocabulary, pretrained="a stand-in"))
+    torch.manual_seed(3)
+    documents = Texts(*encoded([["a", "b"], ["c"], []]))._replace(
+        passages=torch.randn(4, 3), passage_counts=torch.tensor([3, 1, 0])
+    )
+    labels = torch.randn(7, 3)
     assert torch.autograd.gradcheck(lambda _: matcher(documents, labels), (matcher.scale,))
 
 

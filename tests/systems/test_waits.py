@@ -27,7 +27,7 @@ from gile_lightning.network.encoders import (
     Pretrained,
     WordEmbedding,
 )
-from gile_lightning.network.matchers import Cosine, LexicalMatch, NameMention
+from gile_lightning.network.matchers import BestPassage, Cosine, LexicalMatch, NameMention
 from gile_lightning.network.outputs import Linear
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.gradient import Adam
@@ -82,7 +82,7 @@ MODELS = {
     | {
         "encoder": BOTH,
         "label_encoder": BOTH,
-        "matchers": [*SCRATCH["matchers"], Cosine],
+        "matchers": [*SCRATCH["matchers"], Cosine, BestPassage],
         "ridge": Ridge,
     },
 }
@@ -108,12 +108,17 @@ def make(monkeypatch):
     def vectors(count):
         return torch.randn(count, 4, generator=torch.Generator().manual_seed(count))
 
+    def of_documents(count):
+        passages = torch.arange(count) % 3
+        found = {"passages": vectors(int(passages.sum())), "passage_counts": passages}
+        return {"vectors": vectors(count), **found}
+
     def encode(tokenizer, texts, inputs, **places):
         encoded = plain(tokenizer, texts, frozenset({"words"}), **places)
         return encoded._replace(vectors=vectors(len(texts))) if "vectors" in inputs else encoded
 
     def encode_documents(predictor, texts):
-        return encode_plainly(predictor, texts)._replace(vectors=vectors(len(texts)))
+        return encode_plainly(predictor, texts)._replace(**of_documents(len(texts)))
 
     from gile_lightning.systems import label_encoding, neural
 
@@ -139,7 +144,7 @@ def make(monkeypatch):
         model.log = lambda *args, **options: None
         model.generator = lambda *place: torch.Generator().manual_seed(3)
         batch = ragged(*DOCUMENTS[NAME][0])
-        return model, batch._replace(vectors=vectors(len(batch.label_counts)))
+        return model, batch._replace(**of_documents(len(batch.label_counts)))
 
     return made
 

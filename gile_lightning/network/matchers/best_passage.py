@@ -5,7 +5,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import Texts, segment_ids
+from gile_lightning.data.loading.ragged import Texts, segment_ids, send
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.matchers.cosine import Cosine
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
@@ -43,7 +43,8 @@ class BestPassage(Cosine):
         passages, counts = documents.passages, documents.passage_counts
         if passages is None or counts is None:
             passages, counts = self.encoder.encode_passages(documents, labels.device)
-        cosines = passages.to(labels) @ labels.T
+        passages = send(passages, labels.device).to(labels.dtype)
+        cosines = passages @ labels.T
         owners = segment_ids(counts, passages).unsqueeze(1).expand_as(cosines)
         best = cosines.new_zeros(len(counts), labels.shape[0])
         return best.scatter_reduce_(0, owners, cosines, "amax", include_self=False)
