@@ -1,9 +1,8 @@
 """Batches of one language from encoded shards."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,8 @@ from gile_lightning.data.formats.skipped import describe
 from gile_lightning.data.language_name import check_language
 from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.loading.loader import RaggedLoader
-from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.loading.ragged import SUBWORDS, RaggedBatch
+from gile_lightning.data.pretrained.subwords import PASSAGE
 from gile_lightning.data.pretrained.text_vectors import TextVectors, with_ends
 from gile_lightning.data.pretrained.vectors import VectorsDtype, VectorStore
 from gile_lightning.data.shards.encoded_corpus import EncodedCorpus
@@ -61,6 +61,7 @@ class ShardDataModule(TextDataModule):
         self._corpus: EncodedCorpus | None = None
         self.vectors_dtype: VectorsDtype = "float32"
         self._text_vectors: dict[str, TextVectors] = {}
+        self._kept: AbstractSet[str] = frozenset()
 
     @abstractmethod
     def directory_of_shards(self) -> Path:
@@ -91,19 +92,21 @@ class ShardDataModule(TextDataModule):
         of several processes encodes, while the others wait.
         """
         tokenizer = self.subword_tokenizer()
-        reading = tokenizer.reading
-        if tokenizer.pretrained is None or reading is None or self._text_vectors:
+        reading, fields = tokenizer.reading, fields & {"vectors", "passages"}
+        if reading is None or fields <= self._kept:
             return
+        self._kept |= fields
         backend, dtype = tokenizer.pretrained_backend, self.vectors_dtype
-        store = VectorStore(tokenizer.pretrained, self.cache_dir, backend, dtype)
+        store = VectorStore(reading.name, self.cache_dir, backend, dtype)
         for split, documents in self.corpus.splits.items():
             mark = f"{self.fingerprint()}-{split}-{len(documents)}"
             vectors = passages = None
-            if "vectors" in fields:
+            if "vectors" in self._kept:
                 vectors = store.fill(self._subwords(split), len(documents), device, mark)
-            if "passages" in fields:
+            if "passages" in self._kept:
                 texts = with_ends(reading, self._subwords(split))
-                passages = store.fill(texts, None, device, f"{mark}-passages")
+                total = _passages(documents)
+                passages = store.fill(texts, total, device, f"{mark}-passages-{PASSAGE}")
             self._text_vectors[split] = TextVectors(store, vectors, passages)
 
     def _subwords(self, split: str) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
@@ -141,7 +144,9 @@ class ShardDataModule(TextDataModule):
         documents, vectors = self.split(split), self._text_vectors.get(split)
         if rows is not None:
             documents = documents.select(rows)
-        found = vectors if vectors is None or rows is None else partial(_at_places, vectors, rows)
+        found: Callable[[NDArray[np.int64]], Any] | None = vectors
+        if vectors is not None and rows is not None:
+            found = lambda numbers: vectors(rows[numbers])  # noqa: E731
         name = self.language
         for batch in RaggedLoader(documents, name, self.eval_batch_size, text_vectors=found):
             yield batch[name]
@@ -206,8 +211,8 @@ class ShardDataModule(TextDataModule):
         )
 
 
-def _at_places(
-    vectors: TextVectors, rows: NDArray[np.int64], numbers: NDArray[np.int64]
-) -> dict[str, Tensor]:
-    """Return the vectors of some chosen documents by their numbers among these."""
-    return vectors(rows[numbers])
+def _passages(documents: "Dataset") -> int:
+    """Estimate the number of passages of documents, and of their ends."""
+    chunks = documents.data.column(SUBWORDS).chunks
+    mean = sum(len(chunk.values) for chunk in chunks) / max(1, sum(map(len, chunks)))
+    return round(len(documents) * (mean / PASSAGE + 1))

@@ -109,7 +109,7 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
 
     @property
     def inputs(self) -> AbstractSet[str]:
-        """The fields of `Texts` that it needs of documents, beside words."""
+        """The fields of `Texts` that it needs of documents, where it says so."""
         return frozenset()
 
     def reads_subwords(self, name: str) -> bool:

@@ -134,7 +134,8 @@ class RaggedBatch(NamedTuple):
         for texts, ids, some, of_rows in zip(
             self.texts.split(size), label_ids, counts, rows, strict=True
         ):
-            yield RaggedBatch(*texts[:3], ids, some, of_rows, 1.0, *texts[3:8])
+            fields = {key: getattr(texts, key) for key in PRETRAINED}
+            yield RaggedBatch(*texts[:3], ids, some, of_rows, **fields)
 
 
 def _split(values: Tensor, lengths: Sequence[Tensor]) -> tuple[Tensor, ...]:

@@ -111,19 +111,19 @@ class Reading:
 
         Returns:
             The ids of all passages, their number in each passage [P], and passages per document
-            [B]: none of a document without a subword.
+        [B]: none of a document without a subword.
         """
         before, leading, after = _frame(self)
+        most = min(PASSAGE, max(1, _longest(self) - len(before) - len(after)))
         parts: list[NDArray[np.int32]] = []
         sizes, of_documents = [], np.zeros(len(counts), dtype=np.int64)
         documents = np.split(subwords, counts.cumsum()[:-1]) if len(counts) else []
         for i, document in enumerate(documents):
             windows = np.split(document, np.flatnonzero(document == NEXT)) if len(document) else []
-            for j, window in enumerate(windows):
-                # the prompt stands in the first window alone, and NEXT begins each further one
-                first = 1 + leading if j else len(before)
-                content = window[first : len(window) - len(after)]
-                pieces = np.array_split(content, max(1, -(-len(content) // PASSAGE)))
+            for window in windows:
+                window = window[window != NEXT]
+                content = window[_start(window, before, leading) : len(window) - len(after)]
+                pieces = np.array_split(content, -(-len(content) // most)) if len(content) else []
                 for piece in pieces:
                     parts += [before, piece, after]
                     sizes.append(len(before) + len(piece) + len(after))
@@ -160,6 +160,20 @@ def _frame(reading: Reading) -> tuple[NDArray[np.int32], int, NDArray[np.int32]]
     ids = np.array(tokenizer.encode(prompt if hidden else prompt.rstrip()).ids, dtype=np.int32)
     before, after = np.split(ids, [len(ids) - trailing])
     return ~before if hidden else before, leading, after
+
+
+def _start(window: NDArray[np.int32], before: NDArray[np.int32], leading: int) -> int:
+    """Return where a window's own subwords begin: after the prompt, if it has the prompt."""
+    hidden = int((window < 0).sum())
+    if hidden or np.array_equal(window[: len(before)], before):
+        return hidden or len(before)
+    return leading
+
+
+def _longest(reading: Reading) -> int:
+    """Return how many subwords the model reads at once."""
+    truncation = _tokenizer(reading.name, reading.max_subwords).truncation or {}
+    return int(truncation["max_length"])
 
 
 @functools.cache

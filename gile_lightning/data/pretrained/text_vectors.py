@@ -38,7 +38,8 @@ class TextVectors:
         if self.rows is not None:
             fields["vectors"] = self.store.take(self.rows[numbers])
         if self.passages is not None:
-            starts, counts = self.starts[numbers], (self.ends - self.starts)[numbers]
+            starts = self.starts[numbers]
+            counts = self.ends[numbers] - starts
             places = np.repeat(starts - counts.cumsum() + counts, counts) + np.arange(counts.sum())
             fields["passages"] = self.store.take(self.passages[places])
             fields["passage_counts"] = torch.from_numpy(counts)

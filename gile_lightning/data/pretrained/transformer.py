@@ -162,14 +162,14 @@ def in_batches(
     )[order]
     encoded = [order[counts[order] == 0]]
     parts = [torch.zeros(len(encoded[0]), size, device=device)]
-    for prompt in sorted(set(hidden.tolist())):  # of a batch, all texts have one prompt
-        for rows in _batches(order[hidden == prompt], counts, most):
+    for leading in sorted(set(hidden.tolist())):  # which pooling leaves out of a whole batch
+        for rows in _batches(order[hidden == leading], counts, most):
             places = torch.arange(int(counts[rows].amax()), device=counts.device)
             mask = places < counts[rows].unsqueeze(1)
             at = (starts[rows].unsqueeze(1) + places).clamp_(max=len(subwords) - 1)
             ids = subwords.long()[at]
             ids = ids.where(ids >= 0, ~ids).where(mask, padding)
-            parts.append(encode(ids, mask.long(), prompt))
+            parts.append(encode(ids, mask.long(), leading))
             encoded.append(rows)
     return torch.cat(parts)[send(torch.cat(encoded).argsort(), device)]
 

@@ -173,8 +173,6 @@ class Corpus(DocumentDataModule):
                 skipped.add("labels without a description", label.where)
                 continue
             self._synonyms[name] = label.synonyms
-            unknown = sum(parent not in found for parent in label.parents)
-            skipped.add("parents of labels that are no labels", label.where, unknown)
             self._parents[name] = tuple(
                 self._by_uri.get(found[parent].uri, parent) if parent in found else parent
                 for parent in label.parents

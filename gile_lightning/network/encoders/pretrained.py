@@ -52,8 +52,8 @@ class Pretrained(Encoder):
         """
         if tokenizer.pretrained is None:
             raise InputError(
-                "encoders.Pretrained and matchers.Cosine need a pretrained model: set "
-                "--data.pretrained, such as all-MiniLM-L6-v2"
+                "encoders.Pretrained, matchers.Cosine and matchers.BestPassage need a pretrained "
+                "model: set --data.pretrained, such as all-MiniLM-L6-v2"
             )
         self.name, self.backend = tokenizer.pretrained, tokenizer.pretrained_backend
         self.reading = tokenizer.reading

@@ -10,6 +10,10 @@ from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.matchers.cosine import Cosine
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
 
+COSINES = 2**24  # of passages and labels that are in memory at once: 64 MB
+
+_CALLED = {"text": "best passage", "name": "best passage for names"}
+
 
 class BestPassage(Cosine):
     """A learned scale times the highest cosine of a passage of the document with the label.
@@ -18,7 +22,8 @@ class BestPassage(Cosine):
     to `PASSAGE` subwords; its vectors are those of the frozen sentence encoder of the data
     (``data.pretrained``). It is MaxP of Dai and Callan (SIGIR 2019), with cosines for scores.
 
-    Passages are encoded beside the whole text, which takes as long once more.
+    Passages are encoded beside the whole text, which takes as long once more, and longer where
+    every passage has a prompt.
 
     Args:
         tokenizer: splits texts into the subwords of the sentence encoder.
@@ -26,12 +31,11 @@ class BestPassage(Cosine):
         scale: the scale before training.
     """
 
-    called = "best passage"
-
     def __init__(
         self, tokenizer: Tokenizer, of: Literal["text", "name"] = "text", scale: float = 10.0
     ) -> None:
         super().__init__(tokenizer, of, scale)
+        self.called = _CALLED[of]
         self.inputs = {"passages"}
 
     def forward(self, documents: Texts, labels: Tensor) -> Tensor:
@@ -43,8 +47,20 @@ class BestPassage(Cosine):
         passages, counts = documents.passages, documents.passage_counts
         if passages is None or counts is None:
             passages, counts = self.encoder.encode_passages(documents, labels.device)
-        passages = send(passages, labels.device).to(labels.dtype)
-        cosines = passages @ labels.T
-        owners = segment_ids(counts, passages).unsqueeze(1).expand_as(cosines)
-        best = cosines.new_zeros(len(counts), labels.shape[0])
-        return best.scatter_reduce_(0, owners, cosines, "amax", include_self=False)
+        passages = send(passages, labels.device).to(self.scale.dtype)
+        owners = segment_ids(counts, passages)
+        labels = labels.to(self.scale.dtype)
+        # a document may have a hundred passages, and so many times its scores
+        slab = max(1, COSINES // max(1, len(passages)))
+        if len(labels) <= slab:
+            return _highest(passages @ labels.T, owners, len(counts))
+        slabs = (labels[start : start + slab] for start in range(0, len(labels), slab))
+        best = [_highest(passages @ some.T, owners, len(counts)) for some in slabs]
+        return torch.cat(best, 1)
+
+
+def _highest(cosines: Tensor, owners: Tensor, documents: int) -> Tensor:
+    """Return the highest of the cosines [P, K] of the passages of each document: [B, K]."""
+    best = cosines.new_zeros(documents, cosines.shape[1])
+    places = owners.unsqueeze(1).expand_as(cosines)
+    return best.scatter_reduce_(0, places, cosines, "amax", include_self=False)

@@ -17,6 +17,8 @@ from gile_lightning.network.matchers.matcher import (
     MatcherLabels,
 )
 
+_CALLED = {"text": "pretrained vectors", "name": "pretrained vectors of names"}
+
 
 class CosineLabels(MatcherLabels):
     """The vectors of a label set [K, d], of length 1."""
@@ -43,13 +45,12 @@ class Cosine(Matcher):
         scale: the scale before training.
     """
 
-    called = "pretrained vectors"
-
     def __init__(
         self, tokenizer: Tokenizer, of: Literal["text", "name"] = "text", scale: float = 10.0
     ) -> None:
         super().__init__()
         self.of = of
+        self.called = _CALLED[of]
         self.encoder = Pretrained(0)
         self.encoder.set_tokenizer(tokenizer)
         self.inputs = self.encoder.inputs

@@ -105,6 +105,9 @@ def test_batches_have_the_passages_of_their_documents(data, monkeypatch):
         assert torch.equal(torch.cat([part.passages for part in parts]), batch.passages)
         halves = [2] * (len(numbers) // 2) + [1] * (len(numbers) % 2)
         assert [len(part.passage_counts) for part in parts] == halves
+    module.keep_text_vectors("cpu", {"vectors", "words"})  # the passages stay
+    batch = next(iter(module.train_dataloader()))["english"]
+    assert len(batch.vectors) == len(batch.passage_counts) == 3
     again = data(max_subwords=256, batch_size=3)
     monkeypatch.setattr("gile_lightning.data.pretrained.backends.encode", None)  # all are there
     again.keep_text_vectors("cpu", {"passages"})

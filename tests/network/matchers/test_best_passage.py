@@ -48,6 +48,13 @@ def test_best_passage(of):
     torch.testing.assert_close(torch.cat(parts), expected, rtol=0, atol=1e-4)
 
 
+def test_few_scores_at_a_time(monkeypatch):
+    matcher, documents = BestPassage(TEXT), encoded(DOCUMENTS)
+    expected = matcher(documents, select(matcher))
+    monkeypatch.setattr("gile_lightning.network.matchers.best_passage.COSINES", 1)
+    torch.testing.assert_close(matcher(documents, select(matcher)), expected)
+
+
 def test_only_the_scale_is_learned():
     matcher = BestPassage(TEXT)
     assert [name for name, _ in matcher.named_parameters()] == ["scale"]
