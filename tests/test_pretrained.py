@@ -16,7 +16,7 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Pretrained
-from gile_lightning.network.matchers import Cosine
+from gile_lightning.network.matchers import BestPassage, Cosine
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.predictor import Predictor
 from gile_testing import dw_runs, runs
@@ -62,7 +62,7 @@ def test_the_checkpoint_only_names_the_model(run):
 
 def test_an_explanation_reads_the_text_without_a_sentence():
     """Also by the pretrained model, whose vectors are a part of their own in a matcher."""
-    model = NeuralSystem(encoder=Pretrained, matchers=[Cosine])
+    model = NeuralSystem(encoder=Pretrained, matchers=[Cosine, BestPassage])
     torch.manual_seed(1)
     labels = LabelSet(["A", "B"], ["Insulin", "Kidneys of rats"], [2, 0])
     model.build({"english": Task(Tokenizer(["insulin", "the", "UNK"], pretrained=NAME), labels)})
@@ -74,14 +74,19 @@ def test_an_explanation_reads_the_text_without_a_sentence():
         assert sum(label.contributions.values()) == pytest.approx(whole[place], abs=1e-4)
         effects = label.sentences[0]
         assert effects["logit"] == pytest.approx(whole[place] - without[place], abs=1e-4)
-        assert effects.keys() == {"joint space", "pretrained vectors", "prior", "logit"}
-        assert abs(effects["pretrained vectors"]) > 0.1
+        matchers = {"pretrained vectors", "best passage"}
+        assert effects.keys() == {"joint space", "prior", "logit", *matchers}
+        assert min(abs(effects[name]) for name in matchers) > 0.1
 
 
 def test_a_fine_tuned_model_is_held(tmp_path):
-    """Its weights come from the checkpoint, not from the model that training began with."""
+    """Its weights come from the checkpoint, not from the model that training began with.
+
+    A matcher beside it reads passages with the frozen model.
+    """
     more = (*KEYS, "--data.builtin_documents", 20, "--trainer.limit_train_batches", 2)
     tuned = ("--model.encoder.trainable", "true", "--model.encoder.lr", 1e-3)
+    more += ("--model.matchers", '["gile_lightning.network.matchers.BestPassage"]')
     output = tmp_path / "run"
     call(fit.main, *runs.arguments(output, *more, *tuned, epochs=1))
     predictor = load(output)
