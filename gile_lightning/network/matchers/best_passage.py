@@ -1,18 +1,15 @@
 """The best-matching passage of a document."""
 
-from typing import Literal
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from gile_lightning.data.loading.ragged import Texts, segment_ids, send
-from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.matchers.cosine import Cosine
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
 
 COSINES = 2**24  # of passages and labels that are in memory at once: 64 MB
-
-_CALLED = {"text": "best passage", "name": "best passage for names"}
 
 
 class BestPassage(Cosine):
@@ -31,12 +28,11 @@ class BestPassage(Cosine):
         scale: the scale before training.
     """
 
-    def __init__(
-        self, tokenizer: Tokenizer, of: Literal["text", "name"] = "text", scale: float = 10.0
-    ) -> None:
-        super().__init__(tokenizer, of, scale)
-        self.called = _CALLED[of]
-        self.inputs = {"passages"}
+    inputs = frozenset({"passages"})
+    _called: ClassVar[dict[str, str]] = {
+        "text": "best passage",
+        "name": "best passage for names",
+    }
 
     def forward(self, documents: Texts, labels: Tensor) -> Tensor:
         """Score documents against the vectors of K labels: [B, K]; 0 for one without a subword."""

@@ -1,6 +1,6 @@
 """The cosine of pretrained vectors."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -16,8 +16,6 @@ from gile_lightning.network.matchers.matcher import (
     Matcher,
     MatcherLabels,
 )
-
-_CALLED = {"text": "pretrained vectors", "name": "pretrained vectors of names"}
 
 
 class CosineLabels(MatcherLabels):
@@ -45,15 +43,20 @@ class Cosine(Matcher):
         scale: the scale before training.
     """
 
+    inputs = frozenset({"vectors"})
+    _called: ClassVar[dict[str, str]] = {
+        "text": "pretrained vectors",
+        "name": "pretrained vectors of names",
+    }
+
     def __init__(
         self, tokenizer: Tokenizer, of: Literal["text", "name"] = "text", scale: float = 10.0
     ) -> None:
         super().__init__()
         self.of = of
-        self.called = _CALLED[of]
+        self.called = self._called[of]
         self.encoder = Pretrained(0)
         self.encoder.set_tokenizer(tokenizer)
-        self.inputs = self.encoder.inputs
         self.scale = nn.Parameter(torch.tensor(scale / LOGIT_SCALE))
 
     def prepare_labels(
