@@ -102,7 +102,7 @@ class Page(Writer):
                 "has all"
             )
         else:
-            note(f"{self.path}: explains {self.count:,} documents")
+            note(f"{self.path}: explains {self.count:,} document{'s' * (self.count != 1)}")
 
 
 class Json(Writer):
