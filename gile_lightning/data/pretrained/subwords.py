@@ -111,7 +111,7 @@ class Reading:
 
         Returns:
             The ids of all passages, their number in each passage [P], and passages per document
-        [B]: none of a document without a subword.
+            [B]: none of a document without a subword.
         """
         before, leading, after = _frame(self)
         most = min(PASSAGE, max(1, _longest(self) - len(before) - len(after)))
