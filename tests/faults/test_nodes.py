@@ -1,22 +1,26 @@
 """Two nodes, as torchrun has them: two agents with addresses and working directories of their own.
 
-The command is that of the documentation: a script that goes on with the run if there is one.
+Script and command are those of docs/devices.md, but for one process on a node in place of eight.
 """
 
 import contextlib
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
+import textwrap
 import time
+from pathlib import Path
 
 import pytest
 import torch
 
 from gile_testing import children, processes, runs
 
+PAGE = Path(__file__).parents[2] / "docs/devices.md"
 ADDRESSES = ("127.0.0.1", "127.0.0.2")
 ALL = (
     *("--model.sampler", "gile_lightning.training.samplers.AllLabels"),
@@ -24,35 +28,49 @@ ALL = (
 )
 
 
-def arguments(folder, **kill):
+def arguments(folder, cache="../../cache", **kill):
+    """Return what is added to the page's fit; the cache is seen from a node's working directory."""
     record = processes.callbacks(Record={"directory": str(folder / "steps")}, **kill)
-    cache = ("--data.cache_dir", folder.parent / "cache")
-    given = runs.arguments(folder / "run", *ALL, *cache, *record)
-    return [*given, "--trainer.devices", "1", "--trainer.num_nodes", "2"]
+    _, _, *given = runs.arguments(None, *ALL, "--data.cache_dir", cache, *record)  # no --config
+    return [*given, "--trainer.devices", "1"]
+
+
+def replaced(text, **values):
+    for old, new in values.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return text
 
 
 @contextlib.contextmanager
 def agent(node, port, script):
     """Start torchrun on a node; it starts the process there, and starts it again if it fails."""
     place = script.parent / f"node-{node}"
-    place.mkdir(exist_ok=True)
+    if not place.exists():
+        place.mkdir()
+        (place / "sweeps").symlink_to(runs.CONFIG.parent)
+    blocks = re.findall(r"(?:^    .*\n)+", PAGE.read_text(encoding="utf-8"), re.M)
+    (launch,) = (text for text in blocks if "node.sh" in text)
     # both addresses are this machine's: without a word, the second agent could hold the store
-    rendezvous = ("--rdzv_backend", "c10d", "--rdzv_endpoint", f"{ADDRESSES[0]}:{port}")
-    rendezvous += ("--rdzv_conf", f"is_host={node == 0}")
-    launch = (
-        *("torch.distributed.run", "--nnodes", 2, "--nproc_per_node", 1, "--max_restarts", 3),
-        *(*rendezvous, "--rdzv_id", "job", "--local_addr", ADDRESSES[node]),
-        *("--no_python", "bash", script),
-    )
-    command = [sys.executable, "-m", *map(str, launch)]
-    # with a store in common, torchrun's processes read addresses from before the start
-    # (https://github.com/pytorch/pytorch/issues/135712)
-    own = {"GLOO_SOCKET_IFNAME": "lo", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
-    variables = children.environment(**own)
+    own = f"--rdzv_id job --rdzv_conf is_host={node == 0} --local_addr {ADDRESSES[node]}"
+    changes = {
+        "--nproc_per_node 8": "--nproc_per_node 1",
+        "HOST:29500": f"{ADDRESSES[0]}:{port}",
+        "--rdzv_id job": own,
+        "torchrun": "exec torchrun",
+        "node.sh": shlex.quote(str(script)),
+    }
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    variables = children.environment(GLOO_SOCKET_IFNAME="lo", PATH=path)
     with (
         open(place / "log.txt", "a") as log,
         subprocess.Popen(
-            command, cwd=place, env=variables, stdout=log, stderr=log, start_new_session=True
+            ["bash", "-c", replaced(textwrap.dedent(launch), **changes)],
+            cwd=place,
+            env=variables,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         ) as process,
     ):
         try:
@@ -63,12 +81,11 @@ def agent(node, port, script):
 
 
 def write_script(folder, given):
-    lines = (
-        f"echo started >> {folder}/starts.txt",
-        f"[ -f {folder}/run/config.yaml ] && more='--ckpt_path last'",
-        f"exec {sys.executable} -m gile_lightning.fit {shlex.join(given)} $more",
-    )
-    (folder / "node.sh").write_text("\n".join(lines))
+    blocks = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    (script,) = (text for text in blocks if "--trainer.devices 8" in text)
+    script = replaced(script, **{" $more": f" {shlex.join(given)} $more"})
+    script = script.replace("/shared/run", str(folder / "run"))
+    (folder / "node.sh").write_text(f"echo started >> {folder}/starts.txt\n{script}")
     return folder / "node.sh"
 
 
@@ -90,14 +107,19 @@ def assert_gone_on(folder, expected):
         assert torch.equal(value, expected[name]), name
 
 
+def run(folder, given):
+    """Run both nodes to their end."""
+    script, port = write_script(folder, given), processes.free_port()
+    with agent(0, port, script) as first, agent(1, port, script) as second:
+        status = [process.wait(processes.TIMEOUT) for process in (first, second)]
+    assert status == [0, 0], logs(folder)
+
+
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory):
     folder = tmp_path_factory.mktemp("nodes") / "unbroken"
     folder.mkdir()
-    script, port = write_script(folder, arguments(folder)), processes.free_port()
-    with agent(0, port, script) as first, agent(1, port, script) as second:
-        status = [process.wait(processes.TIMEOUT) for process in (first, second)]
-    assert status == [0, 0], logs(folder)
+    run(folder, arguments(folder))
     return folder
 
 
@@ -108,11 +130,7 @@ def logs(folder):
 def test_a_process_that_is_killed_is_started_again(unbroken):
     folder = unbroken.with_name("process")
     folder.mkdir()
-    given = arguments(folder, Kill={"rank": 1, "step": 5, "once": str(folder / "killed")})
-    script, port = write_script(folder, given), processes.free_port()
-    with agent(0, port, script) as first, agent(1, port, script) as second:
-        status = [process.wait(processes.TIMEOUT) for process in (first, second)]
-    assert status == [0, 0], logs(folder)
+    run(folder, arguments(folder, Kill={"rank": 1, "step": 5, "once": str(folder / "killed")}))
     assert (folder / "killed").exists()
     assert_gone_on(folder, weights(unbroken))
 
@@ -133,3 +151,23 @@ def test_a_node_that_is_killed_comes_back(unbroken):
             status = [process.wait(processes.TIMEOUT) for process in (first, again)]
     assert status == [0, 0], logs(folder)
     assert_gone_on(folder, weights(unbroken))
+
+
+def test_nodes_without_a_common_cache_encode_each_for_itself(unbroken):
+    """Shards and weights are those of nodes that have the cache in common."""
+    folder = unbroken.with_name("caches")
+    folder.mkdir()
+    run(folder, arguments(folder, cache="own"))
+    found = weights(folder)
+    assert found.keys() == weights(unbroken).keys()
+    assert all(torch.equal(value, found[name]) for name, value in weights(unbroken).items())
+    common = shards(unbroken.with_name("cache"))
+    assert common.keys() > {"task.json", "test-00000.arrow", "train-00000.arrow"}
+    for node in (0, 1):
+        assert shards(folder / f"node-{node}/own") == common
+
+
+def shards(cache):
+    """Return the files of the only encoded corpus in a cache, but what tells when it was made."""
+    (task,) = cache.glob("*/task.json")
+    return {file.name: file.read_bytes() for file in (task, *task.parent.glob("*.arrow"))}

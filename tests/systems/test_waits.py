@@ -82,7 +82,7 @@ MODELS = {
     | {
         "encoder": BOTH,
         "label_encoder": BOTH,
-        "matchers": [*SCRATCH["matchers"], Cosine, BestPassage],
+        "matchers": [*SCRATCH["matchers"], Cosine, partial(Cosine, of="name"), BestPassage],
         "ridge": Ridge,
     },
 }
