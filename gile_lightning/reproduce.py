@@ -21,7 +21,7 @@ from gile_lightning.reproduction.runner import Runner
 from gile_lightning.reproduction.tables import build
 from gile_lightning.reproduction.writers import BUILTIN, markdown, records
 
-CHOSEN = ("rows", "blocks", "seeds", "repeat", "overrides")  # options that a page states
+CHOSEN = ("rows", "blocks", "seeds", "repeat", "jobs", "overrides")  # options that a page states
 
 
 @command

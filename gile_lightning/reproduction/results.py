@@ -39,12 +39,13 @@ class Results:
         seeds: fits per cell.
         overrides: settings of every fit.
         data: name of the corpus.
-        date: day of the last fit.
-        machine: processor and libraries.
+        date: day on which the page was made.
+        machine: processor and libraries, then and there.
         hours: of all fits together.
         lines: the rows: ``block``, ``row``, ``cells`` (a list of figures by seed, or the state of a
             cell without any), ``done``, ``seeds``, ``parameters``, ``seconds``, ``speed``.
         repeat: names of the runs with further seeds than the first; None for all.
+        jobs: fits at a time; None for one per GPU or core.
         claims: the intervals of statements over test documents, see `over_documents`.
     """
 
@@ -59,6 +60,7 @@ class Results:
     hours: float
     lines: list[dict[str, Any]]
     repeat: list[str] | None = None
+    jobs: int | None = None
     claims: list[dict[str, Any]] = field(default_factory=list)
 
     def command(self, grid: Grid) -> str:
@@ -68,6 +70,7 @@ class Results:
             parts += [option, ",".join(names)] if names is not None else []
         parts += ["--seeds", str(self.seeds)]
         parts += ["--repeat", ",".join(self.repeat)] if self.repeat is not None else []
+        parts += ["--jobs", str(self.jobs)] if self.jobs is not None else []
         if self.data != BUILTIN:
             for key in grid.data:
                 parts += ["--data" if key == "path" else f"--{key}", "DIR"]
@@ -130,7 +133,8 @@ def results_of(
 
     Args:
         table: number or name of the table.
-        chosen: ``rows``, ``blocks``, ``seeds``, ``repeat`` and ``overrides`` of the command.
+        chosen: ``rows``, ``blocks``, ``seeds``, ``repeat``, ``jobs`` and ``overrides`` of the
+            command.
         data: name of the corpus.
         fits: the fits of the table.
         seconds: of each fit that is done, by key.

@@ -1,16 +1,45 @@
-"""float32 and bfloat16 beside float64: the bounds that docs/devices.md states."""
+"""float32, TF32 and bfloat16 beside float64: the bounds that docs/devices.md states."""
 
 import copy
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from gile_lightning.training.samplers import LabelSample
 from gile_testing.models import MODELS, NAME, model
 from gile_testing.two_languages import DOCUMENTS, ragged
 
 # errors of the loss, the scores and the gradients, relative to their norm
-SINGLE, HALF = (1e-6, 1e-5, 1e-5), (0.01, 0.03, 0.1)
+SINGLE, TF32, HALF = (1e-6, 1e-5, 1e-5), (0.001, 0.003, 0.01), (0.01, 0.03, 0.1)
+
+aten = torch.ops.aten
+FACTORS = {aten.mm: (0, 1), aten.bmm: (0, 1), aten.addmm: (1, 2), aten.baddbmm: (1, 2)}
+"""The arguments of matrix products that are multiplied."""
+
+
+class TensorFloat32(TorchDispatchMode):
+    """Rounds the factors of matrix products to 11 bits, as NVIDIA's GPUs do with TF32.
+
+    Attributes:
+        products: counts them.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.products = 0
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        for place in FACTORS.get(operation.overloadpacket, ()):
+            assert args[place].dtype == torch.float32
+            args = (*args[:place], rounded(args[place]), *args[place + 1 :])
+            self.products += 1
+        return operation(*args, **kwargs or {})
+
+
+def rounded(values):
+    """Round float32 to the nearest number with 11 bits; 13 of its 24 go."""
+    return ((values.contiguous().view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)
 
 
 class Drawn:
@@ -71,3 +100,17 @@ def test_mixed_precision(exact):
     """Losses and scores are float32; only what encoders and output layers multiply is rounded."""
     made, wanted = exact
     close(results(made, mixed=True), wanted, HALF)
+
+
+def test_tf32(exact):
+    made, wanted = exact
+    with TensorFloat32() as mode:
+        found = results(made)
+    assert mode.products
+    close(found, wanted, TF32)
+
+
+def test_rounding_to_11_bits():
+    values = torch.tensor([1.0, 1 + 2**-10, 1 + 2**-11, 1 + 3 * 2**-12, -3.0000001, 0.1])
+    expected = [1.0, 1 + 2**-10, 1 + 2**-10, 1 + 2**-10, -3.0, 1638 / 16384]
+    assert rounded(values).tolist() == expected

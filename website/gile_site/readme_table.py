@@ -27,6 +27,7 @@ COLUMNS = {
     "BioASQ unseen AvgPr": "unseen",
     "ATT&CK seen AvgPr": "ATT&CK, seen",
     "ATT&CK unseen AvgPr": "unseen",
+    "mean AvgPr": "mean",
 }
 
 
