@@ -151,7 +151,8 @@ class Check:
         rows: names of its rows.
         columns: headings of its columns.
         blocks: names of its blocks, if the table has any.
-        tolerance: how far a figure may be from the one that is kept, in the unit of the table.
+        tolerance: how far a figure may be from the one that is kept, in the unit of the table; or
+            twice the deviation over seeds, where that is more.
     """
 
     rows: tuple[str, ...]

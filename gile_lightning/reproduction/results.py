@@ -225,7 +225,8 @@ def shown(results: Results, grid: Grid, name: str) -> str:
         every = ", ".join([*filter(None, check.blocks), *check.rows, *check.columns])
         parts.append(
             f"`reproduce --check docs/results/{name}.json` runs a part anew ({every}). A figure "
-            f"may differ by {check.tolerance:g}."
+            f"may differ by {check.tolerance:g}, or by twice its deviation over seeds if that is "
+            "more."
         )
     return "\n\n".join([*parts, ""])
 
