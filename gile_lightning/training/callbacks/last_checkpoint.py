@@ -5,8 +5,12 @@ from typing import Any
 
 import lightning
 from lightning.pytorch.callbacks import Checkpoint
+from torch import nn
 
+from gile_lightning.common.disk import tell_space
 from gile_lightning.training.checkpoint import LAST
+
+_REMEDY = "free as much, or set --output to another disk"
 
 
 class LastCheckpoint(Checkpoint):
@@ -20,6 +24,15 @@ class LastCheckpoint(Checkpoint):
     def __init__(self, directory: Path, every_n_train_steps: int) -> None:
         self.path = directory / LAST
         self.every_n_train_steps = every_n_train_steps
+
+    def on_fit_start(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
+    ) -> None:
+        """Say how much disk the checkpoints of the run take."""
+        if trainer.is_global_zero:
+            files = len(trainer.checkpoint_callbacks) + 1  # one is complete before it replaces one
+            size = files * checkpoint_size(pl_module)
+            tell_space("checkpoints", size, self.path.parents[1], _REMEDY)
 
     def on_train_start(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
@@ -57,3 +70,9 @@ class LastCheckpoint(Checkpoint):
     ) -> None:
         """Save at the end of an epoch, after validation."""
         trainer.save_checkpoint(self.path)
+
+
+def checkpoint_size(model: nn.Module) -> int:
+    """Return about how many bytes a checkpoint has: weights, and two moments where they train."""
+    weights = sum(weight.nbytes for weight in model.state_dict().values())
+    return weights + 2 * sum(weight.nbytes for weight in model.parameters() if weight.requires_grad)

@@ -1,8 +1,9 @@
 from types import SimpleNamespace
 
 import pytest
+import torch
 
-from gile_lightning.training.callbacks import LastCheckpoint
+from gile_lightning.training.callbacks import LastCheckpoint, last_checkpoint
 
 
 @pytest.mark.parametrize(
@@ -59,3 +60,21 @@ def test_batches_are_counted_as_the_loader_cuts_them(tmp_path, ready, completed,
     assert vars(current) == {
         "ready": batches, "started": batches, "processed": batches, "completed": done,
     }  # fmt: skip
+
+
+def test_disk_space_is_told_before_training(tmp_path, monkeypatch):
+    """It is that of three files of torch.save, one of which replaces another."""
+    told = []
+    monkeypatch.setattr(last_checkpoint, "tell_space", lambda *given: told.append(given))
+    model = torch.nn.Sequential(torch.nn.Linear(300, 400), torch.nn.Linear(400, 500))
+    model[1].requires_grad_(False)
+    model.register_buffer("counts", torch.zeros(50_000, dtype=torch.int64))
+    trainer = SimpleNamespace(is_global_zero=True, checkpoint_callbacks=["best", "last"])
+    LastCheckpoint(tmp_path, 1).on_fit_start(trainer, model)
+    optimizer = torch.optim.Adam(model[0].parameters())
+    model[0](torch.ones(1, 300)).sum().backward()
+    optimizer.step()
+    torch.save((model.state_dict(), optimizer.state_dict()), tmp_path / "file")
+    ((what, size, folder, _),) = told
+    assert (what, folder) == ("checkpoints", tmp_path)
+    assert size == pytest.approx(3 * (tmp_path / "file").stat().st_size, rel=0.01)
