@@ -93,7 +93,7 @@ def fit_reranker(cli: GileCLI, path: str, checkpoint: dict[str, Any], settings: 
         AtomicCheckpointIO().save_checkpoint(state, folder / _STATE)
 
     training = settings.training
-    rows = _training_rows(training, len(corpus.split("train")))
+    rows = _training_rows(training, corpus.size("train"))
     found = best_labels(
         model, name, corpus.some_documents("train", rows), settings.depth, held_out=True
     )

@@ -73,6 +73,8 @@ class DocumentDataModule(Reader, ShardDataModule):
         train_share: share of the training documents to train on, or their number if it is above 1.
             Smaller shares are subsets of larger ones; the vocabulary, the label set, and which of
             its labels count as seen stay those of all training documents.
+        label_documents: where no more documents than this train, the text of each label that is
+            seen in training is one more of them, with this label. They count for no frequency.
         seed: of the order of the training documents.
         num_proc: 1 splits texts and reads by turns when a corpus is encoded, 2 at once; 0 does what
             the cores allow. The result is the same.
@@ -123,6 +125,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         language: str = "english",
         samples_per_epoch: int | None = None,
         train_share: float = 1.0,
+        label_documents: int = 0,
         seed: int = 1234,
         num_proc: int = 0,
         pretrained: str | None = None,
@@ -151,6 +154,7 @@ class DocumentDataModule(Reader, ShardDataModule):
                 f"train_share is {train_share:g}; give a share up to 1, or a number of documents"
             )
         sizes = {"test_size": test_size, "held_out_labels": held_out_labels, "replay": replay}
+        sizes["label_documents"] = label_documents
         for name, size in sizes.items():
             if size < 0:
                 raise InputError(f"{name} is {size:g}; 0, for none, or more")
@@ -162,6 +166,7 @@ class DocumentDataModule(Reader, ShardDataModule):
             train_share,
             seed,
             split_seed,
+            label_documents,
         )
         self.settings = EncodingSettings(
             min_count,

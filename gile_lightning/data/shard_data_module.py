@@ -45,6 +45,7 @@ class ShardDataModule(TextDataModule):
         train_share: float,
         seed: int,
         split_seed: int,
+        label_documents: int,
     ) -> None:
         super().__init__()
         check_language(language)
@@ -56,6 +57,7 @@ class ShardDataModule(TextDataModule):
         self.train_share = train_share
         self.seed = seed
         self.split_seed = split_seed
+        self.label_documents = label_documents
         self.tasks: dict[str, Task] = {}
         self.meta: dict[str, Any] = {}
         self._corpus: EncodedCorpus | None = None
@@ -72,7 +74,7 @@ class ShardDataModule(TextDataModule):
         """The encoded corpus, which `setup` opens."""
         if self._corpus is None:
             self._corpus = EncodedCorpus(
-                self.directory_of_shards(), self.train_share, self.split_seed
+                self.directory_of_shards(), self.train_share, self.split_seed, self.label_documents
             )
         return self._corpus
 
@@ -152,14 +154,15 @@ class ShardDataModule(TextDataModule):
             yield batch[name]
 
     def document_hashes(self, name: str) -> NDArray[np.int64] | None:
-        """Return a hash of each training document, in order."""
+        """Return a hash of each training document, in order, without the texts of labels."""
         documents = self.split("train").with_format("arrow")
         unknown = len(self.corpus.task.tokenizer.vocabulary) - 1
-        starts = range(0, len(documents), _HASHED)
-        return np.concatenate([table_hashes(documents[i : i + _HASHED], unknown) for i in starts])
+        starts, end = range(0, self.size("train"), _HASHED), self.size("train")
+        parts = [documents[i : min(i + _HASHED, end)] for i in starts]
+        return np.concatenate([table_hashes(part, unknown) for part in parts])
 
     def training_size(self) -> int:
-        """Count the training documents."""
+        """Count the training documents, with the texts of labels."""
         return len(self.split("train"))
 
     def enlarge_batches(self, factor: int) -> int:
@@ -182,6 +185,10 @@ class ShardDataModule(TextDataModule):
     def split(self, name: str) -> "Dataset":
         """Return the encoded documents of train, validation or test."""
         return self.corpus.splits[name]
+
+    def size(self, name: str) -> int:
+        """Count the documents of a split, without the texts of labels."""
+        return len(self.split(name)) - (self.corpus.label_documents if name == "train" else 0)
 
     def train_dataloader(self) -> RaggedLoader:
         """Return shuffled training batches."""

@@ -54,6 +54,8 @@ def describe(meta: Mapping[str, Any]) -> str:
     if (used := counts.get("training_documents_used")) is not None:
         every = counts["documents"]["train"]
         lines.insert(1, f"training on {used:,} of {every:,} documents (train_share)")
+    if texts := counts.get("label_documents"):
+        lines.append(f"training on the texts of {texts:,} labels too (label_documents)")
     if replayed := counts.get("replayed"):
         lines.append(
             "replayed of the earlier run: " + "  ".join(f"{k} {n:,}" for k, n in replayed.items())

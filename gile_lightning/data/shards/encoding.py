@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.garbage import unwatched
@@ -28,7 +27,7 @@ from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.shards.counting import label_set_of, tokenizer_of, training_words
 from gile_lightning.data.shards.draws import REPEATED, TEST, TRAIN, draw_splits, hold_out
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
-from gile_lightning.data.shards.raw_shard import RawShard, write_table
+from gile_lightning.data.shards.raw_shard import RawShard, with_ids, write_table
 from gile_lightning.data.shards.reading import read_documents
 from gile_lightning.data.tokenizing.label_set import LabelFacts, LabelSet
 from gile_lightning.data.tokenizing.task import Task
@@ -143,7 +142,7 @@ def _new(shards: Sequence[RawShard], tokenizer: Tokenizer, known: Known) -> Iter
     unknown = len(tokenizer.vocabulary) - 1
     for shard in shards:
         final = np.array(tokenizer.word_ids(shard.word_list()), dtype=np.int32)
-        repeated = known.repeats(table_hashes(_mapped(shard.table(), "words", final), unknown))
+        repeated = known.repeats(table_hashes(with_ids(shard.table(), "words", final), unknown))
         splits = np.where(repeated & (shard.splits == TRAIN), REPEATED, shard.splits)
         yield shard._replace(splits=splits)
 
@@ -201,7 +200,7 @@ def _rewrite(
     shown = track(shards, "writing shards", len(shards), "shards")
     for number, shard in enumerate(shown):
         word_map = np.array([final.get(w, unknown) for w in shard.word_list()], dtype=np.int32)
-        table = _mapped(_mapped(shard.table(), "words", word_map), "labels", label_map)
+        table = with_ids(with_ids(shard.table(), "words", word_map), "labels", label_map)
         for split in splits:
             rows = table.filter(pa.array(shard.splits == SPLITS.index(split)))
             if rows.num_rows:
@@ -209,11 +208,3 @@ def _rewrite(
                 sizes[split] += rows.num_rows
         shard.delete()
     return sizes
-
-
-def _mapped(table: pa.Table, name: str, mapping: NDArray[np.int32]) -> pa.Table:
-    column = table.column(name).combine_chunks()
-    values = pa.array(mapping[column.values.to_numpy()])
-    return table.set_column(
-        table.column_names.index(name), name, pa.ListArray.from_arrays(column.offsets, values)
-    )

@@ -53,3 +53,12 @@ def write_table(path: Path, table: pa.Table) -> None:
     """Write a table as an Arrow stream, which Hugging Face `datasets` maps into memory."""
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
         writer.write_table(table)
+
+
+def with_ids(table: pa.Table, name: str, mapping: NDArray[np.integer]) -> pa.Table:
+    """Return a table with other ids in a column of lists: ``mapping`` has that of each old one."""
+    column = table.column(name).combine_chunks()
+    values = pa.array(mapping[column.values.to_numpy()], pa.int32())
+    return table.set_column(
+        table.column_names.index(name), name, pa.ListArray.from_arrays(column.offsets, values)
+    )

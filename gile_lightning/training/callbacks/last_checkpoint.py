@@ -74,5 +74,5 @@ class LastCheckpoint(Checkpoint):
 
 def checkpoint_size(model: nn.Module) -> int:
     """Return about how many bytes a checkpoint has: weights, and two moments where they train."""
-    weights = sum(weight.nbytes for weight in model.state_dict().values())
-    return weights + 2 * sum(weight.nbytes for weight in model.parameters() if weight.requires_grad)
+    weights = sum(int(weight.nbytes) for weight in model.state_dict().values())
+    return weights + 2 * sum(p.nbytes for p in model.parameters() if p.requires_grad)
