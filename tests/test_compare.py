@@ -1,6 +1,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 from gile_lightning import compare
@@ -43,6 +44,27 @@ def test_the_means_are_those_of_the_tests(pair, compared):
             difference = row["difference"]
             assert difference["mean"] == pytest.approx(row["second"][0] - row["first"][0])
             assert difference["low"] <= difference["mean"] <= difference["high"]
+
+
+def test_labels_by_their_training_documents(pair, compared):
+    rows = {(row["labels"], row["metric"]): row for row in compared[1]["differences"]}
+    for labels, key in (("1 to 5 documents", "1_to_5"), ("6 to 50 documents", "6_to_50")):
+        row = rows[labels, "average precision"]
+        name = f"test.frequency_{key}.average_precision"
+        assert row["first"] == [pytest.approx(100 * pair[0].metrics[name])]
+        assert row["second"] == [pytest.approx(100 * pair[1].metrics[name])]
+
+
+def test_the_documents_that_differ_most(pair, compared):
+    """They are those of the differences of what each document contributes."""
+    kept = [np.load(run.output / "documents.npz") for run in pair]
+    assert np.array_equal(kept[0]["documents"], kept[1]["documents"])
+    first, second = (part["test.all.average_precision"][:, 0] for part in kept)
+    expected = np.sort(100 * (second - first))[::-1]
+    printed, figures = compared
+    found = [extreme["difference"] for extreme in figures["documents"]]
+    assert found == pytest.approx([*expected[:5], *expected[-5:]], abs=1e-3)
+    assert "documents (by their place among the test documents) that differ most" in printed
 
 
 def test_what_is_printed(pair, compared):
