@@ -106,7 +106,7 @@ def page(title: str, command: str, rows: list[Row], made: str, first: str) -> st
     lines.append("|---|---|" + "---:|" * (len(headings) - 1) + "---|")
     for row in sorted(rows, key=lambda row: -float(str(row[keys[1]]))):
         shown = [f"{row[key]:.2f}" if key in row else "n/a" for key in keys]
-        none = "" if row["system"] == first else "n/a"
+        none = "itself" if row["system"] == first else "n/a"
         beside = [row.get(f"beside {kind}", none) for kind in KINDS]
         rest = [
             f"{row[key]:,.{0 if float(str(row[key])) >= 10 else 1}f}"
