@@ -27,7 +27,7 @@ DESCRIPTION = (
 
 _START = "--start_from"
 # keys of the data that were for that run alone
-_DONE = ("held_out_labels", "label_changes", "label_documents", "replay")
+_DONE = ("held_out_labels", "label_changes", "replay")
 
 
 @command

@@ -73,8 +73,10 @@ class DocumentDataModule(Reader, ShardDataModule):
         train_share: share of the training documents to train on, or their number if it is above 1.
             Smaller shares are subsets of larger ones; the vocabulary, the label set, and which of
             its labels count as seen stay those of all training documents.
-        label_documents: where no more documents than this train, the text of each label that is
-            seen in training is one more of them, with this label. They count for no frequency.
+        label_documents: where no more documents than this train, texts of labels do too, each with
+            its label: those of all labels seen in training, or as many as there are documents,
+            drawn. They count in no label's frequency and not for the vocabulary. A model that is
+            trained further gets none.
         seed: of the order of the training documents.
         num_proc: 1 splits texts and reads by turns when a corpus is encoded, 2 at once; 0 does what
             the cores allow. The result is the same.
@@ -218,6 +220,7 @@ class DocumentDataModule(Reader, ShardDataModule):
     ) -> None:
         """Encode for a model that is trained further; see `TextDataModule.encode_for_training`."""
         self.tokenizer = self._own(tasks).tokenizer
+        self.label_documents = 0  # its labels have been trained, and others would count as well
         self.known, self.new_words = (known or {}).get(self.language), new_words
 
     def changes(self) -> LabelChanges:

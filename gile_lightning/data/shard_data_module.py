@@ -101,7 +101,9 @@ class ShardDataModule(TextDataModule):
         backend, dtype = tokenizer.pretrained_backend, self.vectors_dtype
         store = VectorStore(reading.name, self.cache_dir, backend, dtype)
         for split, documents in self.corpus.splits.items():
-            mark = f"{self.fingerprint()}-{split}-{len(documents)}"
+            mark = f"{self.fingerprint()}-{split}-{self.size(split)}"
+            if added := len(documents) - self.size(split):
+                mark += f"-labels-{added}"
             vectors = passages = None
             if "vectors" in self._kept:
                 vectors = store.fill(self._subwords(split), len(documents), device, mark)
@@ -188,7 +190,7 @@ class ShardDataModule(TextDataModule):
 
     def size(self, name: str) -> int:
         """Count the documents of a split, without the texts of labels."""
-        return len(self.split(name)) - (self.corpus.label_documents if name == "train" else 0)
+        return len(self.split(name)) - (self.corpus.label_texts if name == "train" else 0)
 
     def train_dataloader(self) -> RaggedLoader:
         """Return shuffled training batches."""

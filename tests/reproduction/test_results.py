@@ -133,14 +133,25 @@ class _Runner:
 
 
 @pytest.mark.parametrize(
-    ("figure", "verdict"),
-    [(0.23, "within"), (0.249, "within"), (0.211, "within"), (0.251, "OUTSIDE"), (None, "FAILED")],
+    ("figure", "seeds", "verdict"),
+    [
+        (0.23, 1, "within"),
+        (0.249, 1, "within"),
+        (0.211, 1, "within"),
+        (0.251, 1, "OUTSIDE"),
+        (None, 1, "FAILED"),
+        # 23 and 25 deviate by the root of 2, twice which is more than the tolerance of 2
+        (0.258, 2, "within"),
+        (0.259, 2, "OUTSIDE"),
+    ],
 )
-def test_a_check_runs_one_seed_of_what_its_grid_names(grid, tmp_path, monkeypatch, figure, verdict):
+def test_a_check_runs_one_seed_of_what_its_grid_names(
+    grid, tmp_path, monkeypatch, figure, seeds, verdict
+):
     runner = _Runner(figure)
     monkeypatch.setattr(checking, "Runner", runner)
     (tmp_path / "check").mkdir()
-    (compared,) = run_check(grid, results(grid), tmp_path / "check", 1)
+    (compared,) = run_check(grid, results(grid, seeds), tmp_path / "check", 1)
     assert [(fit.run, fit.seed) for fit in runner.fits] == [("de", 1234)]
     assert runner.fits[0].arguments[2:4] == ("--a.b", "x y")
     assert str(compared).split()[0] == verdict

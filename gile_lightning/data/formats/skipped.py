@@ -54,7 +54,7 @@ def describe(meta: Mapping[str, Any]) -> str:
     if (used := counts.get("training_documents_used")) is not None:
         every = counts["documents"]["train"]
         lines.insert(1, f"training on {used:,} of {every:,} documents (train_share)")
-    if texts := counts.get("label_documents"):
+    if texts := counts.get("label_texts"):
         lines.append(f"training on the texts of {texts:,} labels too (label_documents)")
     if replayed := counts.get("replayed"):
         lines.append(

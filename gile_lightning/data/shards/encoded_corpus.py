@@ -33,14 +33,15 @@ class EncodedCorpus:
         meta: the counts of what was encoded and what was left out.
         task: tokenizer and label set.
         splits: the documents by the name of the split. Texts of labels are the last for training.
-        label_documents: how many these are.
+        label_texts: how many these are.
 
     Args:
         directory: a folder that `encode` has written.
         train_share: share of the training documents that is read, or their number if it is above
             1. Smaller shares are subsets of larger ones.
         seed: draws them.
-        few: if there are no more training documents than this, as many texts of labels are, too.
+        label_documents: where there are no more training documents than this, as many texts of
+            labels are training documents, too.
 
     Raises:
         FileNotFoundError: the folder is not complete.
@@ -49,7 +50,11 @@ class EncodedCorpus:
     """
 
     def __init__(
-        self, directory: Path, train_share: float = 1.0, seed: int = 0, few: int = 0
+        self,
+        directory: Path,
+        train_share: float = 1.0,
+        seed: int = 0,
+        label_documents: int = 0,
     ) -> None:
         import datasets  # which takes a second
 
@@ -75,18 +80,18 @@ class EncodedCorpus:
             order = np.random.default_rng(seed).permutation(len(documents))
             self.splits["train"] = documents.select(order[:number])
             self.meta["counts"]["training_documents_used"] = number
-        self.label_documents = 0
-        if "train" in self.splits and len(self.splits["train"]) <= few:
-            self._add_label_documents(seed)
+        self.label_texts = 0
+        if "train" in self.splits and len(self.splits["train"]) <= label_documents:
+            self._add_label_texts(seed)
 
-    def _add_label_documents(self, seed: int) -> None:
+    def _add_label_texts(self, seed: int) -> None:
         import datasets  # which takes a second
 
         documents = self.splits["train"]
         table = label_documents(self.task, documents.data.schema, len(documents), seed)
         own = datasets.Dataset(datasets.table.InMemoryTable(table), info=documents.info)
         self.splits["train"] = datasets.concatenate_datasets([documents, own])
-        self.meta["counts"]["label_documents"] = self.label_documents = len(own)
+        self.meta["counts"]["label_texts"] = self.label_texts = len(own)
 
     def vectors(self) -> Tensor | None:
         """Return the word vectors [V, d] that came with the corpus, in the vocabulary's order."""

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import lightning
-from lightning.pytorch.callbacks import Checkpoint
+from lightning.pytorch.callbacks import Checkpoint, ModelCheckpoint
 from torch import nn
 
 from gile_lightning.common.disk import tell_space
@@ -30,8 +30,10 @@ class LastCheckpoint(Checkpoint):
     ) -> None:
         """Say how much disk the checkpoints of the run take."""
         if trainer.is_global_zero:
-            files = len(trainer.checkpoint_callbacks) + 1  # one is complete before it replaces one
-            size = files * checkpoint_size(pl_module)
+            best = sum(isinstance(c, ModelCheckpoint) for c in trainer.checkpoint_callbacks)
+            files = best + 2  # this one, and another that is complete before it replaces one
+            there = sum(file.stat().st_size for file in self.path.parent.glob("*.ckpt"))
+            size = max(0, files * checkpoint_size(pl_module) - there)
             tell_space("checkpoints", size, self.path.parents[1], _REMEDY)
 
     def on_train_start(

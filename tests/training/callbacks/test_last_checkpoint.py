@@ -3,7 +3,12 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from gile_lightning.training.callbacks import LastCheckpoint, last_checkpoint
+from gile_lightning.training.callbacks import (
+    BestCheckpoint,
+    LastCheckpoint,
+    StopSignals,
+    last_checkpoint,
+)
 
 
 @pytest.mark.parametrize(
@@ -69,12 +74,18 @@ def test_disk_space_is_told_before_training(tmp_path, monkeypatch):
     model = torch.nn.Sequential(torch.nn.Linear(300, 400), torch.nn.Linear(400, 500))
     model[1].requires_grad_(False)
     model.register_buffer("counts", torch.zeros(50_000, dtype=torch.int64))
-    trainer = SimpleNamespace(is_global_zero=True, checkpoint_callbacks=["best", "last"])
-    LastCheckpoint(tmp_path, 1).on_fit_start(trainer, model)
+    last = LastCheckpoint(tmp_path, 1)
+    kept = [BestCheckpoint(dirpath=tmp_path), last, StopSignals(tmp_path)]
+    trainer = SimpleNamespace(is_global_zero=True, checkpoint_callbacks=kept)
+    last.on_fit_start(trainer, model)
     optimizer = torch.optim.Adam(model[0].parameters())
     model[0](torch.ones(1, 300)).sum().backward()
     optimizer.step()
     torch.save((model.state_dict(), optimizer.state_dict()), tmp_path / "file")
-    ((what, size, folder, _),) = told
-    assert (what, folder) == ("checkpoints", tmp_path)
-    assert size == pytest.approx(3 * (tmp_path / "file").stat().st_size, rel=0.01)
+    one = (tmp_path / "file").stat().st_size
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "file").rename(tmp_path / "checkpoints/last.ckpt")
+    last.on_fit_start(trainer, model)  # of a run that goes on
+    for (what, size, folder, _), files in zip(told, (3, 2), strict=True):
+        assert (what, folder) == ("checkpoints", tmp_path)
+        assert size == pytest.approx(files * one, rel=0.01)
