@@ -68,6 +68,8 @@ class DW(Multilingual):
         test_size: documents drawn for testing where a corpus has no split.
         held_out_labels: labels of each language to hold out of training, so that validation has
             unseen labels; see `DocumentDataModule`.
+        label_documents: where no more documents of a language than this train, texts of labels do
+            too; see `DocumentDataModule`.
         split_seed: seeds these draws, and those of ``train_share``.
         max_broken_lines: lines that are not JSON objects are skipped and counted up to this many.
         builtin_documents: documents per language of the built-in corpus.
@@ -105,6 +107,7 @@ class DW(Multilingual):
         validation_size: float = 0.1,
         test_size: float = 0.1,
         held_out_labels: float = 0.0,
+        label_documents: int = 0,
         split_seed: int = 1234,
         max_broken_lines: int = 100,
         builtin_documents: int = 1_500,
@@ -156,6 +159,7 @@ class DW(Multilingual):
                 "max_label_words": max_label_words,
                 "sentences": LANGUAGES.get(language, language),  # also for new texts
                 "held_out_labels": held_out_labels,
+                "label_documents": label_documents,
                 "split_seed": split_seed,
                 "cache_dir": cache_dir,
                 "seed": seed,
