@@ -76,7 +76,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         label_documents: where no more documents than this train, texts of labels do too, each with
             its label: those of all labels seen in training, or as many as there are documents,
             drawn. They count in no label's frequency and not for the vocabulary. A model that is
-            trained further gets none.
+            trained further and keeps its labels gets none.
         seed: of the order of the training documents.
         num_proc: 1 splits texts and reads by turns when a corpus is encoded, 2 at once; 0 does what
             the cores allow. The result is the same.
@@ -220,8 +220,9 @@ class DocumentDataModule(Reader, ShardDataModule):
     ) -> None:
         """Encode for a model that is trained further; see `TextDataModule.encode_for_training`."""
         self.tokenizer = self._own(tasks).tokenizer
-        self.label_documents = 0  # its labels have been trained, and others would count as well
         self.known, self.new_words = (known or {}).get(self.language), new_words
+        if self.known is not None:  # it has learned its labels
+            self.label_documents = 0
 
     def changes(self) -> LabelChanges:
         """Read the file of label changes, if there is one."""

@@ -9,6 +9,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data import BioASQ, Columns, Corpus, shard_data_module
 from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.inspection import inspect
+from gile_lightning.data.known import Known
 from gile_testing import runs
 
 DOCUMENTS = 1_500
@@ -104,12 +105,14 @@ def test_vectors_of_both_are_told_apart(modules, monkeypatch):
     assert len(marks) == len(set(marks)) + 2  # validation and test documents are the same
 
 
-def test_a_model_that_is_trained_further_gets_none():
-    data = BioASQ(cache_dir=runs.cache(), label_documents=DOCUMENTS, **SIZES)
-    data.encode_for_training(made(0).tasks)
-    data.prepare_data()
-    data.setup("fit")
-    assert data.training_size() == data.size("train")
+def test_a_model_that_is_trained_further_and_keeps_its_labels_gets_none():
+    tasks = made(0).tasks
+    for known, texts in ((None, tasks["english"].labels.seen), (Known(tasks["english"].labels), 0)):
+        data = BioASQ(cache_dir=runs.cache(), label_documents=DOCUMENTS, **SIZES)
+        data.encode_for_training(tasks, known and {"english": known})
+        data.prepare_data()
+        data.setup("fit")
+        assert data.training_size() == data.size("train") + texts
 
 
 def test_words_without_a_vector_are_dropped(tmp_path):
