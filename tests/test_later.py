@@ -65,6 +65,7 @@ def first(folder):
         "data.path": written(folder / "old.jsonl", documents(OLD, 0)),
         "data.labels": described(folder / "labels.jsonl"),
         "data.cache_dir": folder / "cache",
+        "data.label_documents": 0,  # the oracle of the regression has the documents alone
         "trainer.max_epochs": 2,
         **{f"model.{key}": value for key, value in sizes.items()},
     }
