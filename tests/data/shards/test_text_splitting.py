@@ -41,6 +41,19 @@ def test_documents_come_in_order_with_their_words(number, num_proc):
 
 
 def threads():
+    """Return the threads of pools, but those that other tests have left."""
+    return [x for x in _pools() if x not in others]
+
+
+@pytest.fixture(autouse=True)
+def _others():
+    others[:] = _pools()
+
+
+others: list[threading.Thread] = []
+
+
+def _pools():
     return [x for x in threading.enumerate() if x.name.startswith("ThreadPoolExecutor")]
 
 
