@@ -155,8 +155,12 @@ class DocumentDataModule(Reader, ShardDataModule):
             raise InputError(
                 f"train_share is {train_share:g}; give a share up to 1, or a number of documents"
             )
-        sizes = {"test_size": test_size, "held_out_labels": held_out_labels, "replay": replay}
-        sizes["label_documents"] = label_documents
+        sizes = {
+            "test_size": test_size,
+            "held_out_labels": held_out_labels,
+            "label_documents": label_documents,
+            "replay": replay,
+        }
         for name, size in sizes.items():
             if size < 0:
                 raise InputError(f"{name} is {size:g}; 0, for none, or more")

@@ -157,11 +157,10 @@ class ShardDataModule(TextDataModule):
 
     def document_hashes(self, name: str) -> NDArray[np.int64] | None:
         """Return a hash of each training document, in order, without the texts of labels."""
-        documents = self.split("train").with_format("arrow")
+        documents = self.split("train").select(range(self.size("train"))).with_format("arrow")
         unknown = len(self.corpus.task.tokenizer.vocabulary) - 1
-        starts, end = range(0, self.size("train"), _HASHED), self.size("train")
-        parts = [documents[i : min(i + _HASHED, end)] for i in starts]
-        return np.concatenate([table_hashes(part, unknown) for part in parts])
+        starts = range(0, len(documents), _HASHED)
+        return np.concatenate([table_hashes(documents[i : i + _HASHED], unknown) for i in starts])
 
     def training_size(self) -> int:
         """Count the training documents, with the texts of labels."""
