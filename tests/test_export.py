@@ -41,7 +41,7 @@ def test_nothing_is_lost(folder):
     """But the run's configuration, the optimizer and the hashes of training documents."""
     before, after = read_model(runs.trained().best), read_model(folder)
     state = before["gile_lightning"] | {"config": ""}
-    assert state["extra"].pop("documents")
+    assert state["extra"].pop("known_documents")
     curves = state.pop("calibrations"), after["gile_lightning"].pop("calibrations")
     assert after["gile_lightning"] == state
     for key in ("log_rates", "thresholds"):

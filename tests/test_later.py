@@ -9,7 +9,9 @@ import torch.nn.functional as F
 from sklearn.linear_model import Ridge as Oracle
 
 import gile_lightning
-from gile_lightning import fit, predict
+from gile_lightning import evaluate, fit, predict
+from gile_lightning.data.document import SPLITS
+from gile_lightning.data.known import KnownDocuments
 from gile_lightning.training.checkpoint import STATE, read_checkpoint
 from gile_testing import runs
 
@@ -192,3 +194,49 @@ def test_what_is_refused_or_left_behind(folder, first):
     assert dict(zip(labels["names"], labels["frequencies"], strict=True)) == dict.fromkeys(
         sorted(NEW), 6
     )
+
+
+def test_no_document_that_trained_the_model_tests_it(folder, first):
+    """Where the corpus leaves the splits open."""
+
+    def numbers(run, split):
+        stored = KnownDocuments.of(read_checkpoint(run)[STATE]["extra"], "english")
+        return {*getattr(stored, split).tolist()}
+
+    def metrics(run):
+        return json.loads((run / "metrics.json").read_text())
+
+    old = folder / "old.jsonl"
+    keys = {
+        "data.path": old,
+        "data.columns.split": "null",
+        "data.test_size": 0.25,
+        "data.validation_size": 0.2,
+    }
+    keys |= {"data.labels": folder / "labels.jsonl", "data.cache_dir": folder / "cache"}
+    keys |= {"model.embedding.dim": 8, "model.output.joint_dim": 4, "trainer.max_epochs": 1}
+    keys |= {"model.ridge.word_features": 16}
+    start = folder / "start"
+    done = runs.call(fit.main, *runs.small(folder / "mine.yaml", start, keys, ()))
+    assert done.status is None, done.errors
+    assert [len(numbers(start, split)) for split in SPLITS] == [14, 4, 6]
+
+    more = written(folder / "more.jsonl", [*documents(OLD, 0), *documents(NEW, 100)])
+    for path, sizes in ((old, [14, 4, 6]), (more, [14 + 14, 4 + 4, 6 + 6])):
+        run = folder / f"further_{path.stem}"
+        further(folder, start, run, "--data.path", path)
+        assert [len(numbers(run, split)) for split in SPLITS] == sizes
+        for split in SPLITS:
+            assert numbers(run, split) >= numbers(start, split)
+        assert metrics(run)["test.micro.documents"] == sizes[-1]
+
+    scored = folder / "scored"
+    empty = ("--data.cache_dir", folder / "empty", "--output", scored)
+    done = runs.call(evaluate.main, "--checkpoint", run, *empty)
+    assert done.status is None, done.errors
+    again, before = (
+        {key: value for key, value in metrics(each).items() if key.startswith("test.")}
+        for each in (scored, run)
+    )
+    assert len(again) > 20
+    assert again == pytest.approx(before, nan_ok=True)

@@ -62,8 +62,9 @@ class DocumentDataModule(Reader, ShardDataModule):
             model's embedding starts from them.
         validation_size: training documents drawn for validation; a share if below 1.
         test_size: documents drawn for testing where the corpus has no split and no year. 0 means
-            none, so that all documents train a model. Scoring a trained model draws the same ones;
-            a number as large as the corpus means all, and 0 all of another corpus.
+            none, so that all documents train a model. Scoring a trained model draws the same ones,
+            and none that trained it; a number as large as the corpus means all, and 0 all of
+            another corpus. See `draw_splits`.
         split_seed: seeds these draws, and that of ``held_out_labels``.
         cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning. A URL
             that fsspec knows (s3://bucket/folder) keeps them there; see `Cache`.
@@ -203,18 +204,23 @@ class DocumentDataModule(Reader, ShardDataModule):
         self.trained_task: Task | None = None  # of a trained model that is to be scored
         self.new_words = False
         self.tokenizer: Tokenizer | None = None  # with the vocabulary of a model to train further
-        self.known: Known | None = None  # by that model
+        self.known: Known | None = None  # by that model, or the one that is to be scored
         self.label_changes, self.replay = label_changes, replay
         self.fixed_tokenizer: Tokenizer | None = None  # whose vocabulary precedes the encoding
         self._vector_words: list[str] | None = None
 
-    def encode_for_scoring(self, tasks: dict[str, Task], new_words: bool = False) -> None:
+    def encode_for_scoring(
+        self,
+        tasks: dict[str, Task],
+        new_words: bool = False,
+        known: Mapping[str, Known] | None = None,
+    ) -> None:
         """Encode the test documents for a trained model, with its vocabulary and labels.
 
         If the cache has the corpus as the model was trained on it, that is read instead.
         """
         self.trained_task = self._own(tasks)
-        self.new_words = new_words
+        self.new_words, self.known = new_words, (known or {}).get(self.language)
 
     def encode_for_training(
         self,
@@ -409,7 +415,8 @@ class DocumentDataModule(Reader, ShardDataModule):
         Their test documents are those that encoding for the model would draw, with the same words
         and labels. A run that trained on all its documents (``test_size: 0``) has none.
         """
-        self.trained_task, before = None, self.tokenizer
+        before, known = self.tokenizer, self.known
+        self.trained_task = self.known = None
         for tokenizer in (None, trained.tokenizer):  # the second if it began with a checkpoint
             self.tokenizer = tokenizer
             with suppress(InputError):  # the files need not be all that training reads
@@ -419,4 +426,4 @@ class DocumentDataModule(Reader, ShardDataModule):
                 tested = read_meta(directory)["counts"]["documents"].get("test")
                 if tested and Task.load(directory / TASK) == trained:
                     return
-        self.trained_task, self.tokenizer = trained, before
+        self.trained_task, self.tokenizer, self.known = trained, before, known

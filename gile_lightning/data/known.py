@@ -1,38 +1,90 @@
 """What a trained model knows of the documents of its training."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
+from gile_lightning.data.document import SPLITS
 from gile_lightning.data.tokenizing.label_set import LabelSet
+
+KNOWN_DOCUMENTS = "known_documents"  # the key in what a checkpoint holds of a system
+
+
+def _none() -> NDArray[np.int64]:
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class KnownDocuments:
+    """The documents of a model's training, of its validation and of its test, by their hashes.
+
+    Attributes: sorted hashes; see `document_hashes`.
+    """
+
+    train: NDArray[np.int64] = field(default_factory=_none)
+    validation: NDArray[np.int64] = field(default_factory=_none)
+    test: NDArray[np.int64] = field(default_factory=_none)
+
+    @classmethod
+    def of(cls, extra: Mapping[str, Any], name: str) -> "KnownDocuments":
+        """Return those of a language that the state of a checkpoint holds."""
+        stored: Mapping[str, Tensor] = extra.get(KNOWN_DOCUMENTS, {}).get(name, {})
+        return cls(**{split: hashes.numpy() for split, hashes in stored.items()})
+
+    def with_others(self, others: Mapping[str, NDArray[np.int64]]) -> dict[str, Tensor]:
+        """Return what a checkpoint holds: these documents and others, by split."""
+        return {
+            split: torch.from_numpy(np.union1d(getattr(self, split), others.get(split, _none())))
+            for split in SPLITS
+        }
+
+    def splits(self, hashes: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Return the place in `SPLITS` of the split of each of B documents: [B]; -1 if unknown.
+
+        A document of several splits, of one training and a later one, is of the first.
+        """
+        found = np.full(len(hashes), -1, np.int8)
+        for place in reversed(range(len(SPLITS))):
+            found[np.isin(hashes, getattr(self, SPLITS[place]))] = place
+        return found
+
+    def state(self) -> list[list[int]]:
+        """Return plain values, for the cache key."""
+        parts = (getattr(self, split) for split in SPLITS)
+        return [[len(part), int(np.bitwise_xor.reduce(part, initial=0))] for part in parts]
 
 
 @dataclass(frozen=True)
 class Known:
-    """What a model that is trained further knows, in one language.
+    """What a trained model knows, in one language.
 
     Attributes:
         labels: its labels and their training documents.
-        documents: hashes of its training documents, sorted; see `document_hashes`. A document that
-            the model knows trains it, but does not count again.
+        documents: those of its training. One that trained the model may train it again, but does
+            not count again. Where a corpus leaves open which documents test or validate, those
+            that the model knows keep their split.
         corpus: the key of its encoded corpus in the cache, from which documents are replayed; empty
             if unknown.
         before: its labels before `data.label_changes`, as the encoded corpus has them.
     """
 
     labels: LabelSet
-    documents: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    documents: KnownDocuments = field(default_factory=KnownDocuments)
     corpus: str = ""
     before: LabelSet | None = None
 
     def state(self) -> dict[str, Any]:
         """Return plain values, for the cache key."""
-        hashes = [len(self.documents), int(np.bitwise_xor.reduce(self.documents, initial=0))]
         before = None if self.before is None else self.before.names
-        return {**self.labels.state(), "hashes": hashes, "corpus": self.corpus, "before": before}
-
-    def repeats(self, hashes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which of some documents the model knows."""
-        return np.isin(hashes, self.documents)
+        documents = self.documents.state()
+        return {
+            **self.labels.state(),
+            "known_documents": documents,
+            "corpus": self.corpus,
+            "before": before,
+        }

@@ -74,10 +74,15 @@ class Multilingual(TextDataModule):
         """The names of the languages."""
         return list(self.modules)
 
-    def encode_for_scoring(self, tasks: dict[str, Task], new_words: bool = False) -> None:
+    def encode_for_scoring(
+        self,
+        tasks: dict[str, Task],
+        new_words: bool = False,
+        known: Mapping[str, Known] | None = None,
+    ) -> None:
         """Encode the test documents for a trained model, with its vocabularies and labels."""
         for module in self.modules.values():
-            module.encode_for_scoring(tasks, new_words)
+            module.encode_for_scoring(tasks, new_words, known)
 
     def encode_for_training(
         self,
@@ -112,9 +117,9 @@ class Multilingual(TextDataModule):
         """Yield every training document of a language once, in order, in batches."""
         return self.modules[name].training_documents(name)
 
-    def document_hashes(self, name: str) -> NDArray[np.int64] | None:
-        """Return a hash of each training document of a language, in order."""
-        return self.modules[name].document_hashes(name)
+    def document_hashes(self, name: str, split: str = "train") -> NDArray[np.int64] | None:
+        """Return a hash of each document of a split, in order."""
+        return self.modules[name].document_hashes(name, split)
 
     def training_size(self) -> int:
         """Count the training documents of the language that has most."""

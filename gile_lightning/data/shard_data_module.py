@@ -155,9 +155,9 @@ class ShardDataModule(TextDataModule):
         for batch in RaggedLoader(documents, name, self.eval_batch_size, text_vectors=found):
             yield batch[name]
 
-    def document_hashes(self, name: str) -> NDArray[np.int64] | None:
-        """Return a hash of each training document, in order, without the texts of labels."""
-        documents = self.split("train").select(range(self.size("train"))).with_format("arrow")
+    def document_hashes(self, name: str, split: str = "train") -> NDArray[np.int64] | None:
+        """Return a hash of each document of a split, in order, without the texts of labels."""
+        documents = self.split(split).select(range(self.size(split))).with_format("arrow")
         unknown = len(self.corpus.task.tokenizer.vocabulary) - 1
         starts = range(0, len(documents), _HASHED)
         return np.concatenate([table_hashes(documents[i : i + _HASHED], unknown) for i in starts])

@@ -69,12 +69,19 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
         """The names of the languages, known before `setup`."""
 
     @abstractmethod
-    def encode_for_scoring(self, tasks: dict[str, Task], new_words: bool = False) -> None:
+    def encode_for_scoring(
+        self,
+        tasks: dict[str, Task],
+        new_words: bool = False,
+        known: Mapping[str, Known] | None = None,
+    ) -> None:
         """Encode the test documents for a trained model, with its vocabularies and labels.
 
         Args:
             tasks: the model's tasks by language.
             new_words: words of labels that are new to the model get ids of their own.
+            known: what the model knows of its documents by language, so that none of its training
+                is drawn to test it.
 
         Raises:
             InputError: the model lacks a language of the corpus.
@@ -106,8 +113,8 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
     def training_documents(self, name: str) -> Iterator[RaggedBatch]:
         """Yield every training document of a language once, in order, in batches."""
 
-    def document_hashes(self, name: str) -> NDArray[np.int64] | None:
-        """Return a hash of each training document of a language, in order; None if unknown."""
+    def document_hashes(self, name: str, split: str = "train") -> NDArray[np.int64] | None:
+        """Return a hash of each document of a split, in order; None if unknown."""
         return None
 
     def training_size(self) -> int:

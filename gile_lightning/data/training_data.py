@@ -22,7 +22,7 @@ class TrainingData:
         documents: yields every training document of a language once, in order, in batches.
         cache_dir: the folder for what is computed from texts.
         corpora: the keys of the encoded corpora in the cache, by language.
-        hashes: returns a hash of each training document of a language, in the same order.
+        hashes: returns a hash of each document of a language and split, in order; None if unknown.
     """
 
     tasks: dict[str, Task]
@@ -30,4 +30,4 @@ class TrainingData:
     documents: Callable[[str], Iterator[RaggedBatch]]
     cache_dir: Path
     corpora: Mapping[str, str] = field(default_factory=dict)
-    hashes: Callable[[str], NDArray[np.int64] | None] = lambda name: None
+    hashes: Callable[[str, str], NDArray[np.int64] | None] = lambda name, split: None

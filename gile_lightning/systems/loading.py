@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import torch
 from jsonargparse import ArgumentError
 
 from gile_lightning.common import hub
 from gile_lightning.common.errors import InputError, out_of_memory
 from gile_lightning.common.factories import check_parts, import_part, instantiate
-from gile_lightning.data.known import Known
+from gile_lightning.data.known import Known, KnownDocuments
 from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.systems.label_regrouping import change_labels
@@ -138,12 +137,11 @@ def start_from(
     system.start_from(checkpoint, keep)
     tasks, state = tasks_of(checkpoint), checkpoint[STATE]
     if len(tasks) == len(state["tasks"]):
-        hashes, corpora = (state["extra"].get(key, {}) for key in ("documents", "corpora"))
-        empty = torch.empty(0, dtype=torch.long)
+        corpora = state["extra"].get("corpora", {})
         known = {
             name: Known(
                 task.labels,
-                hashes.get(name, empty).numpy(),
+                KnownDocuments.of(state["extra"], name),
                 corpora.get(name, ""),
                 before[name].labels,
             )

@@ -13,6 +13,8 @@ from torch import Tensor, nn
 
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.document import SPLITS
+from gile_lightning.data.known import KNOWN_DOCUMENTS, KnownDocuments
 from gile_lightning.data.loading.ragged import PRETRAINED, RaggedBatch, Texts, segment_ids, send
 from gile_lightning.data.shards.cache import default_cache
 from gile_lightning.data.text_data_module import TextDataModule
@@ -142,7 +144,7 @@ class NeuralSystem(GradientSystem):
         self._joint_dim: int | None = None
         self._unfitted = False  # whether the regressions are still to be solved
         self._fingerprints: Fingerprints = {}
-        self._documents: dict[str, Tensor] = {}  # hashes of training documents
+        self._documents: dict[str, dict[str, Tensor]] = {}  # their hashes, by split
         self._corpora: dict[str, str] = {}
         self._new: dict[str, NDArray[np.bool_]] = {}  # of documents and labels, to `_known`
         self._new_labels: dict[str, Tensor] = {}
@@ -201,13 +203,13 @@ class NeuralSystem(GradientSystem):
         """Return what the tasks do not tell.
 
         That is the matched size of the joint space, which depends on all tasks that were trained,
-        fingerprints of pretrained models, hashes of the training documents, and the keys of the
-        encoded corpora in the cache.
+        fingerprints of pretrained models, hashes of the documents, and the keys of the encoded
+        corpora in the cache.
         """
         return {
             "joint_dim": self._joint_dim,
             "fingerprints": self._fingerprints,
-            "documents": self._documents,
+            KNOWN_DOCUMENTS: self._documents,
             "corpora": self._corpora,
         }
 
@@ -224,7 +226,7 @@ class NeuralSystem(GradientSystem):
         super().on_load_checkpoint(checkpoint)
         extra = checkpoint[STATE]["extra"]
         check_fingerprints(self.tasks, self._fingerprints, extra.get("fingerprints", {}))
-        self._documents, self._corpora = extra.get("documents", {}), extra.get("corpora", {})
+        self._documents, self._corpora = extra.get(KNOWN_DOCUMENTS, {}), extra.get("corpora", {})
 
     def start_from(self, checkpoint: dict[str, Any], keep: bool = True) -> None:
         """Have `attach` begin with the weights of a checkpoint; see `System.start_from`."""
@@ -266,16 +268,18 @@ class NeuralSystem(GradientSystem):
         self._corpora = dict(data.corpora)
         if not resumed:
             for name in networks:
-                self._count_documents(name, data.hashes(name))
+                self._count_documents(name, data)
 
-    def _count_documents(self, name: str, hashes: NDArray[np.int64] | None) -> None:
-        """Keep the hashes of training documents, and which are new to the earlier model."""
-        before = torch.empty(0, dtype=torch.long)
+    def _count_documents(self, name: str, data: TrainingData) -> None:
+        """Keep the hashes of documents, and which of training are new to the earlier model."""
+        known = KnownDocuments()
         if self._known is not None:
-            before = self._known[STATE]["extra"].get("documents", {}).get(name, before)
-        if hashes is not None:
-            self._new[name] = ~np.isin(hashes, before.numpy())
-            self._documents[name] = torch.from_numpy(np.union1d(hashes, before.numpy()))
+            known = KnownDocuments.of(self._known[STATE]["extra"], name)
+        found = {split: data.hashes(name, split) for split in SPLITS}
+        hashes = {split: own for split, own in found.items() if own is not None}
+        if "train" in hashes:
+            self._new[name] = ~np.isin(hashes["train"], known.train)
+            self._documents[name] = known.with_others(hashes)
 
     @property
     def _known(self) -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
 from gile_lightning.common.formats import check_format
 from gile_lightning.common.plain import check_plain
+from gile_lightning.data.known import KNOWN_DOCUMENTS
 from gile_lightning.data.language_name import check_language
 from gile_lightning.training.checkpoint import FORMAT, HPARAMS, STATE, complete
 
@@ -57,9 +58,9 @@ def write_folder(checkpoint: Mapping[str, Any], folder: Path) -> None:
     weights, shared = _distinct(checkpoint["state_dict"])
     others = ("format", "config", "tasks")
     plain = {key: value for key, value in state.items() if key not in others}
-    # hashes of the training documents, which only further training needs; whoever has a text could
+    # hashes of the documents, which only further training and tests need; whoever has a text could
     # tell by them whether it was among these
-    plain["extra"] = {key: value for key, value in state["extra"].items() if key != "documents"}
+    plain["extra"] = {key: value for key, value in state["extra"].items() if key != KNOWN_DOCUMENTS}
     config = {
         _MARK: {"format": FOLDER_FORMAT},
         "init_args": checkpoint[HPARAMS],

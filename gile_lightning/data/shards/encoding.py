@@ -6,7 +6,7 @@ lists are counted together, and each shard is rewritten with the final ids. A te
 once, and only one shard and the vocabulary are in memory.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.garbage import unwatched
@@ -22,7 +23,7 @@ from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.descriptions import TextRecipe
 from gile_lightning.data.formats.line_count import Total
 from gile_lightning.data.formats.skipped import NAMED, Skipped
-from gile_lightning.data.known import Known
+from gile_lightning.data.known import Known, KnownDocuments
 from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.shards.counting import label_set_of, tokenizer_of, training_words
 from gile_lightning.data.shards.draws import REPEATED, TEST, TRAIN, draw_splits, hold_out
@@ -67,8 +68,9 @@ def encode(
             trained further, get ids of their own (`Task.with_labels`).
         tokenizer: one with a fixed vocabulary, such as that of word vectors. By default the
             vocabulary is made from the training documents.
-        known: what the model with this tokenizer knows, if it is trained further. Its labels stay,
-            and their documents count beside those here.
+        known: what the model with this tokenizer knows. If it is trained further, its labels stay,
+            and their documents count beside those here. Its documents keep their splits where the
+            corpus leaves these open; see `draw_splits`.
         facts: of these labels.
         recipe: how the texts were put together; a trained model keeps its own.
         total: about how many documents there are, if known, for the progress bar.
@@ -83,7 +85,7 @@ def encode(
         InputError: a split has no document, or no document has a described label.
     """
     before: LabelSet | None = None
-    if known is not None:
+    if known is not None and trained_task is None:
         before = known.labels.joined(label_texts, facts)
         label_texts = dict(zip(before.names, before.texts, strict=True)) | dict(label_texts)
         facts = before.facts().before(facts)
@@ -98,7 +100,10 @@ def encode(
     if not raw:
         raise InputError("no document has a described label; are these the labels of this corpus?")
     splits = SPLITS if trained_task is None else ("test",)
-    shards = _drawn(raw, settings, splits, skipped)
+    earlier: list[NDArray[np.int8]] | None = None
+    if known is not None and (trained_task is None or any((s.splits == -1).any() for s in raw)):
+        earlier = [_earlier_splits(shard, splitter, known.documents) for shard in raw]
+    shards = _drawn(raw, settings, splits, skipped, earlier)
     held_out_labels: dict[str, Any] = {}
     runs: dict[str, Any] | None = None
     if settings.held_out_labels and trained_task is None:
@@ -110,7 +115,7 @@ def encode(
         first = [names[label] for label in drawn[:NAMED]]
         held_out_labels = {"held_out_labels": len(drawn), "first_held_out": first}
     trained_labels = None if trained_task is None else trained_task.labels
-    counted = shards if known is None else list(_new(shards, splitter, known))
+    counted = shards if earlier is None else _repeated(shards, earlier)
     labels = label_set_of(counted, label_texts, facts, trained_labels, before)
     if trained_task is not None:
         with_labels = trained_task.with_labels if new_words else partial(replace, trained_task)
@@ -137,14 +142,23 @@ def encode(
     }
 
 
-def _new(shards: Sequence[RawShard], tokenizer: Tokenizer, known: Known) -> Iterator[RawShard]:
-    """Yield the shards, with the documents that a model knows left out of the training split."""
+def _earlier_splits(
+    shard: RawShard, tokenizer: Tokenizer, documents: KnownDocuments
+) -> NDArray[np.int8]:
+    """Return the splits that the documents of a shard had in a model's training; -1 if unknown."""
+    final = np.array(tokenizer.word_ids(shard.word_list()), dtype=np.int32)
     unknown = len(tokenizer.vocabulary) - 1
-    for shard in shards:
-        final = np.array(tokenizer.word_ids(shard.word_list()), dtype=np.int32)
-        repeated = known.repeats(table_hashes(with_ids(shard.table(), "words", final), unknown))
-        splits = np.where(repeated & (shard.splits == TRAIN), REPEATED, shard.splits)
-        yield shard._replace(splits=splits)
+    return documents.splits(table_hashes(with_ids(shard.table(), "words", final), unknown))
+
+
+def _repeated(shards: Sequence[RawShard], earlier: Sequence[NDArray[np.int8]]) -> list[RawShard]:
+    """Return the shards with training documents that trained a model before as `REPEATED`."""
+    return [
+        shard._replace(
+            splits=np.where((own == TRAIN) & (shard.splits == TRAIN), REPEATED, shard.splits)
+        )
+        for shard, own in zip(shards, earlier, strict=True)
+    ]
 
 
 def _with_words(
@@ -161,8 +175,11 @@ def _drawn(
     settings: EncodingSettings,
     wanted: Sequence[str],
     skipped: Skipped,
+    earlier: Sequence[NDArray[np.int8]] | None,
 ) -> list[RawShard]:
     """Return the shards with the splits that the corpus leaves open drawn.
+
+    Documents keep the ``earlier`` split [B] of each shard, if they have one; see `draw_splits`.
 
     Raises:
         InputError: a wanted split has no document.
@@ -170,7 +187,8 @@ def _drawn(
     splits = np.concatenate([shard.splits for shard in raw])
     scoring = "train" not in wanted
     sizes = settings.validation_size, settings.test_size
-    draw_splits(splits, *sizes, settings.split_seed, scoring)
+    known = None if earlier is None else np.concatenate(earlier)
+    draw_splits(splits, *sizes, settings.split_seed, scoring, known)
     if scoring:
         left_out = int((splits != TEST).sum())
         skipped.add("training documents (a trained model is scored)", "", left_out)
@@ -178,7 +196,10 @@ def _drawn(
         untested = split == "test" and not scoring and settings.test_size == 0
         if not untested and not (splits == SPLITS.index(split)).any():
             reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(skipped.counts.items()))
-            raise InputError(f"no {split} document is left; left out: {reasons or 'nothing'}")
+            others = "" if known is None else "; documents that trained a model do not test it"
+            raise InputError(
+                f"no {split} document is left; left out: {reasons or 'nothing'}{others}"
+            )
     ends = np.cumsum([len(shard.splits) for shard in raw])
     cut = np.split(splits, ends[:-1])
     return [shard._replace(splits=own) for shard, own in zip(raw, cut, strict=True)]
