@@ -1,6 +1,6 @@
 """Score a checkpoint on seen, unseen and all labels.
 
-python -m gile_lightning.evaluate --checkpoint RUN [--data.path DIR]
+python -m gile_lightning.evaluate --checkpoint RUN [--data.path FILE]
 """
 
 import sys
@@ -18,7 +18,7 @@ from gile_lightning.training.checkpoint import read_checkpoint
 PROGRAM = "python -m gile_lightning.evaluate"
 DESCRIPTION = (
     "Score a checkpoint (--checkpoint RUN, a file or a run folder) on seen, unseen and all labels "
-    "of its test documents, or of other data (--data.path DIR). The configuration is the "
+    "of its test documents, or of other data (--data.path FILE). The configuration is the "
     "checkpoint's own; every key of it can be set here. Labels of other data that the model has "
     "not seen are scored by their descriptions. --rerank ranks the best labels of a document anew, "
     "by the second stage that gile_lightning.rerank has fitted."

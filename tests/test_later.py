@@ -200,8 +200,8 @@ def test_no_document_that_trained_the_model_tests_it(folder, first):
     """Where the corpus leaves the splits open."""
 
     def numbers(run, split):
-        stored = KnownDocuments.of(read_checkpoint(run)[STATE]["extra"], "english")
-        return {*getattr(stored, split).tolist()}
+        stored = KnownDocuments.of(read_checkpoint(run)[STATE]["extra"])
+        return {*getattr(stored["english"], split).tolist()}
 
     def metrics(run):
         return json.loads((run / "metrics.json").read_text())
@@ -222,13 +222,19 @@ def test_no_document_that_trained_the_model_tests_it(folder, first):
     assert [len(numbers(start, split)) for split in SPLITS] == [14, 4, 6]
 
     more = written(folder / "more.jsonl", [*documents(OLD, 0), *documents(NEW, 100)])
-    for path, sizes in ((old, [14, 4, 6]), (more, [14 + 14, 4 + 4, 6 + 6])):
-        run = folder / f"further_{path.stem}"
-        further(folder, start, run, "--data.path", path)
-        assert [len(numbers(run, split)) for split in SPLITS] == sizes
-        for split in SPLITS:
-            assert numbers(run, split) >= numbers(start, split)
-        assert metrics(run)["test.micro.documents"] == sizes[-1]
+    for keep, path, size in (("true", old, 24), ("false", more, 48), ("true", more, 48)):
+        run = folder / f"further_{keep}_{path.stem}"
+        done = further(folder, start, run, "--data.path", path, "--keep", keep)
+        knows = "documents that the model knows, by their split there: "
+        assert f"{knows}train 14  validation 4  test 6" in done.printed
+        every = [numbers(run, split) for split in SPLITS]
+        assert sum(map(len, every)) == len(set.union(*every)) == size
+        # a document that tests the run, or validates it, trained neither it nor the first one
+        assert [
+            len(numbers(start, split) & own) for split, own in zip(SPLITS, every, strict=True)
+        ] == [14, 4, 6]
+        assert metrics(run)["test.micro.documents"] == len(every[-1]) > 5
+        assert (len(every[-1]) > 6) == (path == more)
 
     scored = folder / "scored"
     empty = ("--data.cache_dir", folder / "empty", "--output", scored)

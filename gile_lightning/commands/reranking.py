@@ -15,6 +15,7 @@ from gile_lightning.common.console import say, show
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.formats import check_format
 from gile_lightning.data import DocumentDataModule
+from gile_lightning.data.known import KnownDocuments
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.pretrained.cross_encoder import CrossEncoder
 from gile_lightning.data.text_data_module import TextDataModule
@@ -143,7 +144,8 @@ def _first_stage(cli: GileCLI, checkpoint: dict[str, Any]) -> tuple[System, Docu
             "(--start_from) does not have all of them: train from scratch, or with --keep false"
         )
     if stored.get("start_from") is not None:
-        corpus.encode_for_training(model.tasks)
+        known_documents = KnownDocuments.of(checkpoint[STATE]["extra"])
+        corpus.encode_for_training(model.tasks, known_documents=known_documents)
     corpus.prepare_data()
     corpus.setup("fit")
     if corpus.tasks != model.tasks:

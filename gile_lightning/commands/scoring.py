@@ -7,7 +7,7 @@ from gile_lightning.commands.reranking import rerank_tests
 from gile_lightning.commands.run_folder import write_documents, write_metrics
 from gile_lightning.common.console import say, show
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.known import KNOWN_DOCUMENTS, Known, KnownDocuments
+from gile_lightning.data.known import KnownDocuments
 from gile_lightning.systems import System
 from gile_lightning.systems.loading import restore, start_from
 from gile_lightning.systems.sizes import count_parameters
@@ -51,13 +51,8 @@ def run_test(cli: GileCLI, checkpoint: dict[str, Any], reranked: str | None = No
         checkpoint = with_backend(checkpoint, tokenizer.pretrained_backend)
     if complete(checkpoint):
         restore(model, checkpoint)
-        extra = checkpoint[STATE]["extra"] or {}
-        known = {
-            name: Known(task.labels, KnownDocuments.of(extra, name))
-            for name, task in model.tasks.items()
-            if name in extra.get(KNOWN_DOCUMENTS, {})
-        }
-        data.encode_for_scoring(model.tasks, model.reads_new_words, known)
+        known_documents = KnownDocuments.of(checkpoint[STATE]["extra"])
+        data.encode_for_scoring(model.tasks, model.reads_new_words, known_documents)
     else:  # imported weights: the labels are those of the corpus, perhaps the words too
         start_from(model, data, checkpoint, keep=False)
     data.prepare_data()

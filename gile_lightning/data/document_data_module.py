@@ -16,7 +16,7 @@ from gile_lightning.data.formats.word_vectors import (
     find_word_vectors,
     read_word_vectors,
 )
-from gile_lightning.data.known import Known
+from gile_lightning.data.known import Known, KnownDocuments
 from gile_lightning.data.label_changes import ChangedLabels, LabelChanges, changed, read_changes
 from gile_lightning.data.pretrained import Backend, VectorsDtype
 from gile_lightning.data.reader import Reader
@@ -63,8 +63,8 @@ class DocumentDataModule(Reader, ShardDataModule):
         validation_size: training documents drawn for validation; a share if below 1.
         test_size: documents drawn for testing where the corpus has no split and no year. 0 means
             none, so that all documents train a model. Scoring a trained model draws the same ones,
-            and none that trained it; a number as large as the corpus means all, and 0 all of
-            another corpus. See `draw_splits`.
+            but none that it knows from training; a number as large as the corpus means all others,
+            and 0 all others of another corpus. See `draw_splits` and `keep_splits`.
         split_seed: seeds these draws, and that of ``held_out_labels``.
         cache_dir: where encoded corpora are kept; by default below ~/.cache/gile_lightning. A URL
             that fsspec knows (s3://bucket/folder) keeps them there; see `Cache`.
@@ -204,7 +204,8 @@ class DocumentDataModule(Reader, ShardDataModule):
         self.trained_task: Task | None = None  # of a trained model that is to be scored
         self.new_words = False
         self.tokenizer: Tokenizer | None = None  # with the vocabulary of a model to train further
-        self.known: Known | None = None  # by that model, or the one that is to be scored
+        self.known: Known | None = None  # by that model
+        self.known_documents: KnownDocuments | None = None  # by that one, or the trained one
         self.label_changes, self.replay = label_changes, replay
         self.fixed_tokenizer: Tokenizer | None = None  # whose vocabulary precedes the encoding
         self._vector_words: list[str] | None = None
@@ -213,22 +214,25 @@ class DocumentDataModule(Reader, ShardDataModule):
         self,
         tasks: dict[str, Task],
         new_words: bool = False,
-        known: Mapping[str, Known] | None = None,
+        known_documents: Mapping[str, KnownDocuments] | None = None,
     ) -> None:
         """Encode the test documents for a trained model, with its vocabulary and labels.
 
         If the cache has the corpus as the model was trained on it, that is read instead.
         """
         self.trained_task = self._own(tasks)
-        self.new_words, self.known = new_words, (known or {}).get(self.language)
+        self.new_words = new_words
+        self.known_documents = (known_documents or {}).get(self.language)
 
     def encode_for_training(
         self,
         tasks: dict[str, Task],
         known: Mapping[str, Known] | None = None,
         new_words: bool = False,
+        known_documents: Mapping[str, KnownDocuments] | None = None,
     ) -> None:
         """Encode for a model that is trained further; see `TextDataModule.encode_for_training`."""
+        self.known_documents = (known_documents or {}).get(self.language)
         self.tokenizer = self._own(tasks).tokenizer
         self.known, self.new_words = (known or {}).get(self.language), new_words
         if self.known is not None:  # it has learned its labels
@@ -283,7 +287,7 @@ class DocumentDataModule(Reader, ShardDataModule):
     def fingerprint(self) -> str:
         """Return the cache key: a hash of sources, settings, code and trained model."""
         file, trained, tokenizer = self.vectors_file(), self.trained_task, self.tokenizer
-        known = self.known
+        known, known_documents = self.known, self.known_documents
         reading = self.subword_tokenizer().reading
         return hash_of(
             {
@@ -297,6 +301,7 @@ class DocumentDataModule(Reader, ShardDataModule):
                 "tokenizer": tokenizer
                 and [tokenizer.vocabulary, tokenizer.further, tokenizer.settings()],
                 "known": known and [known.state(), self.replay],
+                **({} if known_documents is None else {"known_documents": known_documents.state()}),
                 "label_changes": self.label_changes
                 and [(c.old, c.new) for c in self.changes().changes],
                 "vectors": file and stamp(file),
@@ -357,6 +362,7 @@ class DocumentDataModule(Reader, ShardDataModule):
             new_words=self.new_words,
             tokenizer=tokenizer,
             known=self.known,
+            known_documents=self.known_documents,
             facts=labels.facts,
             recipe=self.recipe(),
             total=self.total(),
@@ -415,8 +421,8 @@ class DocumentDataModule(Reader, ShardDataModule):
         Their test documents are those that encoding for the model would draw, with the same words
         and labels. A run that trained on all its documents (``test_size: 0``) has none.
         """
-        before, known = self.tokenizer, self.known
-        self.trained_task = self.known = None
+        before, known_documents = self.tokenizer, self.known_documents
+        self.trained_task = self.known_documents = None
         for tokenizer in (None, trained.tokenizer):  # the second if it began with a checkpoint
             self.tokenizer = tokenizer
             with suppress(InputError):  # the files need not be all that training reads
@@ -426,4 +432,5 @@ class DocumentDataModule(Reader, ShardDataModule):
                 tested = read_meta(directory)["counts"]["documents"].get("test")
                 if tested and Task.load(directory / TASK) == trained:
                     return
-        self.trained_task, self.tokenizer, self.known = trained, before, known
+        self.trained_task, self.tokenizer = trained, before
+        self.known_documents = known_documents

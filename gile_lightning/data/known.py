@@ -21,7 +21,10 @@ def _none() -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class KnownDocuments:
-    """The documents of a model's training, of its validation and of its test, by their hashes.
+    """The documents that trained, validated and tested a model, by their hashes.
+
+    Where a corpus leaves open which documents test or validate, they keep their split; see
+    `keep_splits`. One that trained a model may train it again, but does not count again.
 
     Attributes: sorted hashes; see `document_hashes`.
     """
@@ -31,10 +34,13 @@ class KnownDocuments:
     test: NDArray[np.int64] = field(default_factory=_none)
 
     @classmethod
-    def of(cls, extra: Mapping[str, Any], name: str) -> "KnownDocuments":
-        """Return those of a language that the state of a checkpoint holds."""
-        stored: Mapping[str, Tensor] = extra.get(KNOWN_DOCUMENTS, {}).get(name, {})
-        return cls(**{split: hashes.numpy() for split, hashes in stored.items()})
+    def of(cls, extra: Mapping[str, Any] | None) -> dict[str, "KnownDocuments"]:
+        """Return those that the state of a checkpoint holds, by language."""
+        stored: Mapping[str, Mapping[str, Tensor]] = (extra or {}).get(KNOWN_DOCUMENTS, {})
+        return {
+            name: cls(**{split: hashes.numpy() for split, hashes in parts.items()})
+            for name, parts in stored.items()
+        }
 
     def with_others(self, others: Mapping[str, NDArray[np.int64]]) -> dict[str, Tensor]:
         """Return what a checkpoint holds: these documents and others, by split."""
@@ -46,11 +52,14 @@ class KnownDocuments:
     def splits(self, hashes: NDArray[np.int64]) -> NDArray[np.int8]:
         """Return the place in `SPLITS` of the split of each of B documents: [B]; -1 if unknown.
 
-        A document of several splits, of one training and a later one, is of the first.
+        A document that trained a model, and later tested one that went on, has trained.
         """
         found = np.full(len(hashes), -1, np.int8)
         for place in reversed(range(len(SPLITS))):
-            found[np.isin(hashes, getattr(self, SPLITS[place]))] = place
+            of_split = getattr(self, SPLITS[place])
+            if len(of_split):
+                places = np.searchsorted(of_split, hashes).clip(max=len(of_split) - 1)
+                found[of_split[places] == hashes] = place
         return found
 
     def state(self) -> list[list[int]]:
@@ -61,30 +70,20 @@ class KnownDocuments:
 
 @dataclass(frozen=True)
 class Known:
-    """What a trained model knows, in one language.
+    """The labels that a model knows that is trained further, in one language.
 
     Attributes:
         labels: its labels and their training documents.
-        documents: those of its training. One that trained the model may train it again, but does
-            not count again. Where a corpus leaves open which documents test or validate, those
-            that the model knows keep their split.
         corpus: the key of its encoded corpus in the cache, from which documents are replayed; empty
             if unknown.
         before: its labels before `data.label_changes`, as the encoded corpus has them.
     """
 
     labels: LabelSet
-    documents: KnownDocuments = field(default_factory=KnownDocuments)
     corpus: str = ""
     before: LabelSet | None = None
 
     def state(self) -> dict[str, Any]:
         """Return plain values, for the cache key."""
         before = None if self.before is None else self.before.names
-        documents = self.documents.state()
-        return {
-            **self.labels.state(),
-            "known_documents": documents,
-            "corpus": self.corpus,
-            "before": before,
-        }
+        return {**self.labels.state(), "corpus": self.corpus, "before": before}

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.document_data_module import DocumentDataModule
-from gile_lightning.data.known import Known
+from gile_lightning.data.known import Known, KnownDocuments
 from gile_lightning.data.language_name import check_language
 from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.loading.one_by_one import OneByOne
@@ -78,21 +78,22 @@ class Multilingual(TextDataModule):
         self,
         tasks: dict[str, Task],
         new_words: bool = False,
-        known: Mapping[str, Known] | None = None,
+        known_documents: Mapping[str, KnownDocuments] | None = None,
     ) -> None:
         """Encode the test documents for a trained model, with its vocabularies and labels."""
         for module in self.modules.values():
-            module.encode_for_scoring(tasks, new_words, known)
+            module.encode_for_scoring(tasks, new_words, known_documents)
 
     def encode_for_training(
         self,
         tasks: dict[str, Task],
         known: Mapping[str, Known] | None = None,
         new_words: bool = False,
+        known_documents: Mapping[str, KnownDocuments] | None = None,
     ) -> None:
         """Encode for a model that is trained further: its vocabularies, the corpus' labels."""
         for module in self.modules.values():
-            module.encode_for_training(tasks, known, new_words)
+            module.encode_for_training(tasks, known, new_words, known_documents)
 
     def prepare_data(self) -> None:
         """Encode every language unless the cache has it."""
@@ -117,7 +118,7 @@ class Multilingual(TextDataModule):
         """Yield every training document of a language once, in order, in batches."""
         return self.modules[name].training_documents(name)
 
-    def document_hashes(self, name: str, split: str = "train") -> NDArray[np.int64] | None:
+    def document_hashes(self, name: str, split: str) -> NDArray[np.int64] | None:
         """Return a hash of each document of a split, in order."""
         return self.modules[name].document_hashes(name, split)
 

@@ -155,8 +155,10 @@ class ShardDataModule(TextDataModule):
         for batch in RaggedLoader(documents, name, self.eval_batch_size, text_vectors=found):
             yield batch[name]
 
-    def document_hashes(self, name: str, split: str = "train") -> NDArray[np.int64] | None:
+    def document_hashes(self, name: str, split: str) -> NDArray[np.int64] | None:
         """Return a hash of each document of a split, in order, without the texts of labels."""
+        if split not in self.corpus.splits:
+            return None
         documents = self.split(split).select(range(self.size(split))).with_format("arrow")
         unknown = len(self.corpus.task.tokenizer.vocabulary) - 1
         starts = range(0, len(documents), _HASHED)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.common.factories import Configured
-from gile_lightning.data.known import Known
+from gile_lightning.data.known import Known, KnownDocuments
 from gile_lightning.data.label_changes import LabelChanges
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.tokenizing.task import Task
@@ -73,15 +73,14 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
         self,
         tasks: dict[str, Task],
         new_words: bool = False,
-        known: Mapping[str, Known] | None = None,
+        known_documents: Mapping[str, KnownDocuments] | None = None,
     ) -> None:
         """Encode the test documents for a trained model, with its vocabularies and labels.
 
         Args:
             tasks: the model's tasks by language.
             new_words: words of labels that are new to the model get ids of their own.
-            known: what the model knows of its documents by language, so that none of its training
-                is drawn to test it.
+            known_documents: its documents by language; those of its training do not test it.
 
         Raises:
             InputError: the model lacks a language of the corpus.
@@ -93,6 +92,7 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
         tasks: dict[str, Task],
         known: Mapping[str, Known] | None = None,
         new_words: bool = False,
+        known_documents: Mapping[str, KnownDocuments] | None = None,
     ) -> None:
         """Encode for a model that is trained further: its vocabularies, the corpus' labels.
 
@@ -100,6 +100,8 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
             tasks: the model's tasks by language.
             known: what it knows by language: then its labels stay beside the corpus' own.
             new_words: words of labels that are new to the model get ids of their own.
+            known_documents: its documents by language; those of its training do not test the new
+                one.
 
         Raises:
             InputError: the model lacks a language of the corpus.
@@ -113,7 +115,7 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
     def training_documents(self, name: str) -> Iterator[RaggedBatch]:
         """Yield every training document of a language once, in order, in batches."""
 
-    def document_hashes(self, name: str, split: str = "train") -> NDArray[np.int64] | None:
+    def document_hashes(self, name: str, split: str) -> NDArray[np.int64] | None:
         """Return a hash of each document of a split, in order; None if unknown."""
         return None
 

@@ -141,10 +141,14 @@ def start_from(
         known = {
             name: Known(
                 task.labels,
-                KnownDocuments.of(state["extra"], name),
                 corpora.get(name, ""),
                 before[name].labels,
             )
             for name, task in tasks.items()
         }
-        data.encode_for_training(tasks, known if keep else None, system.reads_new_words and keep)
+        data.encode_for_training(
+            tasks,
+            known if keep else None,
+            system.reads_new_words and keep,
+            KnownDocuments.of(state["extra"]),
+        )

@@ -274,7 +274,7 @@ class NeuralSystem(GradientSystem):
         """Keep the hashes of documents, and which of training are new to the earlier model."""
         known = KnownDocuments()
         if self._known is not None:
-            known = KnownDocuments.of(self._known[STATE]["extra"], name)
+            known = KnownDocuments.of(self._known[STATE]["extra"]).get(name, known)
         found = {split: data.hashes(name, split) for split in SPLITS}
         hashes = {split: own for split, own in found.items() if own is not None}
         if "train" in hashes:

@@ -56,6 +56,11 @@ def describe(meta: Mapping[str, Any]) -> str:
         lines.insert(1, f"training on {used:,} of {every:,} documents (train_share)")
     if texts := counts.get("label_texts"):
         lines.append(f"training on the texts of {texts:,} labels too (label_documents)")
+    if any((known := counts.get("known") or {}).values()):
+        lines.append(
+            "documents that the model knows, by their split there: "
+            + "  ".join(f"{split} {n:,}" for split, n in known.items())
+        )
     if replayed := counts.get("replayed"):
         lines.append(
             "replayed of the earlier run: " + "  ".join(f"{k} {n:,}" for k, n in replayed.items())

@@ -16,12 +16,7 @@ UNLABELLED = -1  # the split of training documents whose labels are all held out
 
 
 def draw_splits(
-    splits: NDArray[np.int8],
-    validation_size: float,
-    test_size: float,
-    seed: int,
-    scoring: bool,
-    known: NDArray[np.int8] | None = None,
+    splits: NDArray[np.int8], validation_size: float, test_size: float, seed: int, scoring: bool
 ) -> None:
     """Assign in place what the corpus leaves open: test documents, then validation documents.
 
@@ -29,46 +24,60 @@ def draw_splits(
     scored on documents that it was trained on. Two sizes mean all documents then: a ``test_size``
     as large as the corpus; and 0, since that model was trained on all of its own corpus.
 
-    Documents that a model knows keep the split that they had in its training: what the corpus
-    leaves open is drawn among the others alone, at the same shares. So no document that trained
-    a model tests it, and new documents beside old ones move none of these.
-
     Args:
         splits: places in `SPLITS`, or -1 where the corpus says nothing.
         validation_size: share (below 1) or number of training documents.
         test_size: the same of the documents that the corpus leaves open.
         seed: of the draws.
         scoring: whether a trained model is scored, which needs no validation documents.
-        known: places in `SPLITS` of the documents that a trained model knows, and -1 for others.
 
     Raises:
         InputError: no document would be left.
     """
     generator = np.random.default_rng(seed)
-    given = splits.copy()
-    undecided = np.flatnonzero(given == -1)
-    if scoring and (test_size == 0 or test_size >= len(undecided)):
-        splits[undecided] = TEST
-        return
-    if known is None:
-        known = np.full_like(splits, -1)
-    splits[undecided] = known[undecided]
-    size = _left(test_size, int((splits[undecided] == TEST).sum()))
     undecided = np.flatnonzero(splits == -1)
-    number = _number("test_size", size, len(undecided))
+    size = len(undecided) if scoring and test_size == 0 else test_size
+    number = _number("test_size", size, len(undecided), all_allowed=scoring)
     splits[generator.choice(undecided, number, replace=False)] = TEST
     splits[splits == -1] = TRAIN
+    if scoring or (splits == VALIDATION).any():
+        return
+    pool = np.flatnonzero(splits == TRAIN)
+    number = _number("validation_size", validation_size, len(pool))
+    splits[generator.choice(pool, max(number, min(1, len(pool))), replace=False)] = VALIDATION
+
+
+def keep_splits(
+    splits: NDArray[np.int8],
+    given: NDArray[np.int8],
+    known: NDArray[np.int8],
+    test_size: float,
+    scoring: bool,
+) -> None:
+    """Give documents that a model knows the split back that they had there, where it was drawn.
+
+    So no document that trained a model tests it, or the one that goes on from it; and what tested
+    it does so again.
+
+    Args:
+        splits: places in `SPLITS`, as `draw_splits` has drawn them; changed in place.
+        given: what the corpus says, -1 where it says nothing.
+        known: the splits that the model knows, -1 for documents that it does not know.
+        test_size: with 0, no document tests, if none is `scoring`; what tested then trains.
+        scoring: whether the model is scored, which needs no validation documents.
+    """
+    tests = known == TEST
+    if test_size == 0 and not scoring:
+        known = np.where(tests, TRAIN, known)
+    drawn = splits.copy()
+    kept = (given == -1) & (known >= 0)
+    splits[kept] = known[kept]
     if scoring or (given == VALIDATION).any():
         return
-    splits[(splits == TRAIN) & (known == VALIDATION)] = VALIDATION
-    kept = int((splits == VALIDATION).sum())
-    trained = splits == TRAIN
-    pool = np.flatnonzero(trained & (known != TRAIN))
-    if not kept and not len(pool):  # all of them trained the model
-        pool = np.flatnonzero(trained)
-    number = _number("validation_size", _left(validation_size, kept), len(pool))
-    least = 0 if kept else min(1, len(pool))
-    splits[generator.choice(pool, max(number, least), replace=False)] = VALIDATION
+    kept = (given == TRAIN) & np.isin(known, (TRAIN, VALIDATION))
+    splits[kept] = known[kept]
+    if not (splits == VALIDATION).any():  # rather documents that trained the model than none
+        splits[(drawn == VALIDATION) & (splits == TRAIN)] = VALIDATION
 
 
 def count_labels(table: pa.Table, splits: NDArray[np.int8], labels: int) -> NDArray[np.int64]:
@@ -141,15 +150,12 @@ def _assignments(table: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.int32]]
     return np.repeat(np.arange(table.num_rows), np.diff(offsets)), values
 
 
-def _left(size: float, drawn: int) -> float:
-    """Return the size that is still to be drawn: a share (below 1), or the rest of a number."""
-    return size if size < 1 else max(int(size) - drawn, 0)
-
-
-def _number(name: str, size: float, of: int, what: str = "documents") -> int:
+def _number(
+    name: str, size: float, of: int, what: str = "documents", all_allowed: bool = False
+) -> int:
     """Turn a share (below 1) or number of documents or labels into a number."""
     count = round(size * of) if size < 1 else int(size)
-    if of and count >= of:
+    if of and count >= of and not all_allowed:
         raise InputError(
             f"{name} = {size:g} would take all {of:,} {what}; make it smaller (below 1 it is a "
             "share)"

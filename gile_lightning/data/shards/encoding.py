@@ -26,7 +26,14 @@ from gile_lightning.data.formats.skipped import NAMED, Skipped
 from gile_lightning.data.known import Known, KnownDocuments
 from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.shards.counting import label_set_of, tokenizer_of, training_words
-from gile_lightning.data.shards.draws import REPEATED, TEST, TRAIN, draw_splits, hold_out
+from gile_lightning.data.shards.draws import (
+    REPEATED,
+    TEST,
+    TRAIN,
+    draw_splits,
+    hold_out,
+    keep_splits,
+)
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.raw_shard import RawShard, with_ids, write_table
 from gile_lightning.data.shards.reading import read_documents
@@ -49,6 +56,7 @@ def encode(
     new_words: bool = False,
     tokenizer: Tokenizer | None = None,
     known: Known | None = None,
+    known_documents: KnownDocuments | None = None,
     facts: LabelFacts = LabelFacts(),  # noqa: B008 (immutable)
     recipe: TextRecipe = TextRecipe(),  # noqa: B008 (frozen)
     total: Total | None = None,
@@ -68,9 +76,9 @@ def encode(
             trained further, get ids of their own (`Task.with_labels`).
         tokenizer: one with a fixed vocabulary, such as that of word vectors. By default the
             vocabulary is made from the training documents.
-        known: what the model with this tokenizer knows. If it is trained further, its labels stay,
-            and their documents count beside those here. Its documents keep their splits where the
-            corpus leaves these open; see `draw_splits`.
+        known: what the model with this tokenizer knows, if it is trained further. Its labels stay,
+            and their documents count beside those here.
+        known_documents: those of the model with this tokenizer, trained or to be trained further.
         facts: of these labels.
         recipe: how the texts were put together; a trained model keeps its own.
         total: about how many documents there are, if known, for the progress bar.
@@ -85,7 +93,7 @@ def encode(
         InputError: a split has no document, or no document has a described label.
     """
     before: LabelSet | None = None
-    if known is not None and trained_task is None:
+    if known is not None:
         before = known.labels.joined(label_texts, facts)
         label_texts = dict(zip(before.names, before.texts, strict=True)) | dict(label_texts)
         facts = before.facts().before(facts)
@@ -101,8 +109,8 @@ def encode(
         raise InputError("no document has a described label; are these the labels of this corpus?")
     splits = SPLITS if trained_task is None else ("test",)
     earlier: list[NDArray[np.int8]] | None = None
-    if known is not None and (trained_task is None or any((s.splits == -1).any() for s in raw)):
-        earlier = [_earlier_splits(shard, splitter, known.documents) for shard in raw]
+    if known_documents is not None:
+        earlier = [_earlier_splits(shard, splitter, known_documents) for shard in raw]
     shards = _drawn(raw, settings, splits, skipped, earlier)
     held_out_labels: dict[str, Any] = {}
     runs: dict[str, Any] | None = None
@@ -115,7 +123,7 @@ def encode(
         first = [names[label] for label in drawn[:NAMED]]
         held_out_labels = {"held_out_labels": len(drawn), "first_held_out": first}
     trained_labels = None if trained_task is None else trained_task.labels
-    counted = shards if earlier is None else _repeated(shards, earlier)
+    counted = shards if earlier is None or known is None else _repeated(shards, earlier)
     labels = label_set_of(counted, label_texts, facts, trained_labels, before)
     if trained_task is not None:
         with_labels = trained_task.with_labels if new_words else partial(replace, trained_task)
@@ -138,6 +146,7 @@ def encode(
         "unseen_labels": len(task.labels) - task.labels.seen,
         "words": len(task.tokenizer.vocabulary),
         **held_out_labels,
+        **({} if earlier is None else {"known": _counts(earlier)}),
         **({} if runs is None else {"unspaced": runs}),
     }
 
@@ -149,6 +158,12 @@ def _earlier_splits(
     final = np.array(tokenizer.word_ids(shard.word_list()), dtype=np.int32)
     unknown = len(tokenizer.vocabulary) - 1
     return documents.splits(table_hashes(with_ids(shard.table(), "words", final), unknown))
+
+
+def _counts(earlier: Sequence[NDArray[np.int8]]) -> dict[str, int]:
+    """Count the documents that a model knows, by the split that they had there."""
+    places = np.concatenate(earlier)
+    return {split: int((places == place).sum()) for place, split in enumerate(SPLITS)}
 
 
 def _repeated(shards: Sequence[RawShard], earlier: Sequence[NDArray[np.int8]]) -> list[RawShard]:
@@ -179,7 +194,7 @@ def _drawn(
 ) -> list[RawShard]:
     """Return the shards with the splits that the corpus leaves open drawn.
 
-    Documents keep the ``earlier`` split [B] of each shard, if they have one; see `draw_splits`.
+    Documents keep the ``earlier`` split [B] of each shard, if they have one; see `keep_splits`.
 
     Raises:
         InputError: a wanted split has no document.
@@ -187,8 +202,10 @@ def _drawn(
     splits = np.concatenate([shard.splits for shard in raw])
     scoring = "train" not in wanted
     sizes = settings.validation_size, settings.test_size
-    known = None if earlier is None else np.concatenate(earlier)
-    draw_splits(splits, *sizes, settings.split_seed, scoring, known)
+    given = splits.copy()
+    draw_splits(splits, *sizes, settings.split_seed, scoring)
+    if earlier is not None:
+        keep_splits(splits, given, np.concatenate(earlier), settings.test_size, scoring)
     if scoring:
         left_out = int((splits != TEST).sum())
         skipped.add("training documents (a trained model is scored)", "", left_out)
@@ -196,10 +213,12 @@ def _drawn(
         untested = split == "test" and not scoring and settings.test_size == 0
         if not untested and not (splits == SPLITS.index(split)).any():
             reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(skipped.counts.items()))
-            others = "" if known is None else "; documents that trained a model do not test it"
-            raise InputError(
-                f"no {split} document is left; left out: {reasons or 'nothing'}{others}"
-            )
+            message = f"no {split} document is left; left out: {reasons or 'nothing'}"
+            if split == "test" and earlier is not None and (given == -1).any():
+                message += "; documents that trained the model do not test it, so give others" + (
+                    "" if scoring else ", or set --data.test_size 0"
+                )
+            raise InputError(message)
     ends = np.cumsum([len(shard.splits) for shard in raw])
     cut = np.split(splits, ends[:-1])
     return [shard._replace(splits=own) for shard, own in zip(raw, cut, strict=True)]

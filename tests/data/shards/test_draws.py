@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gile_lightning.data.shards.draws import TEST, TRAIN, VALIDATION, draw_splits
+from gile_lightning.data.shards.draws import TEST, TRAIN, VALIDATION, draw_splits, keep_splits
 
 
 @pytest.mark.parametrize(
@@ -24,55 +24,76 @@ def test_sizes_of_what_is_open(test_size, scoring, sizes):
     assert (splits[6:8] == TEST).all()
 
 
-OLD = {TRAIN: range(40), VALIDATION: range(40, 44), TEST: range(44, 50)}  # of a model
+def drawn(documents, test_size=0.2, scoring=False, validation_size=0.1):
+    splits = np.full(documents, -1, dtype=np.int8)
+    draw_splits(splits, validation_size, test_size, seed=0, scoring=scoring)
+    return splits
 
 
-def known(documents):
-    places = np.full(documents, -1, dtype=np.int8)
-    for split, own in OLD.items():
-        places[list(own)] = split
-    return places
+def kept(first, documents, test_size=0.2, scoring=False):
+    """Draw for documents of which a model knows the first ones."""
+    splits = drawn(documents, test_size, scoring)
+    known = np.concatenate([first, np.full(documents - len(first), -1)]).astype(np.int8)
+    given = np.full(documents, -1, dtype=np.int8)
+    keep_splits(splits, given, known, test_size, scoring)
+    return splits
 
 
-@pytest.mark.parametrize(
-    ("sizes", "new", "validation", "test"),
-    [
-        ((0.1, 0.2), 0, 0, 0),
-        ((0.1, 0.2), 50, 4, 10),  # of 40 new documents that do not test, and of 50
-        ((9, 8), 50, 9 - 4, 8 - 6),
-        ((3, 2), 50, 0, 0),
-    ],
-)
-def test_documents_that_a_model_knows_keep_their_split(sizes, new, validation, test):
-    splits = np.full(50 + new, -1, dtype=np.int8)
-    draw_splits(splits, *sizes, seed=0, scoring=False, known=known(len(splits)))
-    assert (splits[:50] == known(50)).all()
-    counts = np.bincount(splits[50:], minlength=3).tolist()
-    assert counts == [new - validation - test, validation, test]
+@pytest.mark.parametrize("new", [0, 1, 300])
+@pytest.mark.parametrize("scoring", [False, True])
+def test_documents_that_a_model_knows_keep_their_split(new, scoring):
+    first = drawn(200)
+    splits = kept(first, 200 + new, scoring=scoring)
+    if scoring:
+        assert ((splits[:200] == TEST) == (first == TEST)).all()
+    else:
+        assert (splits[:200] == first).all()
+    if new == 300:  # a share of them, by another draw
+        assert (splits[200:] == TEST).sum() == pytest.approx(0.2 * new, rel=0.25)
 
 
-def test_a_trained_model_is_scored_on_what_tested_it_and_on_a_share_of_the_rest():
-    splits = np.full(100, -1, dtype=np.int8)
-    draw_splits(splits, 0.1, 0.2, seed=0, scoring=True, known=known(100))
-    assert set(np.flatnonzero(splits[:50] == TEST)) == set(OLD[TEST])
-    assert (splits[50:] == TEST).sum() == 10
-    splits = np.full(100, -1, dtype=np.int8)
-    draw_splits(splits, 0.1, 100, seed=0, scoring=True, known=known(100))
-    assert (splits == TEST).all()  # a size as large as the corpus means all
+def test_documents_that_a_model_has_not_used_stay_where_they_were_drawn():
+    """As those of held-out labels alone, or beside a share of the training documents."""
+    first = drawn(200)
+    known = np.where((first == TRAIN) & (np.arange(200) % 2 == 0), -1, first)
+    assert (kept(known, 200) == first).all()
+    assert ((kept(known, 200, scoring=True) == TEST) == (first == TEST)).all()
+
+
+@pytest.mark.parametrize("size", [0, 1_000])
+def test_sizes_that_mean_all_leave_out_what_trained_the_model(size):
+    first = drawn(200)
+    splits = kept(first, 300, size, scoring=True)
+    assert ((splits == TEST) == np.concatenate([first == TEST, np.ones(100, bool)])).all()
+
+
+def test_no_document_tests_where_all_can_train():
+    first = drawn(200)
+    splits = kept(first, 300, test_size=0)
+    assert not (splits == TEST).any()
+    assert (splits[:200] == np.where(first == TEST, TRAIN, first)).all()
 
 
 def test_what_the_corpus_says_goes_before_what_a_model_knows():
-    splits = np.array([TEST, TRAIN, TRAIN, TRAIN, -1], dtype=np.int8)
-    places = np.array([TRAIN, TEST, VALIDATION, TRAIN, TEST], dtype=np.int8)
-    draw_splits(splits, 0.1, 0.1, seed=0, scoring=False, known=places)
-    assert splits.tolist() == [TEST, TRAIN, VALIDATION, TRAIN, TEST]
+    given = np.array([TEST, TRAIN, TRAIN, TRAIN, -1], dtype=np.int8)
+    known = np.array([TRAIN, TEST, VALIDATION, TRAIN, TEST], dtype=np.int8)
+    splits = np.array([TEST, VALIDATION, TRAIN, TRAIN, TRAIN], dtype=np.int8)
+    keep_splits(splits, given, known, 0.1, scoring=False)
+    assert splits.tolist() == [TEST, VALIDATION, VALIDATION, TRAIN, TEST]
+    given[0], splits[:] = VALIDATION, given
+    keep_splits(splits, given, known, 0.1, scoring=False)
+    assert splits.tolist() == [
+        VALIDATION,
+        TRAIN,
+        TRAIN,
+        TRAIN,
+        TEST,
+    ]  # the corpus has its validation
 
 
-@pytest.mark.parametrize("others", [0, 1])
-def test_one_document_validates_at_least(others):
-    """One that is new to the model if there is one, and another one if not."""
-    splits = np.full(9 + others, TRAIN, dtype=np.int8)
-    places = np.array([TRAIN] * 9 + [-1] * others, dtype=np.int8)
-    draw_splits(splits, 0.1, 0, seed=0, scoring=False, known=places)
-    assert (splits == VALIDATION).sum() == 1
-    assert not others or splits[-1] == VALIDATION
+def test_documents_that_trained_the_model_validate_rather_than_none():
+    splits, given = drawn(50, test_size=0), np.full(50, TRAIN, dtype=np.int8)
+    before = splits.copy()
+    keep_splits(splits, given, given, 0, scoring=False)
+    assert (splits == before).all()
+    assert (splits == VALIDATION).sum() == 5

@@ -60,8 +60,8 @@ def test_batches_and_counts(modules):
     batches = list(data.training_documents("english"))
     assert sum(len(batch.label_counts) for batch in batches) == data.training_size()
     assert len(data.train_dataloader()) == -(-data.training_size() // data.batch_size)
-    hashes = data.document_hashes("english")
-    assert hashes.tolist() == plain.document_hashes("english").tolist()
+    hashes = data.document_hashes("english", "train")
+    assert hashes.tolist() == plain.document_hashes("english", "train").tolist()
     assert f"training on the texts of {seen:,} labels too" in data.summary()
     assert data.directory_of_shards() == plain.directory_of_shards()
 
