@@ -38,7 +38,7 @@ def test_the_folder_scores_as_the_checkpoint(tmp_path):
 
 
 def test_nothing_is_lost(folder):
-    """But the run's configuration, the optimizer and the hashes of training documents."""
+    """But the run's configuration, the optimizer and the hashes of documents."""
     before, after = read_model(runs.trained().best), read_model(folder)
     state = before["gile_lightning"] | {"config": ""}
     assert state["extra"].pop("known_documents")

@@ -196,7 +196,7 @@ def test_all_documents_can_train(tmp_path):
         others = ("--data.builtin_documents", documents, "--data.cache_dir", tmp_path)
         return runs.call(evaluate.main, "--checkpoint", tmp_path / "run", *others)
 
-    assert "documents that trained the model do not test it, so give others" in score_on(50).errors
+    assert "50 do not test, as they trained the model: give others" in score_on(50).errors
     assert score_on(runs.DOCUMENTS + 100).result["test.all.documents"] == 100
 
 

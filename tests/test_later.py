@@ -10,7 +10,6 @@ from sklearn.linear_model import Ridge as Oracle
 
 import gile_lightning
 from gile_lightning import evaluate, fit, predict
-from gile_lightning.data.document import SPLITS
 from gile_lightning.data.known import KnownDocuments
 from gile_lightning.training.checkpoint import STATE, read_checkpoint
 from gile_testing import runs
@@ -197,52 +196,61 @@ def test_what_is_refused_or_left_behind(folder, first):
 
 
 def test_no_document_that_trained_the_model_tests_it(folder, first):
-    """Where the corpus leaves the splits open."""
+    """Where the corpus leaves the splits open; the first run trains on half of its documents."""
 
-    def numbers(run, split):
-        stored = KnownDocuments.of(read_checkpoint(run)[STATE]["extra"])
-        return {*getattr(stored["english"], split).tolist()}
+    def known(run):
+        stored = KnownDocuments.of(read_checkpoint(run)[STATE]["extra"])["english"].hashes
+        return {part: {*hashes.tolist()} for part, hashes in stored.items()}
 
     def metrics(run):
-        return json.loads((run / "metrics.json").read_text())
+        figures = json.loads((run / "metrics.json").read_text())
+        return {key: value for key, value in figures.items() if key.startswith("test.")}
 
     old = folder / "old.jsonl"
+    more = written(folder / "more.jsonl", [*documents(OLD, 0), *documents(NEW, 100)])
     keys = {
         "data.path": old,
         "data.columns.split": "null",
         "data.test_size": 0.25,
         "data.validation_size": 0.2,
+        "data.train_share": 0.5,
+        "data.labels": folder / "labels.jsonl",
+        "data.cache_dir": folder / "cache",
+        "model.embedding.dim": 8,
+        "model.output.joint_dim": 4,
+        "model.ridge.word_features": 16,
+        "trainer.max_epochs": 1,
     }
-    keys |= {"data.labels": folder / "labels.jsonl", "data.cache_dir": folder / "cache"}
-    keys |= {"model.embedding.dim": 8, "model.output.joint_dim": 4, "trainer.max_epochs": 1}
-    keys |= {"model.ridge.word_features": 16}
     start = folder / "start"
     done = runs.call(fit.main, *runs.small(folder / "mine.yaml", start, keys, ()))
     assert done.status is None, done.errors
-    assert [len(numbers(start, split)) for split in SPLITS] == [14, 4, 6]
-
-    more = written(folder / "more.jsonl", [*documents(OLD, 0), *documents(NEW, 100)])
-    for keep, path, size in (("true", old, 24), ("false", more, 48), ("true", more, 48)):
+    before = known(start)
+    assert {split: len(own) for split, own in before.items()} == {
+        "train": 7,
+        "validation": 4,
+        "test": 6,
+    }
+    for keep, path in (("true", old), ("true", more), ("false", more)):
         run = folder / f"further_{keep}_{path.stem}"
         done = further(folder, start, run, "--data.path", path, "--keep", keep)
-        knows = "documents that the model knows, by their split there: "
-        assert f"{knows}train 14  validation 4  test 6" in done.printed
-        every = [numbers(run, split) for split in SPLITS]
-        assert sum(map(len, every)) == len(set.union(*every)) == size
-        # a document that tests the run, or validates it, trained neither it nor the first one
-        assert [
-            len(numbers(start, split) & own) for split, own in zip(SPLITS, every, strict=True)
-        ] == [14, 4, 6]
-        assert metrics(run)["test.micro.documents"] == len(every[-1]) > 5
-        assert (len(every[-1]) > 6) == (path == more)
+        told = "documents that the model knows, by their split there: "
+        assert f"{told}train 7  validation 4  test 6" in done.printed
+        after = known(run)
+        assert after["test"] >= before["test"]
+        assert (len(after["test"]) > 6) == (path == more)
+        assert not after["test"] & (before["train"] | before["validation"] | after["train"])
+        assert not after["validation"] & before["train"]
+        assert after.get("weights", set()) == (
+            before["train"] | before["validation"] if keep == "false" else set()
+        )
+        scored = folder / f"scored_{run.name}"
+        empty = ("--data.cache_dir", folder / f"empty_{run.name}", "--output", scored)
+        done = runs.call(evaluate.main, "--checkpoint", run, *empty)
+        assert done.status is None, done.errors
+        assert len(metrics(run)) > 20
+        assert metrics(run)["test.micro.documents"] == len(after["test"])
+        assert metrics(scored) == pytest.approx(metrics(run), nan_ok=True)
 
-    scored = folder / "scored"
-    empty = ("--data.cache_dir", folder / "empty", "--output", scored)
-    done = runs.call(evaluate.main, "--checkpoint", run, *empty)
-    assert done.status is None, done.errors
-    again, before = (
-        {key: value for key, value in metrics(each).items() if key.startswith("test.")}
-        for each in (scored, run)
-    )
-    assert len(again) > 20
-    assert again == pytest.approx(before, nan_ok=True)
+    others = ("--data.path", more, "--data.test_size", 0)
+    done = runs.call(evaluate.main, "--checkpoint", start, *others)
+    assert done.result["test.micro.documents"] == 48 - 7 - 4

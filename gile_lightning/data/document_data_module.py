@@ -423,7 +423,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         """
         before, known_documents = self.tokenizer, self.known_documents
         self.trained_task = self.known_documents = None
-        for tokenizer in (None, trained.tokenizer):  # the second if it began with a checkpoint
+        for tokenizer in (None, trained.tokenizer):  # the second if it began with imported weights
             self.tokenizer = tokenizer
             with suppress(InputError):  # the files need not be all that training reads
                 directory = self.directory_of_shards()

@@ -13,10 +13,9 @@ from gile_lightning.data.document import SPLITS
 from gile_lightning.data.tokenizing.label_set import LabelSet
 
 KNOWN_DOCUMENTS = "known_documents"  # the key in what a checkpoint holds of a system
-
-
-def _none() -> NDArray[np.int64]:
-    return np.empty(0, np.int64)
+WEIGHTS = "weights"
+_PARTS = (*SPLITS, WEIGHTS)
+BEGAN_WITH = _PARTS.index(WEIGHTS)
 
 
 @dataclass(frozen=True)
@@ -26,46 +25,60 @@ class KnownDocuments:
     Where a corpus leaves open which documents test or validate, they keep their split; see
     `keep_splits`. One that trained a model may train it again, but does not count again.
 
-    Attributes: sorted hashes; see `document_hashes`.
+    Attributes:
+        hashes: sorted, by split; see `document_hashes`. ``weights`` are of documents that trained
+            or validated another model, whose weights this one began with and of which it kept
+            nothing else (``--keep false``).
     """
 
-    train: NDArray[np.int64] = field(default_factory=_none)
-    validation: NDArray[np.int64] = field(default_factory=_none)
-    test: NDArray[np.int64] = field(default_factory=_none)
+    hashes: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, extra: Mapping[str, Any] | None) -> dict[str, "KnownDocuments"]:
         """Return those that the state of a checkpoint holds, by language."""
         stored: Mapping[str, Mapping[str, Tensor]] = (extra or {}).get(KNOWN_DOCUMENTS, {})
         return {
-            name: cls(**{split: hashes.numpy() for split, hashes in parts.items()})
+            name: cls({part: hashes.numpy() for part, hashes in parts.items()})
             for name, parts in stored.items()
         }
 
-    def with_others(self, others: Mapping[str, NDArray[np.int64]]) -> dict[str, Tensor]:
-        """Return what a checkpoint holds: these documents and others, by split."""
-        return {
-            split: torch.from_numpy(np.union1d(getattr(self, split), others.get(split, _none())))
-            for split in SPLITS
-        }
+    def stored(self) -> dict[str, Tensor]:
+        """Return what a checkpoint holds."""
+        return {part: torch.from_numpy(hashes) for part, hashes in self.hashes.items()}
+
+    def of_weights(self) -> "KnownDocuments":
+        """Return those of the weights alone, for a model that keeps nothing else."""
+        others = [hashes for part, hashes in self.hashes.items() if part != "test"]
+        return KnownDocuments({WEIGHTS: np.unique(np.concatenate(others))} if others else {})
+
+    def joined(self, others: Mapping[str, NDArray[np.int64]]) -> "KnownDocuments":
+        """Return these documents and others, by split."""
+        parts = self.hashes.keys() | others.keys()
+        both = {part: [own[part] for own in (self.hashes, others) if part in own] for part in parts}
+        return KnownDocuments(
+            {part: np.unique(np.concatenate(both[part])) for part in _PARTS if part in both}
+        )
 
     def splits(self, hashes: NDArray[np.int64]) -> NDArray[np.int8]:
-        """Return the place in `SPLITS` of the split of each of B documents: [B]; -1 if unknown.
+        """Return the place in `SPLITS` of the split of each of B documents: [B].
 
-        A document that trained a model, and later tested one that went on, has trained.
+        -1 if it is unknown, and `BEGAN_WITH` if the weights alone know it. Whatever has trained a
+        model counts as that, although it may have tested a later one.
         """
         found = np.full(len(hashes), -1, np.int8)
-        for place in reversed(range(len(SPLITS))):
-            of_split = getattr(self, SPLITS[place])
-            if len(of_split):
-                places = np.searchsorted(of_split, hashes).clip(max=len(of_split) - 1)
-                found[of_split[places] == hashes] = place
+        for part in ("test", WEIGHTS, "validation", "train"):
+            known = self.hashes.get(part, ())
+            if len(known):
+                places = np.searchsorted(known, hashes).clip(max=len(known) - 1)
+                found[known[places] == hashes] = _PARTS.index(part)
         return found
 
-    def state(self) -> list[list[int]]:
+    def state(self) -> dict[str, list[int]]:
         """Return plain values, for the cache key."""
-        parts = (getattr(self, split) for split in SPLITS)
-        return [[len(part), int(np.bitwise_xor.reduce(part, initial=0))] for part in parts]
+        return {
+            part: [len(hashes), int(np.bitwise_xor.reduce(hashes, initial=0))]
+            for part, hashes in self.hashes.items()
+        }
 
 
 @dataclass(frozen=True)

@@ -139,11 +139,7 @@ def start_from(
     if len(tasks) == len(state["tasks"]):
         corpora = state["extra"].get("corpora", {})
         known = {
-            name: Known(
-                task.labels,
-                corpora.get(name, ""),
-                before[name].labels,
-            )
+            name: Known(task.labels, corpora.get(name, ""), before[name].labels)
             for name, task in tasks.items()
         }
         data.encode_for_training(

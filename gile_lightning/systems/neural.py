@@ -273,13 +273,14 @@ class NeuralSystem(GradientSystem):
     def _count_documents(self, name: str, data: TrainingData) -> None:
         """Keep the hashes of documents, and which of training are new to the earlier model."""
         known = KnownDocuments()
-        if self._known is not None:
-            known = KnownDocuments.of(self._known[STATE]["extra"]).get(name, known)
+        if self.initial_checkpoint is not None:
+            known = KnownDocuments.of(self.initial_checkpoint[STATE]["extra"]).get(name, known)
+            known = known if self._keep else known.of_weights()
         found = {split: data.hashes(name, split) for split in SPLITS}
         hashes = {split: own for split, own in found.items() if own is not None}
         if "train" in hashes:
-            self._new[name] = ~np.isin(hashes["train"], known.train)
-            self._documents[name] = known.with_others(hashes)
+            self._new[name] = known.splits(hashes["train"]) != SPLITS.index("train")
+            self._documents[name] = known.joined(hashes).stored()
 
     @property
     def _known(self) -> dict[str, Any] | None:

@@ -56,7 +56,7 @@ def describe(meta: Mapping[str, Any]) -> str:
         lines.insert(1, f"training on {used:,} of {every:,} documents (train_share)")
     if texts := counts.get("label_texts"):
         lines.append(f"training on the texts of {texts:,} labels too (label_documents)")
-    if any((known := counts.get("known") or {}).values()):
+    if known := counts.get("known"):
         lines.append(
             "documents that the model knows, by their split there: "
             + "  ".join(f"{split} {n:,}" for split, n in known.items())

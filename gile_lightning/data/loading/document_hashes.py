@@ -1,4 +1,4 @@
-"""Hashes of documents, by which a model knows those that it was trained on."""
+"""Hashes of documents, by which a model knows those of its training, validation and test."""
 
 from collections.abc import Sequence
 from hashlib import blake2b

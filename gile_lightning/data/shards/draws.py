@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.document import SPLITS
+from gile_lightning.data.known import BEGAN_WITH
 from gile_lightning.data.shards.raw_shard import RawShard, write_table
 
 TRAIN, VALIDATION, TEST = range(len(SPLITS))
@@ -62,22 +63,16 @@ def keep_splits(
     Args:
         splits: places in `SPLITS`, as `draw_splits` has drawn them; changed in place.
         given: what the corpus says, -1 where it says nothing.
-        known: the splits that the model knows, -1 for documents that it does not know.
+        known: the splits that the model knows; see `KnownDocuments.splits`.
         test_size: with 0, no document tests, if none is `scoring`; what tested then trains.
         scoring: whether the model is scored, which needs no validation documents.
     """
-    tests = known == TEST
-    if test_size == 0 and not scoring:
-        known = np.where(tests, TRAIN, known)
-    drawn = splits.copy()
+    trains = (known == BEGAN_WITH) | ((known == TEST) & (test_size == 0 and not scoring))
+    known = np.where(trains, TRAIN, known)
     kept = (given == -1) & (known >= 0)
+    if not scoring and not (given == VALIDATION).any():
+        kept |= (given == TRAIN) & np.isin(known, (TRAIN, VALIDATION))
     splits[kept] = known[kept]
-    if scoring or (given == VALIDATION).any():
-        return
-    kept = (given == TRAIN) & np.isin(known, (TRAIN, VALIDATION))
-    splits[kept] = known[kept]
-    if not (splits == VALIDATION).any():  # rather documents that trained the model than none
-        splits[(drawn == VALIDATION) & (splits == TRAIN)] = VALIDATION
 
 
 def count_labels(table: pa.Table, splits: NDArray[np.int8], labels: int) -> NDArray[np.int64]:

@@ -203,25 +203,35 @@ def _drawn(
     scoring = "train" not in wanted
     sizes = settings.validation_size, settings.test_size
     given = splits.copy()
-    draw_splits(splits, *sizes, settings.split_seed, scoring)
+    draw = partial(draw_splits, splits, *sizes, settings.split_seed, scoring)
+    draw()
+    left_out = 0  # documents that would test, had they not trained the model
     if earlier is not None:
-        keep_splits(splits, given, np.concatenate(earlier), settings.test_size, scoring)
+        drawn, known = splits.copy(), np.concatenate(earlier)
+        keep_splits(splits, given, known, settings.test_size, scoring)
+        left_out = int(((drawn == TEST) & (splits != TEST)).sum())
+        draw()  # validation documents, if none is left: all splits are decided
     if scoring:
-        left_out = int((splits != TEST).sum())
-        skipped.add("training documents (a trained model is scored)", "", left_out)
+        others = int((splits != TEST).sum())
+        skipped.add("training documents (a trained model is scored)", "", others)
     for split in wanted:
         untested = split == "test" and not scoring and settings.test_size == 0
         if not untested and not (splits == SPLITS.index(split)).any():
             reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(skipped.counts.items()))
             message = f"no {split} document is left; left out: {reasons or 'nothing'}"
-            if split == "test" and earlier is not None and (given == -1).any():
-                message += "; documents that trained the model do not test it, so give others" + (
-                    "" if scoring else ", or set --data.test_size 0"
-                )
+            if split == "test" and left_out:
+                remedy = _remedy(scoring, settings.test_size)
+                message += f"; {left_out:,} do not test, as they trained the model: {remedy}"
             raise InputError(message)
     ends = np.cumsum([len(shard.splits) for shard in raw])
     cut = np.split(splits, ends[:-1])
     return [shard._replace(splits=own) for shard, own in zip(raw, cut, strict=True)]
+
+
+def _remedy(scoring: bool, test_size: float) -> str:
+    if not scoring:
+        return "give others, or train on all with --data.test_size 0"
+    return "give others" + (", or score all others with --data.test_size 0" if test_size else "")
 
 
 def _rewrite(

@@ -89,11 +89,3 @@ def test_what_the_corpus_says_goes_before_what_a_model_knows():
         TRAIN,
         TEST,
     ]  # the corpus has its validation
-
-
-def test_documents_that_trained_the_model_validate_rather_than_none():
-    splits, given = drawn(50, test_size=0), np.full(50, TRAIN, dtype=np.int8)
-    before = splits.copy()
-    keep_splits(splits, given, given, 0, scoring=False)
-    assert (splits == before).all()
-    assert (splits == VALIDATION).sum() == 5

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -11,7 +12,8 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.line_count import Total
 from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.data.known import Known
+from gile_lightning.data.known import Known, KnownDocuments
+from gile_lightning.data.loading.document_hashes import document_hashes
 from gile_lightning.data.shards import reading, text_splitting
 from gile_lightning.data.shards.encoding import encode
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
@@ -151,6 +153,47 @@ def test_a_model_trained_further_keeps_what_the_corpus_does_not_tell(tmp_path):
     encode(documents, {"a name": "cell"}, tmp_path, settings, Skipped(), **given)
     labels = Task.load(tmp_path / "task.json").labels
     assert (labels.synonyms, labels.parents) == ([["alias"]], [["above"]])
+
+
+def hashes_of(rows, tokenizer):
+    words = np.concatenate([row["words"] for row in rows])
+    lengths = np.array([len(row["words"]) for row in rows])
+    unknown = len(tokenizer.vocabulary) - 1
+    return np.sort(document_hashes([row["id"] for row in rows], words, lengths, unknown))
+
+
+@pytest.mark.parametrize("size", [7, 1_000])
+def test_documents_that_a_model_knows_keep_their_split_in_several_shards(run, monkeypatch, size):
+    monkeypatch.setattr(text_splitting, "SHARD", size)
+    open_documents = [document._replace(split="") for document in DOCUMENTS]
+    settings = replace(SETTINGS, test_size=0.3, validation_size=0.2)
+    first = run(open_documents, settings=settings)
+    tokenizer = first.task.tokenizer
+    known = {split: hashes_of(first.rows[split], tokenizer) for split in SPLITS}
+    given = {"tokenizer": tokenizer, "known_documents": KnownDocuments(known)}
+    again = run(open_documents, settings=replace(settings, split_seed=5), **given)
+    assert {split: ids(again.rows[split]) for split in SPLITS} == {
+        split: ids(first.rows[split]) for split in SPLITS
+    }
+    assert again.counts["known"] == {split: len(first.rows[split]) for split in SPLITS}
+
+
+def test_a_model_knows_all_documents_from_training(run):
+    open_documents = [document._replace(split="") for document in DOCUMENTS]
+    settings = replace(SETTINGS, test_size=0.3)
+    first = run(open_documents, settings=settings)
+    tokenizer = first.task.tokenizer
+    every = hashes_of([row for split in SPLITS for row in first.rows[split]], tokenizer)
+    given = {"tokenizer": tokenizer, "known_documents": KnownDocuments({"train": every})}
+    message = r"\d+ do not test, as they trained the model: give others, or train on all with"
+    with pytest.raises(InputError, match=message):
+        run(open_documents, settings=settings, **given)
+    message = "give others, or score all others with --data[.]test_size 0"
+    with pytest.raises(InputError, match=message):
+        run(open_documents, settings=settings, trained_task=first.task, **given)
+    again = run(open_documents, settings=replace(settings, test_size=0), **given)
+    assert len(again.validation) == 9  # rather than none
+    assert len(again.train) == len(every) - 9
 
 
 def test_seen_labels_by_training_frequency_unseen_ones_behind(run):
