@@ -7,6 +7,7 @@ from gile_lightning.common.errors import InputError, of_the_machine
 from gile_lightning.data.formats.arrow import check_table
 from gile_lightning.data.formats.lines import Record
 
+_FILES = (".csv", ".gz", ".json", ".jsonl", ".tsv", ".txt")  # no name on the hub ends so
 _SAVED = ("dataset_dict.json", "state.json")  # what `datasets` writes into a folder of its own
 
 
@@ -25,6 +26,8 @@ def read_dataset(path: str, split_column: str | None = None) -> Iterator[Record]
     Raises:
         InputError: there is no such dataset, or it is damaged.
     """
+    if Path(path).suffix in _FILES and not Path(path).exists():
+        raise InputError(f"{path}: no such file")
     import datasets  # which takes a second
 
     if Path(path).is_dir():

@@ -206,17 +206,24 @@ def _drawn(
     draw = partial(draw_splits, splits, *sizes, settings.split_seed, scoring)
     draw()
     left_out = 0  # documents that would test, had they not trained the model
+    known = np.full_like(splits, -1)
     if earlier is not None:
         drawn, known = splits.copy(), np.concatenate(earlier)
         keep_splits(splits, given, known, settings.test_size, scoring)
         left_out = int(((drawn == TEST) & (splits != TEST)).sum())
         draw()  # validation documents, if none is left: all splits are decided
     if scoring:
-        others = int((splits != TEST).sum())
-        skipped.add("training documents (a trained model is scored)", "", others)
+        untested = splits != TEST
+        used, undecided = (known != -1) & (known != TEST), given == -1
+        for reason, documents in (
+            ("training documents (a trained model is scored)", ~undecided),
+            ("documents that trained or validated the model", undecided & used),
+            ("documents not drawn to test (test_size)", undecided & ~used),
+        ):
+            skipped.add(reason, "", int((untested & documents).sum()))
     for split in wanted:
-        untested = split == "test" and not scoring and settings.test_size == 0
-        if not untested and not (splits == SPLITS.index(split)).any():
+        none_tests = split == "test" and not scoring and settings.test_size == 0
+        if not none_tests and not (splits == SPLITS.index(split)).any():
             reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(skipped.counts.items()))
             message = f"no {split} document is left; left out: {reasons or 'nothing'}"
             if split == "test" and left_out:

@@ -27,7 +27,7 @@ def test_split_is_a_column_if_wanted(tmp_path):
     ("path", "message"),
     [
         (".", "a folder without a saved dataset"),
-        ("none.jsonl", "no file or folder here, nor a dataset that can be loaded"),
+        ("none.jsonl", "no such file$"),
         ("nobody/nothing", "no file or folder here, nor a dataset that can be loaded"),
     ],
 )

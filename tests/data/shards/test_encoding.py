@@ -193,6 +193,13 @@ def test_a_model_knows_all_documents_from_training(run):
         run(open_documents, settings=settings, trained_task=first.task, **given)
     again = run(open_documents, settings=replace(settings, test_size=0), **given)
     assert len(again.validation) == 9  # rather than none
+    of_training = [row for split in ("train", "validation") for row in first.rows[split]][:20]
+    parts = {"train": hashes_of(of_training, tokenizer)}
+    given = {"tokenizer": tokenizer, "known_documents": KnownDocuments(parts)}
+    left = {"documents that trained or validated the model": 20}
+    left |= {"documents not drawn to test (test_size)": len(every) - 20 - len(first.test)}
+    scored = run(open_documents, settings=settings, trained_task=first.task, **given)
+    assert {reason: scored.skipped[reason]["count"] for reason in left} == left
     assert len(again.train) == len(every) - 9
 
 
