@@ -1,4 +1,4 @@
-"""What a trained model knows of the documents of its training."""
+"""What a trained model knows of its documents and labels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -83,7 +83,7 @@ class KnownDocuments:
 
 @dataclass(frozen=True)
 class Known:
-    """The labels that a model knows that is trained further, in one language.
+    """What a model that is trained further knows of labels, in one language.
 
     Attributes:
         labels: its labels and their training documents.
