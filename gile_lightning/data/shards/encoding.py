@@ -213,14 +213,7 @@ def _drawn(
         left_out = int(((drawn == TEST) & (splits != TEST)).sum())
         draw()  # validation documents, if none is left: all splits are decided
     if scoring:
-        untested = splits != TEST
-        used, undecided = (known != -1) & (known != TEST), given == -1
-        for reason, documents in (
-            ("training documents (a trained model is scored)", ~undecided),
-            ("documents that trained or validated the model", undecided & used),
-            ("documents not drawn to test (test_size)", undecided & ~used),
-        ):
-            skipped.add(reason, "", int((untested & documents).sum()))
+        _count_untested(splits, given, known, skipped)
     for split in wanted:
         none_tests = split == "test" and not scoring and settings.test_size == 0
         if not none_tests and not (splits == SPLITS.index(split)).any():
@@ -233,6 +226,20 @@ def _drawn(
     ends = np.cumsum([len(shard.splits) for shard in raw])
     cut = np.split(splits, ends[:-1])
     return [shard._replace(splits=own) for shard, own in zip(raw, cut, strict=True)]
+
+
+def _count_untested(
+    splits: NDArray[np.int8], given: NDArray[np.int8], known: NDArray[np.int8], skipped: Skipped
+) -> None:
+    """Count the documents that do not test a trained model, by the reason."""
+    untested, undecided = splits != TEST, given == -1
+    used = (known != -1) & (known != TEST)
+    for reason, documents in (
+        ("training documents (a trained model is scored)", ~undecided),
+        ("documents that trained or validated the model", undecided & used),
+        ("documents not drawn to test (test_size)", undecided & ~used),
+    ):
+        skipped.add(reason, "", int((untested & documents).sum()))
 
 
 def _remedy(scoring: bool, test_size: float) -> str:
