@@ -100,7 +100,7 @@ def test_new_documents_alone_keep_what_was_known(folder, first):
     renamed = described(folder / "renamed.jsonl", {"Newts": "Salamanders"})
     output = folder / "second"
     done = further(folder, first, output, "--data.labels", renamed, "--data.replay", 0.5)
-    assert "labels (english): 2 as before, 1 renamed, 2 new, 0 gone" in done.printed
+    assert "labels (english): 2 as before, 1 renamed, 2 new (Ants, Eels), 0 gone" in done.printed
     assert "replayed of the earlier run: train 9  validation 2" in done.printed
     labels = stored_labels(output)
     found = dict(zip(labels["names"], labels["frequencies"], strict=True))
@@ -134,7 +134,7 @@ def test_new_documents_alone_keep_what_was_known(folder, first):
     )
     keys = ("--data.path", known)
     done = further(folder, first, again, *keys)
-    assert "labels (english): 3 as before, 1 new, 0 gone" in done.printed
+    assert "labels (english): 3 as before, 1 new (Ants), 0 gone" in done.printed
     labels = stored_labels(again)
     found = dict(zip(labels["names"], labels["frequencies"], strict=True))
     assert found == {"Ants": 18, "Cats": 6, "Dogs": 6, "Newts": 6}
@@ -150,7 +150,7 @@ def test_labels_change_in_the_model_and_in_the_corpus(folder, first):
     more = ("--data.label_changes", changes, "--trainer.max_epochs", 3)
     done = further(folder, first, folder / "changed", *more)
     # Eels are no label of the first run, whose Dogs become Pets
-    assert "labels (english): 0 as before, 2 renamed, 1 new, 1 gone" in done.printed
+    assert "labels (english): 0 as before, 2 renamed, 1 new (Ants), 1 gone" in done.printed
     labels = stored_labels(folder / "changed")
     found = dict(zip(labels["names"], labels["frequencies"], strict=True))
     assert found == {"Pets": 18, "Ants": 6, "Felines": 6}

@@ -148,7 +148,9 @@ def test_new_labels(call, run, labels):
     names = [label["name"] for label in LABELS]
     scores = logits(*stored(run), TEXTS, texts)
     rows = scores, calibrated(run, scores, names)
-    written, _ = call(TEXTS, "--labels", labels(), "--top_k", 7)  # more than there are
+    written, done = call(TEXTS, "--labels", labels(), "--top_k", 7)  # more than there are
+    own = len(gile_lightning.load(run.best).task.labels)
+    assert done.errors == f"{labels()}: 3 labels, in place of the model's {own:,}\n"
     for line, *found in zip(written, *rows, strict=True):
         assert_predicted(line["labels"], *found, names, 3)
 

@@ -16,7 +16,7 @@ from gile_lightning.data.formats.skipped import describe
 from gile_lightning.data.language_name import check_language
 from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.loading.loader import RaggedLoader
-from gile_lightning.data.loading.ragged import SUBWORDS, RaggedBatch
+from gile_lightning.data.loading.ragged import COMPUTED, SUBWORDS, RaggedBatch
 from gile_lightning.data.pretrained.subwords import PASSAGE
 from gile_lightning.data.pretrained.text_vectors import TextVectors, with_ends
 from gile_lightning.data.pretrained.vectors import VectorsDtype, VectorStore
@@ -94,7 +94,7 @@ class ShardDataModule(TextDataModule):
         of several processes encodes, while the others wait.
         """
         tokenizer = self.subword_tokenizer()
-        reading, fields = tokenizer.reading, fields & {"vectors", "passages"}
+        reading, fields = tokenizer.reading, fields & COMPUTED
         if reading is None or fields <= self._kept:
             return
         self._kept |= fields

@@ -68,6 +68,8 @@ class _Lines:
         effects = {i: effect[LOGIT] for i, effect in enumerate(label.sentences) if effect}
         for i in sorted(effects, key=lambda i: -abs(effects[i]))[:SENTENCES]:
             yield f"  {self._number(effects[i])}  {self._sentence(i, label.by_word)}"
+        if (more := len(effects) - SENTENCES) > 0:
+            yield f"  and {more} more {'sentence' if more == 1 else 'sentences'}, of less effect"
 
     def _listed(self, heading: str, values: Mapping[str, float]) -> Iterable[str]:
         if values:

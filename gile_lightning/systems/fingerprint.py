@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.ragged import COMPUTED
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network import Network
@@ -37,7 +38,7 @@ def fingerprints(
 def _fingerprint(
     network: Network, tokenizer: Tokenizer, cache: Path, device: torch.device
 ) -> list[float]:
-    if {"vectors", "passages"}.isdisjoint(network.inputs | network.label_encoder.inputs):
+    if COMPUTED.isdisjoint(network.inputs | network.label_encoder.inputs):
         return []
     inputs = {"vectors"}
     exact = replace(tokenizer, pretrained_backend="torch")

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import import_part
+from gile_lightning.data.formats.skipped import examples
 from gile_lightning.data.label_changes import (
     LabelChanges,
     Targets,
@@ -97,12 +98,13 @@ def describe_labels(old: LabelSet, new: LabelSet, counts: Mapping[str, int]) -> 
     same -= found["renamed"] + found["merged labels"] + found["parts"]
     renamed = found["renamed"] + sum(now != then for now, then in pairs)
     replaced = old.seen - len(pairs)
+    added = [new.names[i] for i, j in enumerate(places) if not 0 <= j < old.seen]
     phrases = [
         f"{same:,} as before",
         f"{renamed:,} renamed" if renamed else "",
         f"{found['merged']:,} merged into {found['merged labels']:,}" if found["merged"] else "",
         f"{found['split']:,} split into {found['parts']:,}" if found["split"] else "",
-        f"{new.seen - len(pairs):,} new",
+        f"{len(added):,} new{examples(added, len(added))}",
         f"{found['withdrawn'] + replaced:,} gone",
     ]
     return ", ".join(filter(None, phrases))

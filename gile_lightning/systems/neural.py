@@ -15,7 +15,14 @@ from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.document import SPLITS
 from gile_lightning.data.known import KNOWN_DOCUMENTS, KnownDocuments
-from gile_lightning.data.loading.ragged import PRETRAINED, RaggedBatch, Texts, segment_ids, send
+from gile_lightning.data.loading.ragged import (
+    COMPUTED,
+    PRETRAINED,
+    RaggedBatch,
+    Texts,
+    segment_ids,
+    send,
+)
 from gile_lightning.data.shards.cache import default_cache
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -290,7 +297,7 @@ class NeuralSystem(GradientSystem):
     def setup(self, stage: str) -> None:
         """Build the networks or check that they fit; find the vectors of a pretrained model."""
         super().setup(stage)
-        if not self.inputs.isdisjoint(("vectors", "passages")):
+        if not self.inputs.isdisjoint(COMPUTED):
             data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
             data.keep_text_vectors(self.trainer.strategy.root_device, self.inputs)
         if self._unfitted:

@@ -1,5 +1,7 @@
 import re
+from dataclasses import replace
 
+from gile_lightning.explaining import AlignedText, Word
 from gile_lightning.explaining.terminal import shown
 from gile_testing.explanations import explanation
 
@@ -19,6 +21,23 @@ def test_lines():
         f"  +1.25  Liver, {SAFE}",
         f"attention  x 0.40, rat 0.30, {SAFE} 0.20, Liver, 0.10",
     ]
+
+
+def test_three_sentences_and_how_many_more():
+    words = [Word(text, " ", 0, i, 1) for i, text in enumerate("abcde")]
+    effects = [{"logit": effect} for effect in (0.25, -2.0, 1.0, 0.5, 0.75)]
+    label = replace(explanation().labels[0], words={}, phrases=[], sentences=effects)
+    found = explanation(labels=[label], word_attention=[], sentence_attention=[])
+    lines = str(replace(found, text=AlignedText(words, True))).splitlines()
+    assert lines[-4:] == [
+        "  -2.00  b",
+        "  +1.00  c",
+        "  +0.75  e",
+        "  and 2 more sentences, of less effect",
+    ]
+    label = replace(label, sentences=effects[:3])
+    found = replace(found, text=AlignedText(words[:3], True), labels=[label])
+    assert str(found).splitlines()[-1] == "  +0.25  a"
 
 
 def test_colours_add_only_colours():

@@ -72,7 +72,7 @@ def test_others_keep_what_they_have(checkpoint):
         assert torch.allclose(of(found, key), of(checkpoint, key)[[0, 0, 2]]), key
     later = LabelSet([*"PQSTX"], ["t"] * 5, [5, 4, 2, 1, 0])
     line = describe_labels(labels, later, found[STATE][CHANGED]["english"])
-    assert line == "0 as before, 1 renamed, 1 split into 2, 1 new, 1 gone"
+    assert line == "0 as before, 1 renamed, 1 split into 2, 1 new (T), 1 gone"
     found = change_labels(checkpoint, changes(K=("L",)))
     labels = LabelSet(**found[STATE]["tasks"]["english"]["labels"])
     line = describe_labels(labels, labels, found[STATE][CHANGED]["english"])

@@ -2,13 +2,13 @@
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gile_lightning.data.tokenizing.unspaced import warning
 
-NAMED = 5  # of the held-out labels
+NAMED = 5  # labels that a line names
 _PACKAGE = f"{Path(__file__).parents[3]}{os.sep}"  # files in it are named from there
 
 
@@ -67,8 +67,7 @@ def describe(meta: Mapping[str, Any]) -> str:
         )
     if (held_out := counts.get("held_out_labels")) is not None:
         named = meta.get("first_held_out", [])  # which corpora of earlier versions do not name
-        more = ", ..." if len(named) < held_out else ""
-        names = f" ({', '.join(named)}{more})" if named else ""
+        names = examples(named, held_out)
         lines.append(f"held out of training: {held_out:,} of the unseen labels{names}")
     for reason, case in meta["skipped"].items():
         lines.append(f"left out: {told(reason, case)}")
@@ -79,3 +78,9 @@ def describe(meta: Mapping[str, Any]) -> str:
     if runs := meta.get("unspaced"):
         lines.append(warning(runs))
     return "\n".join(lines)
+
+
+def examples(names: Sequence[str], number: int) -> str:
+    """Return the first of a number of labels, in brackets; nothing if no name is known."""
+    more = ", ..." if len(names[:NAMED]) < number else ""
+    return f" ({', '.join(names[:NAMED])}{more})" if names else ""

@@ -14,6 +14,8 @@ from torch.compiler import is_compiling
 SUBWORDS = "subwords"  # the column of shards that only a pretrained model reads
 PRETRAINED = (SUBWORDS, "subword_counts", "vectors", "passages", "passage_counts")
 """The fields of `Texts` that a pretrained model reads or computes."""
+COMPUTED = frozenset({"vectors", "passages"})
+"""Those that a frozen pretrained model computes once, and the cache keeps."""
 
 
 class Texts(NamedTuple):
