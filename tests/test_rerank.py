@@ -145,7 +145,7 @@ def test_what_cannot_be_done_is_refused(fitted, model, tmp_path):
     reranked = gile_lightning.load(run, rerank=True)
     with pytest.raises(InputError, match="cannot be explained: load the model without it"):
         reranked.explain(TEXTS[0])
-    with pytest.raises(InputError, match="no thresholds of labels"):
+    with pytest.raises(InputError, match=r"second stage \(rerank\) has no thresholds of labels"):
         reranked.predict(TEXTS, threshold="labels")
     assert reranked.tuned_threshold == reranked.reranker.threshold
     command = ("--checkpoint", run, "--pretrained", model)

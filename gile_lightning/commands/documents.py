@@ -150,20 +150,29 @@ def text_of(fields: Mapping[str, Any], columns: Iterable[str], where: str) -> Te
         where: name of the record, for messages.
 
     Raises:
-        InputError: it has none of these columns.
+        InputError: it has none of these columns, or a list or an object in one.
     """
     columns = list(columns)
-    filled = {name: str(value) for name, value in fields.items() if value}
+    filled = {name: value for name, value in fields.items() if value}
     own = [name for name in columns if name in filled]
     others = filled.keys() & _TEXT - {*columns}
     # a title that the model knows may stand beside an abstract by a name that it does not know
     if others and len(own) < len(columns) and {*_HEADINGS}.issuperset(own):
         own = []
     if own:
-        return [filled[name] for name in own]
+        return [_as_text(filled, name, where) for name in own]
     if not fields.keys() & {*_TEXT, *columns}:
         raise InputError(
             f"{where}: no 'text' (or 'title' and 'abstract'); the keys are "
             f"{', '.join(fields) or 'none'}{nearest('text', fields)}"
         )
-    return filled["text"] if "text" in filled else [filled[x] for x in _PIECES if x in filled]
+    if "text" in filled:
+        return _as_text(filled, "text", where)
+    return [_as_text(filled, name, where) for name in _PIECES if name in filled]
+
+
+def _as_text(fields: Mapping[str, Any], name: str, where: str) -> str:
+    value = fields[name]
+    if not isinstance(value, str | int | float):
+        raise InputError(f"{where}: {name!r} is no text: {value!r:.80}")
+    return str(value)

@@ -142,7 +142,7 @@ def explain_tested(system: System, tested: Tested) -> Explanation:
     names, uris, ids = task.labels.names, task.labels.uris, training_ids(task.labels)
     prepared = system.prepared(tested.language)
     explainer = Explainer(system, tested.language, prepared, names, uris, ids, task.tokenizer)
-    document = tested.text.to(system.device)
+    document = tested.text.to(system.batch_device)
     aligned = align_ids(task.tokenizer, tested.text)
     explanation = explainer.explain(document, aligned, [tested.best], tested.missed)
     return replace(explanation, gold=tuple(names[i] for i in tested.gold))

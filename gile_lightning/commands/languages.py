@@ -9,18 +9,9 @@ from typing import Any
 import Stemmer
 import yaml
 
+from gile_lightning.data.language_name import NAMES
 from gile_lightning.data.pretrained import find_model
-from gile_lightning.data.readers.dw import LANGUAGES
 
-_CODES = {  # ISO 639-1, of the languages that have a Snowball stemmer
-    **{"ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german"},
-    **{"el": "greek", "en": "english", "eo": "esperanto", "es": "spanish", "et": "estonian"},
-    **{"eu": "basque", "fa": "persian", "fi": "finnish", "fr": "french", "ga": "irish"},
-    **{"hi": "hindi", "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian"},
-    **{"lt": "lithuanian", "ne": "nepali", "nl": "dutch", "no": "norwegian", "pl": "polish"},
-    **{"pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho"},
-    **{"sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish"},
-}
 MULTILINGUAL = "paraphrase-multilingual-MiniLM-L12-v2"
 # models whose folder may lack a card
 _ENGLISH_MODELS = re.compile(
@@ -67,19 +58,8 @@ def stemmer_of(language: str) -> str | None:
     ('german', 'german', None)
     """
     name = language.lower()
-    name = _CODES.get(name.partition("-")[0], name)
+    name = NAMES.get(name.partition("-")[0], name)
     return name if name in Stemmer.algorithms() else None
-
-
-def code_of(language: str) -> str | None:
-    """Return the ISO 639-1 code of a language, by its name or code, if it is known.
-
-    >>> code_of("German"), code_of("de"), code_of("ukrainian"), code_of("text")
-    ('de', 'de', 'uk', None)
-    """
-    name = language.lower()
-    codes = LANGUAGES | {known: code for code, known in _CODES.items()}
-    return codes.get(name, name if name in {*codes.values()} else None)
 
 
 def knows_english_alone(model: str) -> bool:

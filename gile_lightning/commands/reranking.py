@@ -136,7 +136,7 @@ def _first_stage(cli: GileCLI, checkpoint: dict[str, Any]) -> tuple[System, Docu
     """Load the model, and open the corpus that it was trained on."""
     model, data = cli.model, cli.datamodule
     corpus = _corpus(data, list(checkpoint[STATE]["tasks"]))
-    restore(model, checkpoint)
+    restore(model, checkpoint, corpus.cache_dir)
     stored = yaml.safe_load(checkpoint[STATE]["config"]) or {}
     if stored.get("start_from") is not None and stored.get("keep"):
         raise InputError(

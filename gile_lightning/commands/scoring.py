@@ -50,7 +50,7 @@ def run_test(cli: GileCLI, checkpoint: dict[str, Any], reranked: str | None = No
     if tokenizer.pretrained is not None:
         checkpoint = with_backend(checkpoint, tokenizer.pretrained_backend)
     if complete(checkpoint):
-        restore(model, checkpoint)
+        restore(model, checkpoint, data.cache_dir)
         known_documents = KnownDocuments.of(checkpoint[STATE]["extra"])
         data.encode_for_scoring(model.tasks, model.reads_new_words, known_documents)
     else:  # imported weights: the labels are those of the corpus, perhaps the words too

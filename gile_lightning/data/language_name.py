@@ -1,4 +1,4 @@
-"""Names of languages, which become names of files and of modules."""
+"""Names and codes of languages. A name becomes that of files and of modules."""
 
 import re
 
@@ -6,6 +6,17 @@ from torch import nn
 
 from gile_lightning.common.errors import InputError
 
+NAMES = {  # by ISO 639-1 code: languages that have a Snowball stemmer, or that DW has
+    **{"ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german"},
+    **{"el": "greek", "en": "english", "eo": "esperanto", "es": "spanish", "et": "estonian"},
+    **{"eu": "basque", "fa": "persian", "fi": "finnish", "fr": "french", "ga": "irish"},
+    **{"hi": "hindi", "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian"},
+    **{"lt": "lithuanian", "ne": "nepali", "nl": "dutch", "no": "norwegian", "pl": "polish"},
+    **{"pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho"},
+    **{"sv": "swedish", "ta": "tamil", "tr": "turkish", "uk": "ukrainian"},
+    "yi": "yiddish",
+}
+_CODES = {name: code for code, name in NAMES.items()}
 _NAME = re.compile(r"\w([\w ()-]*[\w)])?")
 _LONGEST = 50  # with four bytes for each character, a file system still takes it
 # what Windows opens as a device, in whatever folder
@@ -32,3 +43,13 @@ def check_language(name: str) -> None:
     else:
         return
     raise InputError(f"{name[: _LONGEST + 10]!r} cannot be the name of a language: {why}")
+
+
+def code_of(language: str) -> str | None:
+    """Return the ISO 639-1 code of a language, by its name or code, if it is known.
+
+    >>> code_of("German"), code_of("de"), code_of("ukrainian"), code_of("text")
+    ('de', 'de', 'uk', None)
+    """
+    name = language.lower()
+    return _CODES.get(name, name if name in NAMES else None)

@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 
 import gile_lightning
-from gile_lightning.commands.languages import code_of
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.language_name import code_of
 from gile_lightning.data.shards.fingerprint import hash_of
 from gile_lightning.metrics.evaluation import CANDIDATES, MICRO
 from gile_lightning.metrics.table import COUNTS, ECE, F1, ranking_columns

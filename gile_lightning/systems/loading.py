@@ -101,14 +101,21 @@ def _class_of(checkpoint: dict[str, Any]) -> type[System]:
     return kind
 
 
-def restore(system: System, checkpoint: dict[str, Any]) -> None:
+def restore(system: System, checkpoint: dict[str, Any], cache_dir: Path | None = None) -> None:
     """Build a system as a checkpoint says, and load its weights.
+
+    Args:
+        system: a new one.
+        checkpoint: what was read.
+        cache_dir: the folder for vectors of texts, in place of the default.
 
     Raises:
         InputError: the parts of the system are not those of the checkpoint.
     """
     state = checkpoint[STATE]
     system.config = state["config"]
+    if cache_dir is not None:
+        system.cache_dir = cache_dir
     system.build(tasks_of(checkpoint), state["extra"])
     system.load_calibrations(state)
     system.load_state_dict(checkpoint["state_dict"])

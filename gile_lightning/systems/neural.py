@@ -23,7 +23,6 @@ from gile_lightning.data.loading.ragged import (
     segment_ids,
     send,
 )
-from gile_lightning.data.shards.cache import default_cache
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
@@ -51,6 +50,7 @@ from gile_lightning.systems.label_encoding import encode_labels
 from gile_lightning.systems.label_regrouping import CHANGED, describe_labels
 from gile_lightning.systems.task_module import Extra, smallest_task
 from gile_lightning.systems.weights import (
+    PENALTIES,
     check_shared,
     count_words,
     distil,
@@ -146,7 +146,6 @@ class NeuralSystem(GradientSystem):
         self.language_loss = language_loss
         self.networks = nn.ModuleDict()
         self.encoded_labels = nn.ModuleDict()
-        self.cache_dir = default_cache()
         self.initial_checkpoint: dict[str, Any] | None = None
         self._joint_dim: int | None = None
         self._unfitted = False  # whether the regressions are still to be solved
@@ -210,10 +209,12 @@ class NeuralSystem(GradientSystem):
         """Return what the tasks do not tell.
 
         That is the matched size of the joint space, which depends on all tasks that were trained,
-        fingerprints of pretrained models, hashes of the documents, and the keys of the encoded
-        corpora in the cache.
+        penalties of the regressions, fingerprints of pretrained models, hashes of the documents,
+        and the keys of the encoded corpora in the cache.
         """
+        ridges = {name: self.network(name).ridge for name in self.tasks}
         return {
+            PENALTIES: {name: each.penalty for name, each in ridges.items() if each is not None},
             "joint_dim": self._joint_dim,
             "fingerprints": self._fingerprints,
             KNOWN_DOCUMENTS: self._documents,
@@ -306,7 +307,7 @@ class NeuralSystem(GradientSystem):
                 documents = partial(self.trainer.datamodule.training_documents, name)  # type: ignore[attr-defined]
                 if self.initial_checkpoint is None:
                     distil(self.network(name), task, documents, self.cache_dir, device)
-                penalty = None if self._known is None else penalty_of(self._known)
+                penalty = None if self._known is None else penalty_of(self._known, name)
                 new = None if penalty is None else self._new.get(name)
                 total = task.labels.documents
                 labels = self._new_labels.get(name)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,10 +11,12 @@ from torch import Tensor
 from gile_lightning.common.errors import InputError, nearest, positive
 from gile_lightning.data.formats.descriptions import composed
 from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.language_name import code_of
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.shards.original_texts import joined
 from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.explaining import Explanation, align_text
 from gile_lightning.network import PreparedLabels
 from gile_lightning.network.outputs import GILE
@@ -69,14 +71,27 @@ def find_language(system: System, language: str) -> str:
     Raises:
         InputError: the model has no such language.
     """
+    code = code_of(language) or language.lower()
     for name, task in system.tasks.items():
-        if language.lower() in (name.lower(), task.tokenizer.sentences):
+        if language.lower() == name.lower() or code in (code_of(name), task.tokenizer.sentences):
             return name
     names = list(system.tasks)
     raise InputError(
         f"the model has no {language!r}; its languages are {', '.join(names)}"
         f"{nearest(language, names)}"
     )
+
+
+class _Labels(NamedTuple):
+    """The labels that a predictor scores, in order, and what is prepared of them."""
+
+    names: list[str]
+    texts: list[str]
+    uris: list[str]
+    prepared: Any
+    tokenizer: Tokenizer
+    training_ids: Tensor
+    left_out: Skipped
 
 
 class Predictor:
@@ -110,16 +125,26 @@ class Predictor:
         self.reranker: Reranker | None = None
         self.name, self.task = name, system.tasks[name]
         own = self.task.labels
-        self._own_prepared = self._prepare(own)
-        self._own_names = own.names if system.scores_unseen(name) else own.names[: own.seen]
-        self._set_own_labels()
+        names = own.names if system.scores_unseen(name) else own.names[: own.seen]
+        self._own_labels = self._labels = _Labels(
+            names,
+            own.texts,
+            own.uris,
+            self._prepare(own),
+            self.task.tokenizer,
+            training_ids(own),
+            Skipped(),
+        )
 
-    def _set_own_labels(self) -> None:
-        self.label_names, self._prepared = self._own_names, self._own_prepared
-        self.label_uris, self._label_texts = self.task.labels.uris, self.task.labels.texts
-        self.left_out = Skipped()
-        self._tokenizer = self.task.tokenizer
-        self._training_ids = training_ids(self.task.labels)
+    @property
+    def label_names(self) -> list[str]:
+        """The names of the labels that are scored, in the order of `logits`."""
+        return self._labels.names
+
+    @property
+    def left_out(self) -> Skipped:
+        """What `set_labels` left out of a file of labels."""
+        return self._labels.left_out
 
     def set_labels(
         self, labels: LabelsLike | None, language: str | None = None, complete: bool = True
@@ -147,7 +172,7 @@ class Predictor:
                 is none of the labels, or the model scores only labels it was trained on.
         """
         if labels is None:
-            self._set_own_labels()
+            self._labels = self._own_labels
             return
         if not self.system.scores_unseen(self.name):
             raise InputError(
@@ -162,10 +187,15 @@ class Predictor:
         counts = tokenizer.labels(texts)[1]
         if empty := [name for name, words in zip(names, counts, strict=True) if not words]:
             raise InputError(f"labels without a word in their text: {', '.join(empty[:5])}")
-        self.label_names, self._prepared = names, self._prepare(label_set)
-        self.label_uris, self._label_texts, self.left_out = uris, texts, skipped
-        self._tokenizer = self.system.tokenizer(self.name, label_set)
-        self._training_ids = training_ids(label_set, self.task.labels)
+        self._labels = _Labels(
+            names,
+            texts,
+            uris,
+            self._prepare(label_set),
+            self.system.tokenizer(self.name, label_set),
+            training_ids(label_set, self.task.labels),
+            skipped,
+        )
 
     def predict(
         self,
@@ -178,7 +208,8 @@ class Predictor:
 
         Args:
             texts: documents, each one text or a list of pieces (title, text).
-            labels: the candidates, as in `set_labels`; by default the model's own labels.
+            labels: the candidates of this call, as in `set_labels`; by default those chosen there,
+                or the model's own.
             top_k: the largest number of labels per text; None for no limit.
             threshold: the score that labels must exceed; ``tuned`` for the threshold with the best
                 F1 on the validation documents, ``labels`` for one of each label, which is near that
@@ -189,15 +220,13 @@ class Predictor:
             model's probability, and ``uri`` where the label has one. A text without a single word
             gets none.
         """
-        if isinstance(texts, str):
-            raise InputError("predict takes a list of texts, not one text")
-        if labels is not None:
-            self.set_labels(labels)
+        before = self._labels
         try:
+            if labels is not None:
+                self.set_labels(labels)
             return list(self.stream(texts, top_k, threshold))
         finally:
-            if labels is not None:
-                self.set_labels(None)
+            self._labels = before
 
     def explain(
         self,
@@ -233,15 +262,15 @@ class Predictor:
         explainer = Explainer(
             self.system,
             self.name,
-            self._prepared,
-            self.label_names,
-            self.label_uris,
-            self._training_ids,
-            self._tokenizer,
+            self._labels.prepared,
+            self._labels.names,
+            self._labels.uris,
+            self._labels.training_ids,
+            self._labels.tokenizer,
         )
         return explainer.explain(
             self._encode([text]),
-            align_text(self._tokenizer, text),
+            align_text(self._labels.tokenizer, text),
             [places[label["name"]] for label in found],
             [places[name] for name in asked],
         )
@@ -254,12 +283,18 @@ class Predictor:
         batch_size: int = 256,
     ) -> Iterator[Prediction]:
         """Label texts as an iterator yields them, in batches; see `predict`."""
+        if isinstance(texts, str):
+            raise InputError("give a list of texts, not one text")
         own = threshold == "labels"
-        if own and (self.reranker or self.name not in self.system.calibrations.thresholds):
+        if own and self.reranker is not None:
+            raise InputError("a second stage (rerank) has no thresholds of labels; give a number")
+        if own and self.name not in self.system.calibrations.thresholds:
             raise InputError("the checkpoint has no thresholds of labels; give a number")
         if isinstance(threshold, str):
+            if threshold not in ("tuned", "labels"):
+                raise InputError(f"threshold is {threshold!r}; give a number, tuned or labels")
             threshold = self.tuned_threshold
-        if isinstance(threshold, float) and not threshold <= 1:
+        if threshold is not None and not threshold <= 1:
             raise InputError(f"threshold is {threshold:g}; no probability is above it")
         if top_k is not None:
             positive(top_k=top_k)
@@ -285,22 +320,25 @@ class Predictor:
         return self._score(self._encode(texts))
 
     def _encode(self, texts: Sequence[Text]) -> Texts:
+        if isinstance(texts, str):
+            raise InputError("give a list of texts, not one text")
         for text in texts:
-            if not isinstance(text, str | list | tuple):
+            pieces = [text] if isinstance(text, str) else text
+            if not isinstance(pieces, list | tuple) or not all(isinstance(x, str) for x in pieces):
                 raise InputError(f"a text is a string or a list of strings, not {text!r:.60}")
-        tokenizer = self._tokenizer
+        tokenizer = self._labels.tokenizer
         needed = self.system.reads_subwords(self.name)
         subwords = tokenizer.subwords(texts) if needed else (None, None)
         encoded = Texts.from_flat(*tokenizer.documents(texts), *subwords)
         return encoded.to(self.system.batch_device)
 
     def _score(self, documents: Texts) -> Tensor:
-        return self.system.score(self.name, documents, self._prepared)
+        return self.system.score(self.name, documents, self._labels.prepared)
 
     @torch.no_grad()
     def label_vectors(self) -> Any:
         """Return the current labels as the model prepares them: [K, d_j] for GILE."""
-        prepared = self._prepared
+        prepared = self._labels.prepared
         return prepared.all() if isinstance(prepared, PreparedLabels) else prepared
 
     @torch.inference_mode()
@@ -313,7 +351,7 @@ class Predictor:
         Raises:
             InputError: the model has no such joint space.
         """
-        prepared = self._prepared
+        prepared = self._labels.prepared
         output = prepared.network.output if isinstance(prepared, PreparedLabels) else None
         if not isinstance(output, GILE):
             raise InputError(
@@ -328,7 +366,8 @@ class Predictor:
     ) -> Iterator[Prediction]:
         limit: float | Tensor = -1.0 if threshold is None else threshold
         calibrations, reranker = self.system.calibrations, self.reranker
-        size, start = max(1, SCORES // len(self.label_names)), 0
+        chosen = self._labels
+        size, start = max(1, SCORES // len(chosen.names)), 0
         for documents in self._encode(texts).split(size):
             logits = self._score(documents)
             labels = logits.shape[1]
@@ -337,15 +376,15 @@ class Predictor:
             ids, best, log_odds, lengths = best_on_host(
                 self.system, logits, depth, documents.document_lengths
             )
-            log_odds = calibrations.apply(self.name, log_odds, self._training_ids[ids])
+            log_odds = calibrations.apply(self.name, log_odds, chosen.training_ids[ids])
             if reranker is not None:
                 some = [joined(text) for text in texts[start : start + size]]
-                places, log_odds = reranker.rerank(some, self._label_texts, ids, best, log_odds)
+                places, log_odds = reranker.rerank(some, chosen.texts, ids, best, log_odds)
                 ids, log_odds = ids.gather(1, places)[:, :count], log_odds[:, :count]
             start += size
             scores = log_odds.sigmoid()
             if own and threshold is not None:
-                limit = calibrations.limits(self.name, threshold, self._training_ids[ids])
+                limit = calibrations.limits(self.name, threshold, chosen.training_ids[ids])
             kept = scores.double() > limit  # on the CPU, as MPS has no float64
             kept &= lengths.gt(0).unsqueeze(1)
             for rows in zip(kept.tolist(), scores.tolist(), ids.tolist(), strict=True):
@@ -354,8 +393,8 @@ class Predictor:
 
     def _named(self, label: int) -> dict[str, str]:
         """Return the name of one of the current labels, and its URI if it has one."""
-        uri = self.label_uris[label]
-        return {"name": self.label_names[label], **({"uri": uri} if uri else {})}
+        uri = self._labels.uris[label]
+        return {"name": self._labels.names[label], **({"uri": uri} if uri else {})}
 
     @torch.no_grad()
     def _prepare(self, labels: LabelSet) -> Any:

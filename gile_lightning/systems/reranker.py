@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gile_lightning.common import hub
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
 from gile_lightning.common.formats import check_format
@@ -17,6 +18,7 @@ from gile_lightning.metrics.thresholded import micro_f1_of_pairs
 from gile_lightning.systems.best_labels import BestLabels
 from gile_lightning.training.checkpoint import find_checkpoint
 from gile_lightning.training.combination import Combination, fit_combination
+from gile_lightning.training.model_folder import is_model_folder
 
 FOLDER = "reranker"  # beside the checkpoint
 SETTINGS = "gile_lightning.json"
@@ -177,6 +179,12 @@ def find_reranker(path: Path | str, device: str = "cpu") -> Reranker:
     Raises:
         InputError: there is none, or it was fitted for another checkpoint.
     """
+    here = Path(path).expanduser()
+    if is_model_folder(here) or (not here.exists() and hub.is_name(here.as_posix())):
+        raise InputError(
+            f"{path}: a second stage lies beside a checkpoint, and this is an exported model: give "
+            "the run folder, or leave rerank out"
+        )
     checkpoint = find_checkpoint(path)
     folder = checkpoint.parent / FOLDER
     if not (folder / SETTINGS).is_file():

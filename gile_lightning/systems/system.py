@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from gile_lightning.common.errors import DivergedError, InputError
 from gile_lightning.common.factories import describe
 from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.shards.cache import default_cache
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -54,6 +55,7 @@ class System(TaskModule):
 
     Attributes:
         config: the configuration of the run, as YAML.
+        cache_dir: the folder for what is computed from texts.
         by_language: the scores of the last test.
         thresholds: those of the best F1 on the validation documents, by task.
         calibrations: of the probabilities, fitted to the validation documents.
@@ -97,6 +99,7 @@ class System(TaskModule):
         self.calibrate = calibrate and self.calibratable
         self.seed = seed
         self.config = ""
+        self.cache_dir = default_cache()
         self.tasks: dict[str, Task] = {}
         self.by_language: dict[str, Scores] = {}
         self.thresholds: dict[str, float] = {}

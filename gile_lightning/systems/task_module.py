@@ -60,8 +60,9 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
 
         Args:
             name: of the task.
-            labels: the task's own label set, or any other; labels are the same if their names
-                are. A system that cannot score unseen labels prepares its own seen ones, in order.
+            labels: the task's own label set, or any other, whose labels are found in the task's by
+                `LabelSet.places_in`. A system that cannot score unseen labels prepares its own seen
+                ones, in order.
 
         Returns:
             Whatever `score` takes.

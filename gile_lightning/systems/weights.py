@@ -26,6 +26,8 @@ from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.label_encoding import encode_texts
 from gile_lightning.training.checkpoint import HPARAMS, STATE
 
+PENALTIES = "penalties"  # of what a checkpoint says beside its tasks: by task
+
 
 def set_word_vectors(
     network: Network, name: str, labels: EncodedLabels, data: TrainingData
@@ -123,9 +125,12 @@ def rest_residuals(network: Network, documents: Iterable[RaggedBatch]) -> None:
         network.label_residual.resting = resting
 
 
-def penalty_of(checkpoint: dict[str, Any]) -> float | None:
-    """Return the penalty of the ridge regression in a checkpoint, None without a regression."""
-    ridge = checkpoint.get(HPARAMS, {}).get("ridge")
+def penalty_of(checkpoint: dict[str, Any], name: str) -> float | None:
+    """Return the penalty of a task's regression in a checkpoint, None without a regression."""
+    penalties: dict[str, float] | None = checkpoint[STATE]["extra"].get(PENALTIES)
+    if penalties is not None:
+        return penalties.get(name)
+    ridge = checkpoint.get(HPARAMS, {}).get("ridge")  # of an earlier version
     return None if ridge is None else float(ridge["init_args"]["penalty"])
 
 
@@ -151,7 +156,8 @@ def distil(
     if not parts:
         return
     counts = document_frequencies(documents(), len(task.tokenizer.vocabulary))
-    store = VectorStore(str(task.tokenizer.pretrained), cache)
+    tokenizer = task.tokenizer
+    store = VectorStore(str(tokenizer.pretrained), cache, tokenizer.pretrained_backend)
     store.fill(map(_subwords, documents()), counts[1], device)
     encode = partial(encode_texts, task.tokenizer, cache=cache, device=device)
     labels = encode(task.labels.texts, {"words", "vectors"})

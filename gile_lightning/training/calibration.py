@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.metrics.best_pairs import Pairs
+from gile_lightning.training.logistic import fit_logistic
 
 FITTED = 12  # best labels of a validation document that the curves are fitted to
 _LEAST = 0.05  # of slopes: every curve rises, so that no ranking changes
@@ -136,24 +137,11 @@ def fit_calibration(
 def _fit(
     pairs: Pairs, log_rates: NDArray[Any], log_frequencies: NDArray[Any], start: Curve
 ) -> Curve:
-    from scipy.optimize import minimize
-    from scipy.special import expit
-
     if not pairs.correct.size:
         return start
     z = (pairs.log_odds + log_rates).ravel()
-    y, n = pairs.correct.ravel().astype(np.float64), log_frequencies.ravel()
+    y, n = pairs.correct.ravel(), log_frequencies.ravel()
     order = np.lexsort((y, n, z))  # sums do not depend on the order of documents
     z, y, n = z[order], y[order], n[order]
     features = np.stack([np.ones_like(z), -np.logaddexp(0, -z), np.logaddexp(0, z), n], 1)
-    origin = np.array(start)
-
-    def loss(curve: NDArray[Any]) -> tuple[float, NDArray[Any]]:
-        logits, moved = features @ curve, curve - origin
-        gradient = features.T @ (expit(logits) - y) + moved
-        return float(np.sum(np.logaddexp(0, logits) - y * logits) + moved @ moved / 2), gradient
-
-    rising = [(None, None), (_LEAST, None), (_LEAST, None), (None, None)]
-    tight = {"ftol": 1e-14, "gtol": 1e-9}
-    found = minimize(loss, origin, jac=True, method="L-BFGS-B", bounds=rising, options=tight)
-    return Curve(*map(float, found.x))
+    return Curve(*fit_logistic(features, y, start, [None, _LEAST, _LEAST, None]))

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gile_lightning.training.logistic import fit_logistic
+
 _LEAST = 0.0  # of the weights: no score counts against a label
 
 
@@ -38,19 +40,5 @@ def fit_combination(
         scores: [N] of the second stage.
         correct: [N] whether the label is right.
     """
-    from scipy.optimize import minimize
-    from scipy.special import expit
-
-    origin = np.array(Combination())
-    y = correct.astype(np.float64)
-    features = np.stack([np.ones_like(y), log_odds, scores], 1).astype(np.float64)
-
-    def loss(weights: NDArray[Any]) -> tuple[float, NDArray[Any]]:
-        logits, moved = features @ weights, weights - origin
-        gradient = features.T @ (expit(logits) - y) + moved
-        return float(np.sum(np.logaddexp(0, logits) - y * logits) + moved @ moved / 2), gradient
-
-    bounds = [(None, None), (_LEAST, None), (_LEAST, None)]
-    tight = {"ftol": 1e-14, "gtol": 1e-9}
-    found = minimize(loss, origin, jac=True, method="L-BFGS-B", bounds=bounds, options=tight)
-    return Combination(*map(float, found.x))
+    features = np.stack([np.ones(len(scores)), log_odds, scores], 1).astype(np.float64)
+    return Combination(*fit_logistic(features, correct, Combination(), [None, _LEAST, _LEAST]))

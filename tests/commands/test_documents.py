@@ -61,6 +61,14 @@ def test_a_record_without_a_text():
         records({"txt": "Liver", "year": 1999})
 
 
+@pytest.mark.parametrize("columns", [COLUMNS, ("text",), ("body", "end")])
+def test_a_list_is_no_text(columns):
+    assert text_of({"text": 12}, columns, "in:1") in ("12", ["12"])
+    for value in (["Title", "Body"], {"a": 1}):
+        with pytest.raises(InputError, match=r"in:1: 'text' is no text: "):
+            text_of({"text": value}, columns, "in:1")
+
+
 def test_ids():
     fields = [{}, {"id": "a"}, {"pmid": 77}, {"id": 0, "pmid": 5}, {"id": ""}]
     assert [x.id for x in records(*({"text": "t"} | x for x in fields))] == [1, "a", 77, 0, 5]

@@ -60,3 +60,27 @@ def compare_scores(
         ]
     assert found[0].std() > 0
     torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-5)
+
+
+def compare_explanations(
+    here: NeuralSystem, learned: RaggedBatch, batch: RaggedBatch, device: torch.device
+) -> None:
+    """Compare what the parts of a model, and the words of a document, add to the logits.
+
+    The arguments are those of `compare_scores`.
+    """
+    fit_ridge(here.network(NAME), [learned])
+    there = copy.deepcopy(here.eval()).to(device)
+    labels, found = here.tasks[NAME].labels, []
+    for made in (here, there):
+        prepared = made.prepare_labels(NAME, labels)
+        given = NAME, batch.texts, prepared, torch.arange(len(prepared))
+        evidence = made.evidence(*given)
+        found.append((made.contributions(*given), evidence.words, evidence.mentions))
+    for ours, theirs in zip(*found, strict=True):
+        assert ours.keys() == theirs.keys()
+        for part, expected in ours.items():
+            if isinstance(expected, torch.Tensor):
+                torch.testing.assert_close(theirs[part].cpu(), expected, rtol=1e-4, atol=1e-5)
+            else:
+                assert theirs[part] == expected

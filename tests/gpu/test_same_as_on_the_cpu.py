@@ -16,6 +16,7 @@ from gile_testing.on_devices import (
     FREQUENCIES,
     LABELS,
     METRICS,
+    compare_explanations,
     compare_scores,
     compare_steps,
 )
@@ -33,6 +34,12 @@ def test_a_training_step(kind, device):
 def test_scores(kind, device):
     batches = [ragged(*documents) for documents in DOCUMENTS[NAME]]
     compare_scores(model(MODELS[kind]), *batches, device)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_explanations(kind, device):
+    documents = [DOCUMENTS[NAME][0], [rows[:1] for rows in DOCUMENTS[NAME][1]]]
+    compare_explanations(model(MODELS[kind]), *(ragged(*some) for some in documents), device)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.systems.loading import load_system
+from gile_lightning.systems.loading import load_system, restore
 from gile_lightning.training.checkpoint import HPARAMS, STATE, read_checkpoint
 from gile_testing import runs
 
@@ -21,6 +21,15 @@ def test_the_system_comes_back(checkpoint):
     assert all(torch.equal(weights[key], w) for key, w in checkpoint["state_dict"].items())
     assert system.hparams == checkpoint[HPARAMS]
     assert system.thresholds == checkpoint[STATE]["thresholds"]
+
+
+def test_vectors_of_labels_are_kept_where_the_corpus_is(checkpoint, tmp_path, monkeypatch):
+    folders = []
+    system = load_system(checkpoint)
+    monkeypatch.setattr(type(system), "build", lambda self, *_: folders.append(self.cache_dir))
+    monkeypatch.setattr(type(system), "load_state_dict", lambda *_: None)
+    restore(system, checkpoint, tmp_path)
+    assert folders == [tmp_path]
 
 
 def test_what_cannot_be_imported(checkpoint):

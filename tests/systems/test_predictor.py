@@ -106,6 +106,19 @@ def test_new_labels(predictor, form, tmp_path):
     assert predictor.predict(TEXTS) == own  # the model's own labels again
 
 
+def test_labels_of_one_call_leave_those_that_were_chosen(predictor):
+    own, other = predictor.predict(TEXTS), {"Otter": "A mammal that swims in rivers."}
+    predictor.set_labels(LABELS)
+    chosen = predictor.predict(TEXTS)
+    assert names(predictor.predict(TEXTS, other)) == [["Otter"]] * 2
+    assert predictor.predict(TEXTS) == chosen
+    with pytest.raises(InputError, match="top_k is 0"):
+        predictor.predict(TEXTS, other, top_k=0)
+    assert predictor.predict(TEXTS) == chosen
+    predictor.set_labels(None)
+    assert predictor.predict(TEXTS) == own
+
+
 def test_parents_of_candidates(predictor, monkeypatch):
     own, prepared = predictor.task.labels, []
     with_parents = next(i for i, above in enumerate(own.parents) if above)
@@ -284,8 +297,17 @@ def test_bad_labels(predictor, labels, error):
 def test_what_cannot_be_predicted(predictor):
     with pytest.raises(InputError, match="a list of texts, not one text"):
         predictor.predict("Liver")
-    with pytest.raises(InputError, match="no probability is above it"):
-        predictor.predict(TEXTS, threshold=1.5)
+    for use in (predictor.logits, predictor.document_vectors, lambda x: [*predictor.stream(x)]):
+        with pytest.raises(InputError, match="a list of texts, not one text"):
+            use("Liver")
+    for text in (7, ["Liver", None], [["Liver"]]):
+        with pytest.raises(InputError, match="a text is a string or a list of strings, not"):
+            predictor.predict([text])
+    for threshold in (1.5, 2):
+        with pytest.raises(InputError, match="no probability is above it"):
+            predictor.predict(TEXTS, threshold=threshold)
+    with pytest.raises(InputError, match="threshold is 'label'; give a number, tuned or labels"):
+        predictor.predict(TEXTS, threshold="label")
     other = Predictor(two_languages(output=Linear), language="english")
     with pytest.raises(InputError, match="Linear scores only the labels it was trained on"):
         other.predict(TEXTS, LABELS)
@@ -358,8 +380,9 @@ def test_a_language_must_be_chosen():
         Predictor(two_languages())
     with pytest.raises(InputError, match="no 'french'; its languages are english, german"):
         Predictor(two_languages(), language="french")
-    german = Predictor(two_languages(), language="German")
-    assert [label["name"] for label in german.predict(["niere"])[0]] == ["german label"]
+    for name in ("German", "de"):  # the texts of either need not be split into sentences
+        german = Predictor(two_languages(), language=name)
+        assert [label["name"] for label in german.predict(["niere"])[0]] == ["german label"]
 
 
 def test_unknown_device():

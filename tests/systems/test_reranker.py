@@ -12,6 +12,7 @@ from gile_lightning.systems.reranker import (
     find_reranker,
 )
 from gile_lightning.training.combination import Combination
+from gile_lightning.training.model_folder import CONFIG, WEIGHTS
 
 LABELS = ["a", "b", "c", "d", "e"]
 LOGITS = torch.tensor([[4.0, 1.0, 3.0, 2.0, 0.0], [0.0, 1.0, 2.0, 3.0, 4.0]])
@@ -63,6 +64,14 @@ def test_of_some_labels_only_the_best_are_read():
     )
     assert places.tolist() == [[1, 0, 2]]
     assert log_odds.tolist() == [[-0.5 + 2 + 1.5, -0.5 + 4, 0.0]]
+
+
+def test_an_exported_model_has_no_second_stage(tmp_path):
+    for file in (CONFIG, WEIGHTS):
+        (tmp_path / file).write_text("")
+    for name in ("user/name", tmp_path):
+        with pytest.raises(InputError, match="this is an exported model: give the run folder, or"):
+            find_reranker(name)
 
 
 def test_a_missing_foreign_or_broken_second_stage_is_refused(tmp_path):

@@ -8,11 +8,13 @@ import torch
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.network import Ridge
 from gile_lightning.network.encoders import PPMI, IdfMean, WordEmbedding
 from gile_lightning.network.matchers import LexicalMatch, NameMention
 from gile_lightning.network.outputs import GILE, Linear
 from gile_lightning.systems import NeuralSystem
-from gile_lightning.training.checkpoint import STATE
+from gile_lightning.systems.weights import penalty_of
+from gile_lightning.training.checkpoint import HPARAMS, STATE
 from gile_testing.two_languages import (
     HIERARCHICAL,
     LABELS,
@@ -160,3 +162,17 @@ def test_start_from_weights_without_words(vectors):
     weights = model.state_dict()
     assert torch.equal(weights.pop("networks.german.embedding.weight"), vectors)
     assert all(torch.equal(value, checkpoint["state_dict"][key]) for key, value in weights.items())
+
+
+@pytest.mark.parametrize("ridge", [Ridge, partial(Ridge, penalty=0.7)])
+def test_a_checkpoint_has_the_penalty_of_its_regression(ridge):
+    """Also where the arguments of the system do not name it."""
+    frozen = partial(WordEmbedding, dim=6, trainable=False)
+    checkpoint = checkpoint_of(built(embedding=frozen, encoder=IdfMean, ridge=ridge))
+    expected = ridge(6, 2).penalty
+    assert {penalty_of(checkpoint, name) for name in languages()} == {expected}
+    assert penalty_of(checkpoint, "french") is None
+    assert penalty_of(checkpoint_of(built(encoder=IdfMean)), "english") is None
+    del checkpoint[STATE]["extra"]["penalties"]
+    checkpoint[HPARAMS] = {"ridge": {"init_args": {"penalty": 0.4}}}  # as earlier versions have it
+    assert penalty_of(checkpoint, "english") == 0.4

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -114,13 +115,12 @@ class Corpus(DocumentDataModule):
         """Stream the documents; those that lack a column are counted by the column's name."""
         check, parser = ColumnCheck(self.columns), RecordParser(self.columns, self.split_year)
         splits: set[str] = set()
+        own_name = cache(self._own_name)  # a corpus names the same labels again and again
         for record in self._own_records(skipped):
             document = parser.parse(record)
             if isinstance(document, Document):
                 splits.add(document.split)
-                labels = [self._by_uri.get(label, label) for label in document.labels]
-                labels = [self._first_names.get(label, label) for label in labels]
-                yield document._replace(labels=labels)
+                yield document._replace(labels=[*map(own_name, document.labels)])
                 check.add(record, missing=None)
             else:
                 skipped.add(f"documents without {document}", record.where)
@@ -128,6 +128,15 @@ class Corpus(DocumentDataModule):
         check.finish()
         if parser.by_year:
             self._check_years(splits, check.years())
+
+    def _own_name(self, label: str) -> str:
+        """Return the name of a label that a document gives by name or URI.
+
+        Of a label that was renamed since a trained model learned it, that is its name there. Of
+        labels that are the same words, it is the first one's.
+        """
+        name = self._by_uri.get(self._uris.get(label, label), label)
+        return self._first_names.get(name, name)
 
     def _check_years(self, splits: set[str], years: str) -> None:
         for split, side in (("train", "before"), ("test", "from")):

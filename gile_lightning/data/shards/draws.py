@@ -85,14 +85,15 @@ def count_labels(table: pa.Table, splits: NDArray[np.int8], labels: int) -> NDAr
 
 
 def hold_out(
-    raw: Sequence[RawShard], labels: int, size: float, seed: int
+    raw: Sequence[RawShard], known: NDArray[np.bool_], size: float, seed: int
 ) -> tuple[list[RawShard], list[int], dict[str, int]]:
     """Hold labels of validation documents out: remove them from the training documents.
 
     Args:
         raw: the shards; their files are written anew.
-        labels: the number of labels.
-        size: share (below 1) or number of the labels that training and validation documents have.
+        known: [L] which labels a model has learned that is trained further; they stay.
+        size: share (below 1) or number of the other labels that training and validation documents
+            have.
         seed: of the draw.
 
     Returns:
@@ -102,11 +103,14 @@ def hold_out(
     Raises:
         InputError: no label would be left.
     """
+    labels = len(known)
     counts = np.zeros((len(SPLITS), labels), dtype=np.int64)
     for shard in raw:
         counts += count_labels(shard.table(), shard.splits, labels)
-    pool = np.flatnonzero((counts[TRAIN] > 0) & (counts[VALIDATION] > 0))
+    pool = np.flatnonzero((counts[TRAIN] > 0) & (counts[VALIDATION] > 0) & ~known)
     what = "labels that training and validation documents have"
+    if known.any():
+        what += ", and the model does not know yet"
     if len(pool) < 2:
         raise InputError(
             f"held_out_labels: {len(pool)} {what}, of which none can be held out; set it to 0, or "

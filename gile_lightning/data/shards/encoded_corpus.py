@@ -77,8 +77,9 @@ class EncodedCorpus:
                     f"train_share is {number:,}, but there are {len(documents):,} training "
                     "documents"
                 )
-            order = np.random.default_rng(seed).permutation(len(documents))
-            self.splits["train"] = documents.select(order[:number])
+            if number < len(documents):  # all of them stay in their order
+                order = np.random.default_rng(seed).permutation(len(documents))
+                self.splits["train"] = documents.select(order[:number])
             self.meta["counts"]["training_documents_used"] = number
         self.label_texts = 0
         if "train" in self.splits and len(self.splits["train"]) <= label_documents:

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data.document import SPLITS
 from gile_lightning.data.shards.shard import Shard
 
@@ -40,11 +41,19 @@ class RawShard(NamedTuple):
 
 
 def write_raw(shard: Shard, directory: Path, number: int) -> RawShard:
-    """Write a full shard and its word list."""
+    """Write a full shard and its word list.
+
+    Raises:
+        InputError: a reader gives ready words, and one has a line break, which separates words
+            here and in `Task`.
+    """
     path = directory / f"raw-{number:05}.arrow"
     write_table(path, shard.table())
-    words = path.with_suffix(".words")
-    words.write_text("\n".join(shard.splitter.words), encoding="utf-8")
+    words, text = path.with_suffix(".words"), "\n".join(shard.splitter.words)
+    if text.count("\n") >= len(shard.splitter.words) or "\r" in text:
+        word = next(word for word in shard.splitter.words if {*"\n\r"} & {*word})
+        raise InputError(f"the corpus gives the word {word!r}: no word may have a line break in it")
+    words.write_text(text, encoding="utf-8")
     code = {split: i for i, split in enumerate(SPLITS)} | {"": -1}
     return RawShard(path, words, np.array([code[split] for split in shard.splits], dtype=np.int8))
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from gile_lightning.data.loading.ragged import Texts, send
 from gile_lightning.network.encoders.encoder import Attention, Encoder, pool_words
 from gile_lightning.network.encoders.layers import Dense
-from gile_lightning.network.encoders.pooling import AttentionPooling, AveragePooling
+from gile_lightning.network.encoders.pooling import AttentionPooling, AveragePooling, attends
 from gile_lightning.network.encoders.segments import document_words
 
 
@@ -52,7 +52,7 @@ class HAN(Encoder):
     def attention(self, word_vectors: Tensor, texts: Texts) -> Attention | None:
         """Return the weights of words in their sentences, and of sentences in their documents."""
         words, sentences = self.word_pooling, self.sentence_pooling
-        if not (isinstance(words, AttentionPooling) and isinstance(sentences, AttentionPooling)):
+        if not (attends(words) and attends(sentences)):
             return None
         lengths, counts = _without_empty(texts.sentence_lengths, texts.document_lengths)
         states = self.word_layer(

@@ -5,6 +5,8 @@ A pooling maps flat states [N, dim] of segments of the given lengths [S] to [S, 
 each place.
 """
 
+from typing import TypeGuard
+
 import torch
 from torch import Tensor, nn
 
@@ -68,6 +70,11 @@ class SumPooling(AttentionPooling):
     def forward(self, states: Tensor, lengths: Tensor, ids: Tensor | None = None) -> Tensor:
         """Pool states of segments of the given lengths [S] to [S, dim]; see `segment_sum`."""
         return segment_sum(states, lengths, ids=ids)
+
+
+def attends(pooling: nn.Module) -> TypeGuard[AttentionPooling]:
+    """Return whether a pooling weights the states."""
+    return isinstance(pooling, AttentionPooling) and not isinstance(pooling, SumPooling)
 
 
 class AveragePooling(Part, nn.Module):

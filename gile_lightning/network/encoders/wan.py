@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from gile_lightning.data.loading.ragged import Texts, send
 from gile_lightning.network.encoders.encoder import Attention, Encoder, pool_words
 from gile_lightning.network.encoders.layers import Dense
-from gile_lightning.network.encoders.pooling import AttentionPooling
+from gile_lightning.network.encoders.pooling import AttentionPooling, attends
 from gile_lightning.network.encoders.segments import document_words
 
 
@@ -47,7 +47,7 @@ class WAN(Encoder):
 
     def attention(self, word_vectors: Tensor, texts: Texts) -> Attention | None:
         """Return the weights of the words in their documents."""
-        if not isinstance(self.pooling, AttentionPooling):
+        if not attends(self.pooling):
             return None
         lengths = document_words(texts.sentence_lengths, texts.document_lengths)
         states = self.layer(

@@ -151,6 +151,7 @@ class LexicalMatch(Matcher):
 
         The occurrences of a stem share evenly what the stem adds.
         """
+        documents = documents.to(labels.stems.device)
         shared = self._shared(documents, labels)
         lengths = document_words(documents.sentence_lengths, documents.document_lengths)
         factors = shared.factors.unsqueeze(1).repeat(1, len(lengths))
@@ -158,7 +159,6 @@ class LexicalMatch(Matcher):
             factors[shared.with_new] /= shared.longer
         owners = segment_ids(shared.lengths, shared.columns)
         added = shared.table[shared.columns] * shared.weights.unsqueeze(1) * factors[owners]
-        documents = documents.to(labels.stems.device)
         stems = labels.stems[documents.word_ids.long()]
         rows = segment_ids(lengths)
         known = documents.word_ids != self.unknown

@@ -20,6 +20,7 @@ from gile_lightning.data.training_data import TrainingData
 from gile_lightning.network.encoders.segments import document_words
 from gile_lightning.systems.baselines.joint_vectors import JointVectors
 from gile_lightning.systems.baselines.paragraph_vectors import ParagraphVectors, TextRows
+from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.system import System
 from gile_lightning.systems.task_module import Extra
 from gile_lightning.training.losses.warp import warp_updates
@@ -240,11 +241,11 @@ class AiTextML(System):
     def prepare_labels(self, name: str, labels: LabelSet) -> Tensor:
         """Return w M of all labels: trained w of those seen in training, made-up ones: [K, d]."""
         own, vectors = self.tasks[name].labels, self.of(name)
-        ids = torch.tensor([own.ids.get(label, own.seen) for label in labels.names])
-        known = (ids < own.seen).to(self.device)
+        ids = training_ids(labels, own).to(self.device)
+        known = ids >= 0
         new = known.logical_not().nonzero().squeeze(1)
         chosen = vectors.labels.new_empty(len(labels), self.dim)
-        chosen[known] = vectors.labels[ids[ids < own.seen].to(self.device)]
+        chosen[known] = vectors.labels[ids[known]]
         made = self._by_text if self.unseen == "inf" else self._by_name
         chosen[new] = made(
             name,

@@ -310,6 +310,13 @@ def test_documents_name_labels_by_uri(corpus):
     assert set(scored.tasks["english"].labels.names) == {"x", "y", "z"}
     assert label_sets(scored) == [["x", "y"]] * 9 + [["z"]]
     assert scored.parents() == {"x": (), "why": (), "z": ("y", "top")}
+    # also where documents use the new name
+    of_why = [row | {"labels": ["x", "why"]} for row in rows[:8]]
+    scored = corpus(of_why, renamed, split_year=None, test_size=0)
+    scored.encode_for_scoring(data.tasks)
+    ready(scored)
+    assert scored.tasks["english"].labels == data.tasks["english"].labels
+    assert label_sets(scored) == [["x", "y"]] * 8
 
 
 def test_a_uri_names_one_label(corpus):

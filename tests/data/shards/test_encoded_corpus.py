@@ -53,3 +53,14 @@ def test_a_sound_file_is_not_called_damaged(reader, error, prepared, monkeypatch
     monkeypatch.setattr(reader, refuse)
     with pytest.raises(type(error)):
         EncodedCorpus(directory).vectors()
+
+
+def test_a_share_of_all_documents_is_all_of_them_in_their_order(prepared):
+    """Vectors that are kept by the number of documents are then those of these documents."""
+    directory = prepared().directory_of_shards()
+    plain = EncodedCorpus(directory).splits["train"]
+    number = len(plain)
+    assert EncodedCorpus(directory, number, seed=1).splits["train"]["id"][:] == plain["id"][:]
+    fewer = EncodedCorpus(directory, number - 1, seed=1).splits["train"]["id"][:]
+    assert fewer != plain["id"][: number - 1]  # drawn
+    assert set(fewer) < set(plain["id"][:])

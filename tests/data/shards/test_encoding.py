@@ -1,5 +1,6 @@
 import gc
 import random
+import re
 from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
@@ -448,6 +449,32 @@ def test_labels_cannot_all_be_held_out(run, held_out):
     message = f"held_out_labels = {held_out:g} would take all 3 labels that training and valid"
     with pytest.raises(InputError, match=message):
         run(LABELLED, settings=EncodingSettings(1, held_out_labels=held_out))
+
+
+def test_labels_that_an_earlier_model_knows_are_not_held_out(run):
+    given = {"tokenizer": Tokenizer(["word", "UNK"])}
+    own = LabelSet(["label5"], ["about label5"], [4], 7)
+    counts = {"label5": 6, "label6": 2, "label7": 2, "label8": 1, "label9": 0}
+    drawn = set()
+    for seed in range(6):
+        settings = EncodingSettings(1, held_out_labels=1, split_seed=seed)
+        labels = run(LABELLED, settings=settings, known=Known(own), **given).task.labels
+        (held_out,) = {*labels.names[labels.seen :]} - {"label9"}
+        found = dict(zip(labels.names, labels.frequencies, strict=True))
+        assert found == counts | {held_out: 0}
+        drawn.add(held_out)
+    assert drawn == {"label6", "label7"}
+    own = LabelSet(["label5", "label7"], ["about label5", "about label7"], [4, 3], 7)
+    message = "1 labels that training and validation documents have, and the model does not know"
+    with pytest.raises(InputError, match=message):
+        run(LABELLED, settings=settings, known=Known(own), **given)
+
+
+@pytest.mark.parametrize("word", ["New\nYork", "old\rtown"])
+def test_a_word_that_the_corpus_gives_has_no_line_break(run, word):
+    documents = [Document("", split, [["is", word]], ["label1"], split) for split in SPLITS]
+    with pytest.raises(InputError, match=re.escape(f"the corpus gives the word {word!r}: no word")):
+        run(documents, settings=EncodingSettings(1))
 
 
 # ---------------------------------------------------------------- a trained model

@@ -1,6 +1,7 @@
 """AiTextML and WSABIE+: the parts together, on documents made up here and through the commands."""
 
 import math
+from dataclasses import replace
 
 import lightning
 import numpy as np
@@ -178,6 +179,19 @@ def test_unseen_labels_by_the_words_of_their_names():
     ]
     expected = unit(np.array(sums)) @ vectors.mapping.numpy()
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_label_that_was_renamed_keeps_its_vector():
+    task = language()
+    own = replace(task.labels, uris=[f"urn:{i}" for i in range(TOPICS)])
+    model = built(unseen="avg")
+    model.set_tasks({"text": replace(task, labels=own)})
+    renamed = LabelSet(["bd", "ca cb"], ["", ""], [0, 0], uris=["urn:1", "urn:9"])
+    found = model.prepare_labels("text", renamed).numpy()
+    vectors = model.of("text")
+    inputs = vectors.words.inputs.numpy()
+    rows = [vectors.labels.numpy()[1], unit(inputs[2 * WORDS]) + unit(inputs[2 * WORDS + 1])]
+    np.testing.assert_allclose(found, unit(np.array(rows)) @ vectors.mapping.numpy(), 1e-5, 1e-6)
 
 
 def test_texts_are_read_once_more_than_in_training():
