@@ -1,4 +1,4 @@
-"""The models to pick as they are shipped, from the fit to the labels of new texts."""
+"""The recommended models as they are shipped, from the fit to the labels of new texts."""
 
 import json
 import re
