@@ -31,7 +31,7 @@ def folder(tmp_path):
 
 
 def test_the_folder_scores_as_the_checkpoint(tmp_path):
-    """Tests of other runs do the same: of the recommended model, of a baseline, of two languages."""
+    """Tests of other runs do the same: of a recommended model, a baseline, and two languages."""
     folder = same_scores(runs.trained(), tmp_path / "model")
     names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert names == FOLDER | {"english/vocabulary.txt", "english/labels.jsonl"}
