@@ -150,7 +150,7 @@ def test_new_labels(call, run, labels):
     rows = scores, calibrated(run, scores, names)
     written, done = call(TEXTS, "--labels", labels(), "--top_k", 7)  # more than there are
     own = len(gile_lightning.load(run.best).task.labels)
-    assert done.errors == f"{labels()}: 3 labels, in place of the model's {own:,}\n"
+    assert done.errors == f"labels: 3 of {labels()}, in place of the model's {own:,}\n"
     for line, *found in zip(written, *rows, strict=True):
         assert_predicted(line["labels"], *found, names, 3)
 

@@ -84,7 +84,8 @@ def label_documents(
             if labels is not None:
                 made.set_labels(labels, label_language)
                 given, own = len(made.label_names), len(system.tasks[language].labels)
-                note(f"{labels}: {given:,} labels, in place of the model's {own:,}")
+                of = f" ({language})" if len(system.tasks) > 1 else ""
+                note(f"labels{of}: {given:,} of {labels}, in place of the model's {own:,}")
                 for reason, count in sorted(made.left_out.counts.items()):
                     complain(f"{labels}: left out {count:,} {reason}")
             return made

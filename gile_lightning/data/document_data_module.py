@@ -97,11 +97,12 @@ class DocumentDataModule(Reader, ShardDataModule):
             an empty text for none.
         label_prompt: the same before every label.
         held_out_labels: number of labels, or a share if below 1, to hold out of training. They are
-            drawn from the labels that both training and validation documents have, and removed from
-            the training documents. So they are unseen, and validation measures how well unseen
-            labels are scored (``val/unseen_average_precision``). Without them, only labels that
-            validation documents alone happen to have count as unseen. A large corpus has few of
-            these, and one with few labels, such as topics of news, has none.
+            drawn from the labels that both training and validation documents have, without those
+            that a model has learned which is trained further, and removed from the training
+            documents. So they are unseen, and validation measures how well unseen labels are scored
+            (``val/unseen_average_precision``). Without them, only labels that validation documents
+            alone happen to have count as unseen. A large corpus has few of these, and one with few
+            labels, such as topics of news, has none.
         label_changes: a file of labels that were renamed, merged, split or withdrawn; see
             `read_changes`. It applies to documents, labels, and the model of ``--start_from``.
         replay: with ``--start_from``, how many training documents of that run are mixed in; a share

@@ -35,7 +35,6 @@ def inspect(data: DocumentDataModule, stemmer: str | None) -> dict[str, Any]:
     task = data.tasks[data.language]
     labels = task.labels
     splits, assigned = _encoded(data)
-    data.fixed_tokenizer = task.tokenizer  # as when the corpus was encoded
     known = set(data.label_texts(Skipped()))
     mentions, repeats = _Mentions(labels, task.tokenizer, stemmer), _Repeats()
     lengths: list[int] = []

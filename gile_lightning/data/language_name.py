@@ -13,8 +13,7 @@ NAMES = {  # by ISO 639-1 code: languages that have a Snowball stemmer, or that 
     **{"hi": "hindi", "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian"},
     **{"lt": "lithuanian", "ne": "nepali", "nl": "dutch", "no": "norwegian", "pl": "polish"},
     **{"pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho"},
-    **{"sv": "swedish", "ta": "tamil", "tr": "turkish", "uk": "ukrainian"},
-    "yi": "yiddish",
+    **{"sv": "swedish", "ta": "tamil", "tr": "turkish", "uk": "ukrainian", "yi": "yiddish"},
 }
 _CODES = {name: code for code, name in NAMES.items()}
 _NAME = re.compile(r"\w([\w ()-]*[\w)])?")

@@ -71,11 +71,14 @@ def find_language(system: System, language: str) -> str:
     Raises:
         InputError: the model has no such language.
     """
+    names = list(system.tasks)
+    for name in names:
+        if language.lower() == name.lower():
+            return name
     code = code_of(language) or language.lower()
     for name, task in system.tasks.items():
-        if language.lower() == name.lower() or code in (code_of(name), task.tokenizer.sentences):
+        if code in (code_of(name), task.tokenizer.sentences):
             return name
-    names = list(system.tasks)
     raise InputError(
         f"the model has no {language!r}; its languages are {', '.join(names)}"
         f"{nearest(language, names)}"
@@ -140,6 +143,11 @@ class Predictor:
     def label_names(self) -> list[str]:
         """The names of the labels that are scored, in the order of `logits`."""
         return self._labels.names
+
+    @property
+    def label_uris(self) -> list[str]:
+        """The URI of each label, empty where it has none."""
+        return self._labels.uris
 
     @property
     def left_out(self) -> Skipped:
@@ -220,10 +228,11 @@ class Predictor:
             model's probability, and ``uri`` where the label has one. A text without a single word
             gets none.
         """
+        if labels is None:
+            return list(self.stream(texts, top_k, threshold))
         before = self._labels
         try:
-            if labels is not None:
-                self.set_labels(labels)
+            self.set_labels(labels)
             return list(self.stream(texts, top_k, threshold))
         finally:
             self._labels = before
@@ -366,8 +375,7 @@ class Predictor:
     ) -> Iterator[Prediction]:
         limit: float | Tensor = -1.0 if threshold is None else threshold
         calibrations, reranker = self.system.calibrations, self.reranker
-        chosen = self._labels
-        size, start = max(1, SCORES // len(chosen.names)), 0
+        size, start = max(1, SCORES // len(self._labels.names)), 0
         for documents in self._encode(texts).split(size):
             logits = self._score(documents)
             labels = logits.shape[1]
@@ -376,15 +384,15 @@ class Predictor:
             ids, best, log_odds, lengths = best_on_host(
                 self.system, logits, depth, documents.document_lengths
             )
-            log_odds = calibrations.apply(self.name, log_odds, chosen.training_ids[ids])
+            log_odds = calibrations.apply(self.name, log_odds, self._labels.training_ids[ids])
             if reranker is not None:
                 some = [joined(text) for text in texts[start : start + size]]
-                places, log_odds = reranker.rerank(some, chosen.texts, ids, best, log_odds)
+                places, log_odds = reranker.rerank(some, self._labels.texts, ids, best, log_odds)
                 ids, log_odds = ids.gather(1, places)[:, :count], log_odds[:, :count]
             start += size
             scores = log_odds.sigmoid()
             if own and threshold is not None:
-                limit = calibrations.limits(self.name, threshold, chosen.training_ids[ids])
+                limit = calibrations.limits(self.name, threshold, self._labels.training_ids[ids])
             kept = scores.double() > limit  # on the CPU, as MPS has no float64
             kept &= lengths.gt(0).unsqueeze(1)
             for rows in zip(kept.tolist(), scores.tolist(), ids.tolist(), strict=True):

@@ -50,6 +50,7 @@ from gile_lightning.network.outputs import (
 )
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.baselines import TfidfCosine
+from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.loading import load_system
 from gile_lightning.systems.predictor import Predictor
 from gile_lightning.training.calibration import Calibration, Curve
@@ -177,7 +178,7 @@ def test_scores(name, frozen, tmp_path):
         expected = predictor.logits(texts)
         assert expected.std() > 0.01
         assert_same(logits, expected)
-        ids = predictor._training_ids[: expected.shape[1]]
+        ids = training_ids(predictor.task.labels)[: expected.shape[1]]
         log_odds = predictor.system.log_odds(expected)
         of_labels = predictor.system.calibrations.apply("english", log_odds, ids)
         assert_same(scores, of_labels.sigmoid())

@@ -67,20 +67,23 @@ def compare_explanations(
 ) -> None:
     """Compare what the parts of a model, and the words of a document, add to the logits.
 
+    The document lies on the host, as in `predict`, and on the device.
+
     The arguments are those of `compare_scores`.
     """
     fit_ridge(here.network(NAME), [learned])
     there = copy.deepcopy(here.eval()).to(device)
     labels, found = here.tasks[NAME].labels, []
-    for made in (here, there):
+    for made, texts in ((here, batch.texts), (there, batch.texts), (there, batch.texts.to(device))):
         prepared = made.prepare_labels(NAME, labels)
-        given = NAME, batch.texts, prepared, torch.arange(len(prepared))
+        given = NAME, texts, prepared, torch.arange(len(prepared))
         evidence = made.evidence(*given)
         found.append((made.contributions(*given), evidence.words, evidence.mentions))
-    for ours, theirs in zip(*found, strict=True):
-        assert ours.keys() == theirs.keys()
-        for part, expected in ours.items():
-            if isinstance(expected, torch.Tensor):
-                torch.testing.assert_close(theirs[part].cpu(), expected, rtol=1e-4, atol=1e-5)
-            else:
-                assert theirs[part] == expected
+    for other in found[1:]:
+        for ours, theirs in zip(found[0], other, strict=True):
+            assert ours.keys() == theirs.keys()
+            for part, expected in ours.items():
+                if isinstance(expected, torch.Tensor):
+                    torch.testing.assert_close(theirs[part].cpu(), expected, rtol=1e-4, atol=1e-5)
+                else:
+                    assert theirs[part] == expected

@@ -1,9 +1,12 @@
 import copy
+from types import SimpleNamespace
 
 import pytest
 import torch
 
+from gile_lightning.commands import reranking, scoring
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.systems.loading import load_system, restore
 from gile_lightning.training.checkpoint import HPARAMS, STATE, read_checkpoint
 from gile_testing import runs
@@ -30,6 +33,23 @@ def test_vectors_of_labels_are_kept_where_the_corpus_is(checkpoint, tmp_path, mo
     monkeypatch.setattr(type(system), "load_state_dict", lambda *_: None)
     restore(system, checkpoint, tmp_path)
     assert folders == [tmp_path]
+
+
+@pytest.mark.parametrize("module", [scoring, reranking])
+def test_commands_restore_with_the_cache_of_the_corpus(module, checkpoint, tmp_path, monkeypatch):
+    class FoundError(Exception):
+        pass
+
+    def restore(*given):
+        raise FoundError(*given)
+
+    data = SimpleNamespace(cache_dir=tmp_path, subword_tokenizer=lambda: Tokenizer(["UNK"]))
+    cli = SimpleNamespace(model="model", datamodule=data, trainer=None)
+    for name, function in {"restore": restore, "announce": id, "_corpus": lambda *_: data}.items():
+        monkeypatch.setattr(module, name, function, raising=False)
+    with pytest.raises(FoundError) as found:
+        (scoring.run_test if module is scoring else reranking._first_stage)(cli, checkpoint)
+    assert found.value.args == ("model", checkpoint, tmp_path)
 
 
 def test_what_cannot_be_imported(checkpoint):

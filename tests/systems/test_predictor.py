@@ -1,6 +1,7 @@
 import json
 import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -17,7 +18,7 @@ from gile_lightning.network.outputs import Linear
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems import predictor as predictor_module
 from gile_lightning.systems.calibrated import training_ids
-from gile_lightning.systems.predictor import Predictor
+from gile_lightning.systems.predictor import Predictor, find_language
 from gile_testing import runs
 
 TEXTS = ["Fibrosis of the liver in mice.", "The kidney of the rat after surgery"]
@@ -383,6 +384,19 @@ def test_a_language_must_be_chosen():
     for name in ("German", "de"):  # the texts of either need not be split into sentences
         german = Predictor(two_languages(), language=name)
         assert [label["name"] for label in german.predict(["niere"])[0]] == ["german label"]
+
+
+def test_a_name_goes_before_a_code():
+    tasks = {
+        name: Task(Tokenizer(["UNK"]), LabelSet([], [], [])) for name in ("german law", "german")
+    }
+    tasks["german law"] = replace(tasks["german law"], tokenizer=Tokenizer(["UNK"], sentences="de"))
+    for given, found in {
+        "German": "german",
+        "de": "german law",
+        "german law": "german law",
+    }.items():
+        assert find_language(SimpleNamespace(tasks=tasks), given) == found
 
 
 def test_unknown_device():

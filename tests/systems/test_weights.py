@@ -1,6 +1,7 @@
 """The weights that networks begin with."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,11 +9,14 @@ import torch
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network import Ridge
 from gile_lightning.network.encoders import PPMI, IdfMean, WordEmbedding
-from gile_lightning.network.matchers import LexicalMatch, NameMention
+from gile_lightning.network.matchers import DistilledCosine, LexicalMatch, NameMention
 from gile_lightning.network.outputs import GILE, Linear
 from gile_lightning.systems import NeuralSystem
+from gile_lightning.systems import weights as module
 from gile_lightning.systems.weights import penalty_of
 from gile_lightning.training.checkpoint import HPARAMS, STATE
 from gile_testing.two_languages import (
@@ -176,3 +180,19 @@ def test_a_checkpoint_has_the_penalty_of_its_regression(ridge):
     del checkpoint[STATE]["extra"]["penalties"]
     checkpoint[HPARAMS] = {"ridge": {"init_args": {"penalty": 0.4}}}  # as earlier versions have it
     assert penalty_of(checkpoint, "english") == 0.4
+
+
+def test_distilled_vectors_are_fitted_to_one_backend(monkeypatch, tmp_path):
+    class FoundError(Exception):
+        pass
+
+    def store(*given):
+        raise FoundError(*given)
+
+    monkeypatch.setattr(module, "VectorStore", store)
+    tokenizer = Tokenizer(["UNK"], pretrained="some", pretrained_backend="openvino-int8")
+    task = Task(tokenizer, LabelSet([], [], []))
+    network = SimpleNamespace(matchers=[object.__new__(DistilledCosine)])
+    with pytest.raises(FoundError) as found:
+        module.distil(network, task, list, tmp_path, torch.device("cpu"))
+    assert found.value.args == ("some", tmp_path, "openvino-int8")  # as labels are encoded

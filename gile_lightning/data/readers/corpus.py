@@ -16,6 +16,7 @@ from gile_lightning.data.formats.label_files import read_labels
 from gile_lightning.data.formats.line_count import Total, estimate_lines
 from gile_lightning.data.formats.lines import Record
 from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.language_name import code_of
 from gile_lightning.data.readers.column_check import ColumnCheck
 from gile_lightning.data.readers.columns import Columns
 from gile_lightning.data.readers.document_files import find_document_files, read_document_files
@@ -241,6 +242,7 @@ class Corpus(DocumentDataModule):
         """Stream the raw documents of this corpus' language."""
         column = self.columns.language
         names = (self.language.lower(), self.settings.sentences)
+        code = code_of(self.language)
         found = False
         for record in self.records(skipped):
             if column is not None:
@@ -250,7 +252,8 @@ class Corpus(DocumentDataModule):
                         f"{', '.join(record.fields)}{nearest(column, record.fields)} (set "
                         "--data.columns.language)"
                     )
-                if str(record.fields[column]).lower() not in names:
+                value = str(record.fields[column]).lower()
+                if value not in names and (code is None or code_of(value) != code):
                     skipped.add("documents of other languages", record.where)
                     continue
             found = True

@@ -9,6 +9,7 @@ from gile_lightning.builtin import news
 from gile_lightning.common.errors import InputError, nearest, positive
 from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.formats.hub_datasets import is_saved_dataset
+from gile_lightning.data.language_name import NAMES
 from gile_lightning.data.multilingual import Multilingual
 from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.readers.articles import Articles, LabelKind
@@ -16,16 +17,7 @@ from gile_lightning.data.readers.columns import Columns
 from gile_lightning.data.readers.released_articles import ReleasedArticles
 from gile_lightning.data.shards.cache import local_cache, write_once
 
-LANGUAGES = {
-    "english": "en",
-    "german": "de",
-    "spanish": "es",
-    "portuguese": "pt",
-    "ukrainian": "uk",
-    "russian": "ru",
-    "arabic": "ar",
-    "persian": "fa",
-}
+LANGUAGES = {NAMES[code]: code for code in ("en", "de", "es", "pt", "uk", "ru", "ar", "fa")}
 _COLUMNS = Columns(lead=("title", "teaser"), language="language", split="split")
 
 

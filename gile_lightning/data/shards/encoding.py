@@ -115,9 +115,10 @@ def encode(
     held_out_labels: dict[str, Any] = {}
     runs: dict[str, Any] | None = None
     if settings.held_out_labels and trained_task is None:
-        learned = () if before is None else before.names[: before.seen]
+        learned = set() if before is None else {*before.names[: before.seen]}
+        stay = np.array([name in learned for name in names], dtype=bool)
         shards, drawn, held_out = hold_out(
-            shards, np.isin(names, learned), settings.held_out_labels, settings.split_seed
+            shards, stay, settings.held_out_labels, settings.split_seed
         )
         skipped.add("training documents with no label but held-out ones", "", held_out["documents"])
         skipped.add("training assignments of held-out labels", "", held_out["assignments"])

@@ -52,7 +52,10 @@ def write_raw(shard: Shard, directory: Path, number: int) -> RawShard:
     words, text = path.with_suffix(".words"), "\n".join(shard.splitter.words)
     if text.count("\n") >= len(shard.splitter.words) or "\r" in text:
         word = next(word for word in shard.splitter.words if {*"\n\r"} & {*word})
-        raise InputError(f"the corpus gives the word {word!r}: no word may have a line break in it")
+        raise InputError(
+            f"the reader of this corpus gives the word {word!r}: no word may have a line break in "
+            "it, so let the reader replace it"
+        )
     words.write_text(text, encoding="utf-8")
     code = {split: i for i, split in enumerate(SPLITS)} | {"": -1}
     return RawShard(path, words, np.array([code[split] for split in shard.splits], dtype=np.int8))

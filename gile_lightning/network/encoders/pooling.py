@@ -7,7 +7,6 @@ each place.
 
 from typing import TypeGuard
 
-import torch
 from torch import Tensor, nn
 
 from gile_lightning.common.factories import Part
@@ -63,17 +62,13 @@ class SumPooling(AttentionPooling):
         super().__init__(dim)
         self.requires_grad_(False)
 
-    def weights(self, states: Tensor, lengths: Tensor) -> Tensor:
-        """Return ones [N]."""
-        return torch.ones_like(states[:, 0])
-
     def forward(self, states: Tensor, lengths: Tensor, ids: Tensor | None = None) -> Tensor:
         """Pool states of segments of the given lengths [S] to [S, dim]; see `segment_sum`."""
         return segment_sum(states, lengths, ids=ids)
 
 
 def attends(pooling: nn.Module) -> TypeGuard[AttentionPooling]:
-    """Return whether a pooling weights the states."""
+    """Return whether a pooling weights the states by attention."""
     return isinstance(pooling, AttentionPooling) and not isinstance(pooling, SumPooling)
 
 

@@ -259,12 +259,14 @@ def test_labels_are_merged_with_those_of_a_trained_model(named, write):
     ("language", "code", "expected"),
     [
         ("english", "en", ["en", "English", "EN"]),
-        ("english", None, ["English"]),
+        ("english", None, ["en", "English", "EN"]),
         ("German", "de", ["de"]),
+        ("German", None, ["de"]),
+        ("Klingon", None, ["klingon"]),
     ],
 )
 def test_documents_of_a_language(corpus, language, code, expected):
-    names = ["en", "de", "English", "EN", None]
+    names = ["en", "de", "English", "EN", None, "klingon"]
     rows = [PLAIN | {"id": i, "lang": name} for i, name in enumerate(names)]
     data = corpus(rows, columns=Columns(language="lang"), language=language, sentences=code)
     found, skipped = documents_of(data)
