@@ -190,9 +190,9 @@ def test_distilled_vectors_are_fitted_to_one_backend(monkeypatch, tmp_path):
         raise FoundError(*given)
 
     monkeypatch.setattr(module, "VectorStore", store)
-    tokenizer = Tokenizer(["UNK"], pretrained="some", pretrained_backend="openvino-int8")
+    tokenizer = Tokenizer(["UNK"], pretrained="some", pretrained_backend="torch-bfloat16")
     task = Task(tokenizer, LabelSet([], [], []))
     network = SimpleNamespace(matchers=[object.__new__(DistilledCosine)])
     with pytest.raises(FoundError) as found:
         module.distil(network, task, list, tmp_path, torch.device("cpu"))
-    assert found.value.args == ("some", tmp_path, "openvino-int8")  # as labels are encoded
+    assert found.value.args == ("some", tmp_path, "torch-bfloat16")  # as labels are encoded
