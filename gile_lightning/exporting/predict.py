@@ -47,8 +47,6 @@ class Model:
 
     def predict(self, texts: list[str], top_k: int = 5) -> list[list[dict[str, Any]]]:
         """Return the best labels of each text, with their scores; none for a text without words."""
-        if isinstance(texts, str):
-            raise TypeError("predict takes a list of texts, not one text")
         documents = [self.sentences(text) for text in texts]
         logits, scores = self.run["model"](None, self.inputs(documents) | self.label_inputs)
         best = np.argsort(-logits, axis=1)[:, :top_k]  # scores near 1 are equal, logits are not

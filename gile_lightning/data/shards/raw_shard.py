@@ -49,14 +49,14 @@ def write_raw(shard: Shard, directory: Path, number: int) -> RawShard:
     """
     path = directory / f"raw-{number:05}.arrow"
     write_table(path, shard.table())
-    words, text = path.with_suffix(".words"), "\n".join(shard.splitter.words)
-    if text.count("\n") >= len(shard.splitter.words) or "\r" in text:
-        word = next(word for word in shard.splitter.words if {*"\n\r"} & {*word})
+    broken = [word for word in shard.splitter.words if "\n" in word or "\r" in word]
+    if broken:
         raise InputError(
-            f"the reader of this corpus gives the word {word!r}: no word may have a line break in "
-            "it, so let the reader replace it"
+            f"the reader of this corpus gives the word {broken[0]!r}: no word may have a line "
+            "break in it, so let the reader replace it"
         )
-    words.write_text(text, encoding="utf-8")
+    words = path.with_suffix(".words")
+    words.write_text("\n".join(shard.splitter.words), encoding="utf-8")
     code = {split: i for i, split in enumerate(SPLITS)} | {"": -1}
     return RawShard(path, words, np.array([code[split] for split in shard.splits], dtype=np.int8))
 
