@@ -16,9 +16,8 @@ from gile_lightning.data.formats.skipped import describe
 from gile_lightning.data.language_name import check_language
 from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.loading.loader import RaggedLoader
-from gile_lightning.data.loading.ragged import COMPUTED, SUBWORDS, RaggedBatch
-from gile_lightning.data.pretrained.subwords import PASSAGE
-from gile_lightning.data.pretrained.text_vectors import TextVectors, with_ends
+from gile_lightning.data.loading.ragged import COMPUTED, RaggedBatch
+from gile_lightning.data.pretrained.text_vectors import TextVectors
 from gile_lightning.data.pretrained.vectors import VectorsDtype, VectorStore
 from gile_lightning.data.shards.encoded_corpus import EncodedCorpus
 from gile_lightning.data.text_data_module import TextDataModule
@@ -104,14 +103,15 @@ class ShardDataModule(TextDataModule):
             mark = f"{self.fingerprint()}-{split}-{self.size(split)}"
             if added := len(documents) - self.size(split):
                 mark += f"-labels-{added}"
-            vectors = passages = None
-            if "vectors" in self._kept:
-                vectors = store.fill(self._subwords(split), len(documents), device, mark)
+            texts, total = self._subwords(split), len(documents)
+            rows: NDArray[np.int64] | None
+            passages: NDArray[np.int64] | None = None
             if "passages" in self._kept:
-                texts = with_ends(reading, self._subwords(split))
-                total = _passages(documents)
-                passages = store.fill(texts, total, device, f"{mark}-passages-{PASSAGE}")
-            self._text_vectors[split] = TextVectors(store, vectors, passages)
+                rows, passages = store.fill_with_passages(texts, total, device, mark)
+            else:
+                rows = store.fill(texts, total, device, mark)
+            rows = rows if "vectors" in self._kept else None
+            self._text_vectors[split] = TextVectors(store, rows, passages)
 
     def _subwords(self, split: str) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
         """Yield flat subword ids [N] of documents, and their counts [B], batch after batch."""
@@ -219,10 +219,3 @@ class ShardDataModule(TextDataModule):
             world_size=trainer.world_size if trainer else 1,
             text_vectors=self._text_vectors.get(split),
         )
-
-
-def _passages(documents: "Dataset") -> int:
-    """Estimate the number of passages of documents, and of their ends."""
-    chunks = documents.data.column(SUBWORDS).chunks
-    mean = sum(len(chunk.values) for chunk in chunks) / max(1, sum(map(len, chunks)))
-    return round(len(documents) * (mean / PASSAGE + 1))

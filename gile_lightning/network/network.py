@@ -123,11 +123,11 @@ class Network(nn.Module):
         model = next(models, None)
         if model is None:
             return documents
+        if "passages" in self.inputs and documents.passages is None:
+            found, counts = model.encode_passages(documents, self.word_vectors.device)
+            return documents._replace(**found._asdict(), passage_counts=counts)
         if "vectors" in self.inputs and documents.vectors is None:
             documents = documents._replace(vectors=model(self.word_vectors, documents))
-        if "passages" in self.inputs and documents.passages is None:
-            passages, counts = model.encode_passages(documents, self.word_vectors.device)
-            documents = documents._replace(passages=passages, passage_counts=counts)
         return documents
 
     def encode_documents(self, texts: Texts, table: Tensor | None = None) -> Tensor:

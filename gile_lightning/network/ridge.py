@@ -1,7 +1,7 @@
 """Ridge regression of the labels seen in training, solved before the first step."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -16,6 +16,7 @@ from gile_lightning.network.label_residual import NOT_SEEN
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
 
 BLOCK = 256  # columns that are solved at once
+_BOOST_BEFORE = 1.5
 
 
 class LabelledVectors(NamedTuple):
@@ -43,9 +44,10 @@ class Ridge(Part, nn.Module):
     section 2.2). That is the prediction of a regression on all other documents. So the model
     learns how far it can trust the regression on new documents.
 
-    On documents that are new it deserves more trust than training finds. All other parts have seen
-    the training documents, and know them by heart to a degree. So scores of new documents are
-    multiplied by ``boost``.
+    On documents that are new it may deserve more trust than training finds, or less. All other
+    parts have seen the training documents, and know them by heart to a degree. So scores of new
+    documents are multiplied by ``boost``, which validation documents choose
+    (`gile_lightning.systems.boost`).
 
     The coefficients, d per seen label, are no trained parameters.
 
@@ -58,13 +60,15 @@ class Ridge(Part, nn.Module):
         labels: the number K of labels seen in training.
         scale: the scale before training.
         penalty: λ.
-        boost: the factor on new documents.
+        boost: the factor on new documents; by default validation documents choose it, and it is
+            1 before the first validation.
         word_features: how many features stand beside a document vector, into which its words are
             hashed (see `HashedWords`). Then d is the sum of both sizes.
     """
 
     coefficients: Tensor
     inverse: Tensor
+    boost: Tensor
 
     def __init__(
         self,
@@ -72,20 +76,26 @@ class Ridge(Part, nn.Module):
         labels: int,
         scale: float = 10.0,
         penalty: float = 0.3,
-        boost: float = 1.5,
+        boost: float | None = None,
         word_features: int = 0,
     ) -> None:
-        positive(penalty=penalty, boost=boost)
+        positive(penalty=penalty, **({} if boost is None else {"boost": boost}))
         super().__init__()
         self.words = HashedWords(0, word_features) if word_features else None
         dim = document_dim + word_features
-        self.penalty, self.boost = penalty, boost
+        self.penalty, self.chooses_boost = penalty, boost is None
         self.scale = nn.Parameter(torch.tensor(scale / LOGIT_SCALE))
         self.register_buffer("coefficients", torch.zeros(labels, dim))
         self.register_buffer("inverse", torch.zeros(dim, dim))
+        self.register_buffer("boost", torch.tensor(1.0 if boost is None else boost))
 
     def __len__(self) -> int:
         return len(self.coefficients)
+
+    def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *args: Any) -> None:
+        # checkpoints of earlier versions have no boost, which was 1.5 unless it was named
+        before = torch.tensor(_BOOST_BEFORE) if self.chooses_boost else self.boost
+        super()._load_from_state_dict({f"{prefix}boost": before, **state}, prefix, *args)
 
     def features(self, documents: Tensor, texts: Texts) -> Tensor:
         """Return what the regression reads of documents: [B, d].

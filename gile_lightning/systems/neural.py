@@ -43,6 +43,7 @@ from gile_lightning.network.encoders import WAN, Encoder, Mean, WordEmbedding
 from gile_lightning.network.encoders.encoder import Sharing
 from gile_lightning.network.matchers import Matcher
 from gile_lightning.network.outputs import GILE, MatchersOnly, OutputLayer
+from gile_lightning.systems.boost import DOCUMENTS, best_boost
 from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.fingerprint import Fingerprints, check_fingerprints, fingerprints
 from gile_lightning.systems.gradient import GradientSystem
@@ -324,6 +325,25 @@ class NeuralSystem(GradientSystem):
         return super().load_state_dict(*args, **kwargs)
 
     # --- training ---
+
+    def on_validation_epoch_start(self) -> None:
+        """Prepare the labels once, and choose how far regressions are trusted on new documents."""
+        super().on_validation_epoch_start()
+        if not self.trainer.sanity_checking:
+            for name in self.tasks:
+                self._choose_boost(name)
+
+    def _choose_boost(self, name: str) -> None:
+        ridge, prepared = self.network(name).ridge, self._prepared[name]
+        if ridge is None or not ridge.chooses_boost:
+            return
+        data = self.trainer.datamodule.only(name)  # type: ignore[attr-defined]
+        documents, seen = data.size("validation"), self.tasks[name].labels.seen
+        rows = range(0, documents, -(-documents // DOCUMENTS))
+        labels = prepared.subset(torch.arange(seen))
+        boost = best_boost(self, name, labels, data.some_documents("validation", rows))
+        for own in (ridge, prepared.network.ridge):  # which may be a copy of higher precision
+            own.boost.fill_(boost)
 
     def sparse_parameters(self) -> dict[str, nn.Parameter]:
         """Return the word vectors whose gradients are sparse, by their names."""

@@ -145,7 +145,7 @@ def exported(folder: Path) -> dict[str, Encode]:
             self.modules_ = model.model
 
         def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-            return transformer.encode_batch(self.modules_, ids, mask)
+            return transformer.encode_batch(self.modules_, ids, mask)[0]
 
     ids = torch.arange(1000, 1016).view(2, 8)
     free = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
@@ -166,14 +166,14 @@ def exported(folder: Path) -> dict[str, Encode]:
     def running(file: str) -> Encode:
         session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
 
-        def run(ids: Tensor, mask: Tensor, hidden: int) -> Tensor:
-            return torch.from_numpy(
-                session.run(None, {"ids": ids.numpy(), "mask": mask.numpy()})[0]
-            )
+        def run(ids: Tensor, mask: Tensor, hidden: int) -> tuple[Tensor, Tensor]:
+            found = session.run(None, {"ids": ids.numpy(), "mask": mask.numpy()})
+            return torch.from_numpy(found[0]), torch.empty(0)
 
         def encode(texts: list[str]) -> Tensor:
             size = dimension(MODEL)
-            return transformer.in_batches(run, *subwords(texts), model.padding, size, ONNX_TOKENS)
+            rows = subwords(texts)
+            return transformer.in_batches(run, *rows, model.padding, size, ONNX_TOKENS).vectors
 
         return encode
 

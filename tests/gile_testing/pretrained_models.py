@@ -12,6 +12,7 @@ from torch import nn
 
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.pretrained import backends
+from gile_lightning.data.pretrained.passages import passage_counts
 from gile_lightning.network import LabelResidual, Ridge
 from gile_lightning.network.encoders import Concatenation, IdfMean, Pretrained
 from gile_lightning.network.matchers import (
@@ -70,13 +71,9 @@ def documents(encoder: str, place: int, vectors: bool = False) -> RaggedBatch:
     subwords, counts = (torch.from_numpy(x) for x in tokenizer.subwords(texts))
     batch = ragged(words, labels)._replace(subwords=subwords, subword_counts=counts)
     if vectors:
-        rows = tokenizer.reading.passages(subwords.numpy(), counts.numpy())
-        ids, sizes, passages = map(torch.from_numpy, rows)
-        batch = batch._replace(
-            vectors=backends.encode(encoder, subwords, counts),
-            passages=backends.encode(encoder, ids, sizes),
-            passage_counts=passages,
-        )
+        found = backends.encode_with_passages(encoder, subwords, counts)
+        of_documents = passage_counts(subwords, counts)
+        batch = batch._replace(**found._asdict(), passage_counts=of_documents)
     return batch
 
 

@@ -50,8 +50,9 @@ def test_vectors_that_the_cache_keeps(encoder, device, tmp_path):
     found = []
     for on in ("cpu", device):
         store = VectorStore(encoder, tmp_path / torch.device(on).type)
-        store.fill([texts], device=on)
-        found.append(store.find(*texts))
-    assert not found[0][-1].any()
+        found.append([store.take(some) for some in store.fill_with_passages([texts], device=on)])
+    of_texts, of_passages = found[0]
+    assert not of_texts[-1].any()
     assert max(map(len, rows)) > 60
+    assert len(of_passages) > 3 * len(rows)
     torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-5)

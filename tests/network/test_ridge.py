@@ -27,7 +27,7 @@ def targets():
 @pytest.fixture
 def ridge(vectors):
     """A regression on all documents, in two batches of different size."""
-    made = Ridge(5, 4, penalty=PENALTY).double()
+    made = Ridge(5, 4, penalty=PENALTY, boost=1.5).double()
     made.fit(
         LabelledVectors(
             vectors[part],

@@ -40,7 +40,6 @@ def identity(name: str, backend: Backend) -> str:
     return model.identity(name) + ("-bfloat16" if backend == "torch-bfloat16" else "")
 
 
-@torch.no_grad()
 def encode(
     name: str,
     subwords: Tensor,
@@ -48,7 +47,18 @@ def encode(
     backend: Backend = "torch",
     device: torch.device | None = None,
 ) -> Tensor:
-    """Encode texts with a frozen model; see `Transformer.forward`.
+    """Encode texts with a frozen model: [B, d]; see `encode_with_passages`."""
+    return _encode(name, subwords, counts, backend, device, passages=False).vectors
+
+
+def encode_with_passages(
+    name: str,
+    subwords: Tensor,
+    counts: Tensor,
+    backend: Backend = "torch",
+    device: torch.device | None = None,
+) -> transformer.Encoded:
+    """Encode texts and their passages with a frozen model; see `Transformer.encode`.
 
     Args:
         name: of the model, as `find_model` takes it.
@@ -57,16 +67,25 @@ def encode(
         backend: what runs the model.
         device: where it runs; by default where the texts are.
 
-    Returns:
-        [B, d] in float32.
-
     Raises:
         InputError: the backend does not run on this device, or cannot run this model.
     """
+    return _encode(name, subwords, counts, backend, device, passages=True)
+
+
+@torch.no_grad()
+def _encode(
+    name: str,
+    subwords: Tensor,
+    counts: Tensor,
+    backend: Backend,
+    device: torch.device | None,
+    passages: bool,
+) -> transformer.Encoded:
     if backend == "openvino-int8":
-        return quantized.encode(name, subwords, counts)
+        return quantized.encode(name, subwords, counts, passages)
     device = subwords.device if device is None else device
     dtypes = (torch.bfloat16,) if backend == "torch-bfloat16" else ()
     with torch.autocast(device.type, enabled=False):
-        vectors: Tensor = transformer.frozen(name, *dtypes).to(device)(subwords, counts)
-    return vectors
+        model = transformer.frozen(name, *dtypes).to(device)
+        return model.encode(subwords, counts, passages)

@@ -30,7 +30,7 @@ from gile_lightning.data.pretrained import model, transformer
 from gile_lightning.data.pretrained.subwords import Reading
 from gile_lightning.data.shards.cache import default_cache, write_once
 
-FORMAT = 1  # raised when the same model would be quantized otherwise
+FORMAT = 2  # raised when the same model would be quantized otherwise
 TEXTS = 300  # that set the ranges
 TOKENS = 2_048  # in a batch, padding included
 SAME = 0.999  # lowest cosine with the model's vectors before anything is rounded
@@ -39,7 +39,7 @@ LEAST = 0.9  # mean cosine with them afterwards
 _MODEL, _FACTS = "model.xml", "facts.json"
 _REMEDY = "set data.pretrained_backend to torch"
 
-Run = Callable[[Tensor, Tensor, int], Tensor]  # as `transformer.encode_batch`
+Run = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]  # as `transformer.encode_batch`
 
 
 @functools.cache
@@ -50,8 +50,10 @@ def identity(name: str) -> str:
     return hashlib.sha256(whole.encode()).hexdigest()[:20]
 
 
-def encode(name: str, subwords: Tensor, counts: Tensor) -> Tensor:
-    """Encode texts on the CPU: [B, d] in float32; see `Transformer.forward`.
+def encode(
+    name: str, subwords: Tensor, counts: Tensor, passages: bool = False
+) -> transformer.Encoded:
+    """Encode texts on the CPU; see `Transformer.encode`.
 
     Raises:
         InputError: they are on another device, or the model cannot be run.
@@ -62,7 +64,8 @@ def encode(name: str, subwords: Tensor, counts: Tensor) -> Tensor:
             "it to torch"
         )
     run, padding = _loaded(name, torch.get_num_threads())
-    return transformer.in_batches(run, subwords, counts, padding, model.dimension(name), TOKENS)
+    size = model.dimension(name)
+    return transformer.in_batches(run, subwords, counts, padding, size, TOKENS, passages=passages)
 
 
 def cosine(name: str) -> float:
@@ -107,14 +110,15 @@ def _compiled(source: Any, threads: int) -> Run:
     }
     compiled = openvino.Core().compile_model(source, "CPU", settings)
 
-    def run(ids: Tensor, mask: Tensor, hidden: int = 0) -> Tensor:
+    def run(ids: Tensor, mask: Tensor, hidden: int = 0) -> tuple[Tensor, Tensor]:
         if hidden:
             raise InputError(
                 "openvino-int8 runs no model whose pooling leaves out the prompt: "
                 f"{_REMEDY}, or document_prompt and label_prompt to ''"
             )
-        vectors = compiled((ids.numpy(), mask.numpy()))[0]
-        return torch.from_numpy(vectors.copy())
+        found = compiled((ids.numpy(), mask.numpy()))
+        vectors, outputs = (torch.from_numpy(found[i].copy()) for i in range(2))
+        return vectors, outputs
 
     return run
 
@@ -135,7 +139,7 @@ def _quantize(name: str, folder: Path) -> None:
     whole = transformer.frozen(name).cpu()
     rows = Reading(name, document_prompt="").subwords([*_texts()])
     ids = [torch.from_numpy(row).long().unsqueeze(0) for row in rows]
-    exact = torch.cat([transformer.encode_batch(whole.model, row, _ones(row)) for row in ids])
+    exact = torch.cat([transformer.encode_batch(whole.model, row, _ones(row))[0] for row in ids])
     converted = _converted(whole, name)
     some = slice(None, None, 10)
     lowest = float(_cosines(converted, ids[some], exact[some]).min())
@@ -167,7 +171,7 @@ def _quantize(name: str, folder: Path) -> None:
 class _Traced(nn.ModuleList):
     """`transformer.encode_batch` as a module."""
 
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         return transformer.encode_batch(self, ids, mask)
 
 
@@ -203,7 +207,7 @@ def _converted(whole: transformer.Transformer, name: str) -> Any:
 def _cosines(source: Any, ids: list[Tensor], exact: Tensor) -> Tensor:
     """Return the cosines of a model's vectors of texts with the exact ones."""
     run = _compiled(source, torch.get_num_threads())
-    return F.cosine_similarity(torch.cat([run(row, _ones(row), 0) for row in ids]), exact)
+    return F.cosine_similarity(torch.cat([run(row, _ones(row), 0)[0] for row in ids]), exact)
 
 
 def _ones(ids: Tensor) -> Tensor:

@@ -24,7 +24,6 @@ Kind = Literal["document", "label"]
 
 LONGEST = 512  # subwords of a window that a model reads by default, if it could read more
 NEXT = int(np.iinfo(np.int32).min)  # the id between two windows of a text
-PASSAGE = 32  # subwords of a passage at most, special ones and prompts aside
 
 
 @dataclass(frozen=True)
@@ -97,40 +96,6 @@ class Reading:
             row[:hidden] = ~row[:hidden]
         return rows
 
-    def passages(
-        self, subwords: NDArray[np.int32], counts: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-        """Cut documents into passages, which the model reads one by one.
-
-        Each window of a document is cut into the fewest pieces of at most `PASSAGE` subwords, all
-        about as long. A passage has the special tokens and the prompt that a document has.
-
-        Args:
-            subwords: ids of documents [N], as `subwords` makes them.
-            counts: of the documents [B].
-
-        Returns:
-            The ids of all passages, their number in each passage [P], and passages per document
-            [B]: none of a document without a subword.
-        """
-        before, leading, after = _frame(self)
-        most = min(PASSAGE, max(1, _longest(self) - len(before) - len(after)))
-        parts: list[NDArray[np.int32]] = []
-        sizes, of_documents = [], np.zeros(len(counts), dtype=np.int64)
-        documents = np.split(subwords, counts.cumsum()[:-1]) if len(counts) else []
-        for i, document in enumerate(documents):
-            windows = np.split(document, np.flatnonzero(document == NEXT)) if len(document) else []
-            for window in windows:
-                window = window[window != NEXT]
-                content = window[_start(window, before, leading) : len(window) - len(after)]
-                pieces = np.array_split(content, -(-len(content) // most)) if len(content) else []
-                for piece in pieces:
-                    parts += [before, piece, after]
-                    sizes.append(len(before) + len(piece) + len(after))
-                of_documents[i] += len(pieces)
-        flat = np.concatenate([np.empty(0, np.int32), *parts])
-        return flat, np.array(sizes, dtype=np.int64), of_documents
-
     def _windows(self, encoding: "Encoding") -> list[int]:
         ids: list[int] = encoding.ids
         for further in encoding.overflowing[: self.max_windows - 1]:
@@ -147,33 +112,6 @@ def _hidden(reading: Reading, kind: Kind) -> int:
         return 0
     encoding = _tokenizer(reading.name, reading.max_subwords).encode(reading.prompt(kind))
     return len(encoding.ids) - encoding.special_tokens_mask[-1]
-
-
-@functools.cache
-def _frame(reading: Reading) -> tuple[NDArray[np.int32], int, NDArray[np.int32]]:
-    """Return the ids before a document, how many of them stand without a prompt, those after."""
-    tokenizer, prompt = _tokenizer(reading.name, reading.max_subwords), reading.prompt("document")
-    special = tokenizer.encode("a").special_tokens_mask
-    leading, trailing = special.index(0), special[::-1].index(0)
-    hidden = bool(prompt) and _hidden(reading, "document")
-    # a space at the end belongs to the subword behind it
-    ids = np.array(tokenizer.encode(prompt if hidden else prompt.rstrip()).ids, dtype=np.int32)
-    before, after = np.split(ids, [len(ids) - trailing])
-    return ~before if hidden else before, leading, after
-
-
-def _start(window: NDArray[np.int32], before: NDArray[np.int32], leading: int) -> int:
-    """Return where a window's own subwords begin: after the prompt, if it has the prompt."""
-    hidden = int((window < 0).sum())
-    if hidden or np.array_equal(window[: len(before)], before):
-        return hidden or len(before)
-    return leading
-
-
-def _longest(reading: Reading) -> int:
-    """Return how many subwords the model reads at once."""
-    truncation = _tokenizer(reading.name, reading.max_subwords).truncation or {}
-    return int(truncation["max_length"])
 
 
 @functools.cache

@@ -1,14 +1,11 @@
 """What a pretrained model has computed of the documents of a split."""
 
-from collections.abc import Iterable, Iterator
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gile_lightning.data.pretrained.subwords import Reading
-from gile_lightning.data.pretrained.vectors import Ids, VectorStore
+from gile_lightning.data.pretrained.vectors import VectorStore
 
 
 class TextVectors:
@@ -17,8 +14,8 @@ class TextVectors:
     Args:
         store: has the vectors.
         rows: of the documents there [B]; None without vectors of documents.
-        passages: rows of the passages, and -1 after the last one of each document, as the store
-            returns them for what `with_ends` yields; None without passages.
+        passages: rows of the passages, and -1 after the last one of each document; None without
+            passages.
     """
 
     def __init__(
@@ -44,20 +41,3 @@ class TextVectors:
             fields["passages"] = self.store.take(self.passages[places])
             fields["passage_counts"] = torch.from_numpy(counts)
         return fields
-
-
-def with_ends(
-    reading: Reading, documents: Iterable[tuple[Ids, NDArray[np.int64]]]
-) -> Iterator[tuple[Ids, NDArray[np.int64]]]:
-    """Cut documents into passages, and put a text without a subword after each document.
-
-    Args:
-        reading: how the model reads them.
-        documents: flat subword ids [N] and their counts [B], batch after batch.
-
-    Yields:
-        The same of passages.
-    """
-    for subwords, counts in documents:
-        ids, sizes, of_documents = reading.passages(subwords, counts)
-        yield ids, np.insert(sizes, of_documents.cumsum(), 0)

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -11,12 +11,28 @@ from torch import Tensor, nn
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import segment_ids, send
 from gile_lightning.data.pretrained.model import dimension, find_model
+from gile_lightning.data.pretrained.passages import means, regrouped, windows
 from gile_lightning.data.pretrained.subwords import NEXT
 
 TOKENS = 65_536  # in a batch on a device, padding included; half as many if its memory is too small
 # Larger batches leave the caches of a CPU: with 8,192, label texts take 1.7 times as long.
 CPU_TOKENS = 512
 _LEAST = 512  # tokens of a batch on a device
+_SEVERAL = (
+    "this pretrained model puts several poolings side by side, so passages have no vectors: leave "
+    "matchers.BestPassage out of model.matchers"
+)
+
+
+class Encoded(NamedTuple):
+    """Vectors of length 1: of texts [B, d], and of their passages [P, d], if these are asked for.
+
+    The passages of a text stand together, in the order of the texts; `passages.passage_counts`
+    says how many each has.
+    """
+
+    vectors: Tensor
+    passages: Tensor
 
 
 class Transformer(nn.Module):
@@ -71,28 +87,33 @@ class Transformer(nn.Module):
                 parameter.requires_grad_(False)
 
     def forward(self, subwords: Tensor, counts: Tensor) -> Tensor:
-        """Encode texts as vectors of length 1; zeros for a text without a subword.
+        """Return the vectors of texts alone; see `encode`."""
+        return self.encode(subwords, counts).vectors
+
+    def encode(self, subwords: Tensor, counts: Tensor, passages: bool = False) -> Encoded:
+        """Encode texts, and their passages if wanted; zeros for a text without a subword.
 
         The texts may be on the host while the model is on a device.
 
         Args:
             subwords: ids [N], special tokens included, as `Reading` makes them.
             counts: of the texts [B].
+            passages: whether passages have vectors too; see `in_batches`.
 
         Returns:
-            [B, d] in float32.
+            Vectors in float32.
         """
         device = next(self.model.parameters()).device
 
-        def encode(ids: Tensor, mask: Tensor, hidden: int) -> Tensor:
+        def encode(ids: Tensor, mask: Tensor, hidden: int) -> tuple[Tensor, Tensor]:
             return encode_batch(self.model, send(ids, device), send(mask, device), hidden)
 
         fixed = (self.padding, self.size)
         if device.type == "cpu":
-            return in_batches(encode, subwords, counts, *fixed, CPU_TOKENS, device)
+            return in_batches(encode, subwords, counts, *fixed, CPU_TOKENS, device, passages)
         while True:
             try:
-                return in_batches(encode, subwords, counts, *fixed, self.tokens, device)
+                return in_batches(encode, subwords, counts, *fixed, self.tokens, device, passages)
             except torch.OutOfMemoryError:
                 # graphs of a model that is trained need their memory whatever the batches
                 if torch.is_grad_enabled() or self.tokens < 2 * _LEAST:
@@ -102,34 +123,51 @@ class Transformer(nn.Module):
 
 def encode_batch(
     modules: Iterable[nn.Module], ids: Tensor, mask: Tensor, hidden: int = 0
-) -> Tensor:
-    """Encode a batch of padded texts as vectors of length 1: [b, d] in float32.
+) -> tuple[Tensor, Tensor]:
+    """Encode a batch of padded texts.
 
     Args:
-        modules: of a sentence encoder.
+        modules: of a sentence encoder: a transformer, its pooling, and layers behind that.
         ids: of subwords [b, n].
         mask: 1 for subwords, 0 for padding [b, n].
         hidden: the number of first subwords that pooling leaves out.
+
+    Returns:
+        The vectors of the texts, of length 1 [b, d] in float32; and the outputs of their subwords,
+        which the layers behind the pooling have changed as they change vectors [b, n, d]. Where
+        the model puts several poolings side by side, these are of another size.
     """
     features: dict[str, Any] = {"input_ids": ids, "attention_mask": mask, "prompt_length": hidden}
+    outputs: Tensor | None = None
     for module in modules:
+        kind = type(module).__name__
         features = module(features)
-    return F.normalize(features["sentence_embedding"].float())
+        if kind == "Pooling":
+            outputs, vectors = features["token_embeddings"], features["sentence_embedding"]
+            one = outputs.shape[-1] == vectors.shape[-1]
+        elif outputs is not None and one and kind != "Normalize":
+            outputs = module({"sentence_embedding": outputs})["sentence_embedding"]
+    if outputs is None:
+        outputs = features["token_embeddings"]
+    return F.normalize(features["sentence_embedding"].float()), outputs
 
 
 def in_batches(
-    encode: Callable[[Tensor, Tensor, int], Tensor],
+    encode: Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]],
     subwords: Tensor,
     counts: Tensor,
     padding: int,
     size: int,
     most: int,
     device: torch.device | None = None,
-) -> Tensor:
+    passages: bool = False,
+) -> Encoded:
     """Encode ragged texts in padded batches; zeros for a text without a subword.
 
     Texts of similar lengths share a batch, so that little is padded. The vector of a text of
-    several windows is the mean of theirs, weighted by their subwords.
+    several windows is the mean of theirs, weighted by their subwords. That of a passage is the mean
+    of its subwords' outputs, which have seen the whole window (late chunking: Günther et al., 2024,
+    arXiv 2409.04701). So passages cost no further run of the model.
 
     Args:
         encode: a batch of padded texts, as `encode_batch` does.
@@ -140,21 +178,20 @@ def in_batches(
         size: of a vector.
         most: subwords of a batch, padding included.
         device: of the vectors; by default that of the texts.
+        passages: whether passages have vectors too.
 
-    Returns:
-        [B, d].
+    Raises:
+        InputError: passages are wanted, and the model's vectors are several poolings side by side.
     """
     device = counts.device if device is None else device
-    between = subwords == NEXT
-    if between.any():
-        texts = torch.repeat_interleave(torch.arange(len(counts), device=counts.device), counts)
-        windows = (texts + between.cumsum(0))[~between]
-        per_text = torch.bincount(texts[between], minlength=len(counts)) + 1
-        sizes = torch.bincount(windows, minlength=int(per_text.sum()))
-        vectors = in_batches(encode, subwords[~between], sizes, padding, size, most, device)
+    sizes, per_text = windows(subwords, counts)
+    if len(sizes) > len(counts):
+        own = subwords[subwords != NEXT]
+        of_windows = in_batches(encode, own, sizes, padding, size, most, device, passages)
         sizes, per_text = send(sizes, device), send(per_text, device)
-        weighted = vectors * sizes.unsqueeze(1)
-        return F.normalize(torch.segment_reduce(weighted, "sum", lengths=per_text))
+        weighted = of_windows.vectors * sizes.unsqueeze(1)
+        mean = F.normalize(torch.segment_reduce(weighted, "sum", lengths=per_text))
+        return of_windows._replace(vectors=mean)
     starts = counts.cumsum(0) - counts
     order = counts.argsort()
     hidden = counts.new_zeros(len(counts)).index_add_(
@@ -162,6 +199,7 @@ def in_batches(
     )[order]
     encoded = [order[counts[order] == 0]]
     parts = [torch.zeros(len(encoded[0]), size, device=device)]
+    of_passages = [torch.zeros(0, size, device=device)]
     for leading in sorted(set(hidden.tolist())):  # which pooling leaves out of a whole batch
         for rows in _batches(order[hidden == leading], counts, most):
             places = torch.arange(int(counts[rows].amax()), device=counts.device)
@@ -169,9 +207,18 @@ def in_batches(
             at = (starts[rows].unsqueeze(1) + places).clamp_(max=len(subwords) - 1)
             ids = subwords.long()[at]
             ids = ids.where(ids >= 0, ~ids).where(mask, padding)
-            parts.append(encode(ids, mask.long(), leading))
+            vectors, outputs = encode(ids, mask.long(), leading)
+            parts.append(vectors)
             encoded.append(rows)
-    return torch.cat(parts)[send(torch.cat(encoded).argsort(), device)]
+            if passages:
+                if outputs.shape[-1] != size:
+                    raise InputError(_SEVERAL)
+                of_passages.append(means(outputs, counts[rows], leading))
+    now = torch.cat(encoded)  # the texts in the order in which they were encoded
+    vectors = torch.cat(parts)[send(now.argsort(), device)]
+    if not passages:
+        return Encoded(vectors, of_passages[0])
+    return Encoded(vectors, torch.cat(of_passages)[send(regrouped(counts, now), device)])
 
 
 def _batches(order: Tensor, counts: Tensor, most: int) -> Iterator[Tensor]:

@@ -1,5 +1,6 @@
 """The vectors that a pretrained model computes from texts, on disk."""
 
+import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
@@ -22,6 +23,7 @@ from gile_lightning.common.progress import Progress
 from gile_lightning.data.pretrained import backends
 from gile_lightning.data.pretrained.backends import Backend
 from gile_lightning.data.pretrained.model import dimension
+from gile_lightning.data.pretrained.passages import PASSAGE, passage_counts
 
 GROUP = 65_536  # texts that are sorted by length at a time; 64 MB of subword ids
 CHUNK = 1_024  # texts that are written at once; at most these are encoded twice after a kill
@@ -38,10 +40,14 @@ _FASTER = (
 )
 _WORTH = 1.4  # times as fast, to be told
 
+_NONE, _END = np.empty(0, "S16"), np.array([b""], "S16")
+_PLACE = struct.Struct("<2I")  # of a passage: their length, and its number
+
 FORMAT = 1
 """The number of the format. Raise it when the files would be misread."""
 
 Ids = NDArray[np.int32]
+Keys = NDArray[np.bytes_]
 
 VectorsDtype = Literal["float32", "float16"]
 """How vectors are kept: ``float16`` takes half the disk, and rounds by 0.05 % at most."""
@@ -139,6 +145,32 @@ class VectorStore:
         Raises:
             InputError: the cache cannot be written, or there is no such model.
         """
+        return self._filled(texts, total, device, mark, passages=False)[0]
+
+    def fill_with_passages(
+        self,
+        texts: Iterable[tuple[Ids, NDArray[np.int64]]],
+        total: int | None = None,
+        device: torch.device | str = "cpu",
+        mark: str | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Do what `fill` does, with vectors of passages beside those of texts.
+
+        Returns:
+            The rows of the texts [B]; and those of their passages, with -1 after the last one of
+            each text.
+        """
+        return self._filled(texts, total, device, mark, passages=True)
+
+    def _filled(
+        self,
+        texts: Iterable[tuple[Ids, NDArray[np.int64]]],
+        total: int | None,
+        device: torch.device | str,
+        mark: str | None,
+        passages: bool,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows of texts and of their passages, the latter empty if not wanted."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -146,7 +178,9 @@ class VectorStore:
                 f"{self.folder}: cannot be written ({error.strerror}); set data.cache_dir, or the "
                 "environment variable XDG_CACHE_HOME, to a folder that can"
             ) from error
-        file = self.folder / f"{mark}.texts"
+        marks = [self.folder / f"{mark}.texts"]
+        if passages:
+            marks.append(self.folder / f"{mark}-passages-{PASSAGE}.texts")
         with FileLock(self.folder / "lock"):
             self._open()  # another process may have added some
             if not (self.folder / FORMAT_FILE).exists():
@@ -154,54 +188,86 @@ class VectorStore:
             if not self._has_sums():
                 write(self.folder / SUMS, _sums(self._vectors).tobytes())
             self._take_over()
-            if mark is not None and file.exists():
-                keys = np.fromfile(file, "S16")
-                if self._has(keys[keys != b""]).all():
-                    return self._rows(keys)
-            of_groups = [np.empty(0, "S16")]
+            keys = [_NONE, _NONE]
+            if mark is not None and all(file.exists() for file in marks):
+                keys[: len(marks)] = [np.fromfile(file, "S16") for file in marks]
+                if all(self._has(some[some != b""]).all() for some in keys):
+                    return self._rows(keys[0]), self._rows(keys[1])
+            of_groups = [(_NONE, _NONE)]
             before, left = len(self), total or 0
             with Progress("encoding texts", total, "texts") as shown:
                 for rows in _groups(texts):
                     left -= len(rows)
                     first = len(self) == before  # with a text that has no vector yet
-                    of_groups.append(self._fill(rows, device, shown, left if first else None))
-            keys = np.concatenate(of_groups)
+                    behind = left if first else None
+                    of_groups.append(self._fill(rows, device, shown, behind, passages))
+            keys = [np.concatenate(some) for some in zip(*of_groups, strict=True)]
             self._map()
             if mark is not None:
-                write(file, keys.tobytes())
-        return self._rows(keys)
+                for file, some in zip(marks, keys, strict=False):
+                    write(file, some.tobytes())
+        return self._rows(keys[0]), self._rows(keys[1])
 
     def _fill(
-        self, rows: list[Ids], device: torch.device | str, shown: Progress, left: int | None
-    ) -> NDArray[np.bytes_]:
-        """Encode what is new among some texts, short ones first; return the hashes of all.
+        self,
+        rows: list[Ids],
+        device: torch.device | str,
+        shown: Progress,
+        left: int | None,
+        passages: bool,
+    ) -> tuple[Keys, Keys]:
+        """Encode what is new among some texts, short ones first.
 
-        ``left``, if given, says how many texts come behind these: then the disk space is said.
+        Args:
+            rows: subword ids of the texts.
+            device: where to compute.
+            shown: the progress.
+            left: if given, how many texts come behind these: then the disk space is said.
+            passages: whether passages have vectors too.
+
+        Returns:
+            The hashes of the texts; and of their passages, with an empty one behind those of each.
         """
-        all_keys = np.array([_key(row) if len(row) else b"" for row in rows], dtype="S16")
-        keys, first = np.unique(all_keys, return_index=True)
-        missing = first[~self._has(keys) & (keys != b"")]
+        keys = np.array([_key(row) if len(row) else b"" for row in rows], dtype="S16")
+        own = _of_passages(rows, keys) if passages else [_NONE] * len(rows)
+        different, first = np.unique(keys, return_index=True)
+        # those of a text are written in order, so that the last one tells of all
+        last = np.array([[keys[i], *own[i]][-1] for i in first], dtype="S16")
+        there = self._has(different) & self._has(last)
+        missing = first[~there & (different != b"")]
         missing = missing[np.argsort([len(rows[i]) for i in missing], kind="stable")]
         if len(missing) and left is not None:
-            texts = len(missing) + max(0, left)
-            size = texts * (self._width() + 20)  # with hash and checksum
-            tell_space(f"vectors of up to {texts:,} new texts", size, self.folder, _REMEDY)
-            on_cpu = self.backend == "torch" and torch.device(device).type == "cpu"
-            if texts >= MANY and on_cpu and (speedup := bfloat16_speedup()) >= _WORTH:
-                note(_FASTER.format(speedup))
+            each = 1 + sum(len(own[i]) for i in missing) / len(missing)
+            self._tell(len(missing) + max(0, left), each, device)
         shown.advance(len(rows) - len(missing))
+        added = [_NONE]
         for start in range(0, len(missing), CHUNK):
-            own = missing[start : start + CHUNK]
-            chunk = [rows[i] for i in own]
-            counts = torch.tensor([len(row) for row in chunk], device=device)
-            flat = torch.from_numpy(np.concatenate(chunk)).to(device)
-            vectors = backends.encode(self.name, flat, counts, self.backend)
-            self._append(all_keys[own], vectors.cpu().numpy(), start)
+            chunk = missing[start : start + CHUNK]
+            flat, counts = (part.to(device) for part in _flat([rows[i] for i in chunk]))
+            new = keys[chunk]
+            if passages:
+                found = backends.encode_with_passages(self.name, flat, counts, self.backend)
+                alone = ~self._has(new)  # others had a vector, and their passages none
+                new = np.concatenate([new[alone], *(own[i] for i in chunk)])
+                vectors = np.concatenate([found.vectors.cpu()[alone], found.passages.cpu()])
+            else:
+                vectors = backends.encode(self.name, flat, counts, self.backend).cpu().numpy()
+            self._append(new, vectors, sum(map(len, added)))
+            added.append(new)
             shown.advance(len(chunk))
-        self._sort(all_keys[missing])
-        return all_keys
+        self._sort(np.concatenate(added))
+        ended = (part for some in own for part in (some, _END)) if passages else ()
+        return keys, np.concatenate([_NONE, *ended])
 
-    def _append(self, keys: NDArray[np.bytes_], vectors: NDArray[Any], unsorted: int = 0) -> None:
+    def _tell(self, texts: int, each: float, device: torch.device | str) -> None:
+        """Say what disk space texts take, with so many vectors each, and what would be faster."""
+        size = round(texts * each * (self._width() + 20))  # with hash and checksum
+        tell_space(f"vectors of up to {texts:,} new texts", size, self.folder, _REMEDY)
+        on_cpu = self.backend == "torch" and torch.device(device).type == "cpu"
+        if texts >= MANY and on_cpu and (speedup := bfloat16_speedup()) >= _WORTH:
+            note(_FASTER.format(speedup))
+
+    def _append(self, keys: Keys, vectors: NDArray[Any], unsorted: int = 0) -> None:
         """Write vectors, their checksums, and then their hashes, behind the rows that are there.
 
         Args:
@@ -215,7 +281,7 @@ class VectorStore:
         append(self.folder / SUMS, row * 4, _sums(vectors).tobytes())
         append(self.folder / KEYS, row * 16, keys.tobytes())
 
-    def _sort(self, keys: NDArray[np.bytes_]) -> None:
+    def _sort(self, keys: Keys) -> None:
         """Sort the hashes of new rows in."""
         order = keys.argsort()
         at = self._keys.searchsorted(keys[order])
@@ -244,16 +310,16 @@ class VectorStore:
             left.unlink()
         self._map()
 
-    def _has(self, keys: NDArray[np.bytes_]) -> NDArray[np.bool_]:
+    def _has(self, keys: Keys) -> NDArray[np.bool_]:
         if not len(self._keys):
             return np.zeros(len(keys), dtype=bool)
         found: NDArray[np.bool_] = self._keys[self._at(keys)] == keys
         return found
 
-    def _at(self, keys: NDArray[np.bytes_]) -> NDArray[np.int64]:
+    def _at(self, keys: Keys) -> NDArray[np.int64]:
         return np.minimum(self._keys.searchsorted(keys), len(self._keys) - 1)
 
-    def _rows(self, keys: NDArray[np.bytes_]) -> NDArray[np.int64]:
+    def _rows(self, keys: Keys) -> NDArray[np.int64]:
         if not len(self._keys):
             return np.full(len(keys), -1)
         return np.where(keys == b"", -1, self._order[self._at(keys)])
@@ -303,6 +369,23 @@ def _sums(vectors: NDArray[np.floating]) -> NDArray[np.uint32]:
 
 def _key(row: Ids) -> bytes:
     return blake2b(row.tobytes(), digest_size=16).digest()
+
+
+def _of_passages(rows: list[Ids], keys: Keys) -> list[Keys]:
+    """Return the hashes of the passages of each text, which follow from its own."""
+    counts = passage_counts(*_flat(rows)).tolist() if rows else []
+    found = []
+    for key, number in zip(keys.tolist(), counts, strict=True):
+        names = (key + _PLACE.pack(PASSAGE, place) for place in range(number))
+        own = [blake2b(name, digest_size=16).digest() for name in names]
+        found.append(np.array(own, dtype="S16"))
+    return found
+
+
+def _flat(rows: list[Ids]) -> tuple[Tensor, Tensor]:
+    """Return the ids of texts one after the other, and their counts."""
+    counts = torch.tensor([len(row) for row in rows])
+    return torch.from_numpy(np.concatenate(rows)), counts
 
 
 def _groups(texts: Iterable[tuple[Ids, NDArray[np.int64]]]) -> Iterator[list[Ids]]:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.loading.ragged import Texts, send
 from gile_lightning.data.pretrained import backends, dimension, transformer
+from gile_lightning.data.pretrained.passages import passage_counts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.encoder import Encoder
 
@@ -56,7 +57,6 @@ class Pretrained(Encoder):
                 "model: set --data.pretrained, such as all-MiniLM-L6-v2"
             )
         self.name, self.backend = tokenizer.pretrained, tokenizer.pretrained_backend
-        self.reading = tokenizer.reading
         self.output_dim = dimension(self.name)
         if self.trainable:
             if self.backend != "torch":
@@ -66,22 +66,23 @@ class Pretrained(Encoder):
                 )
             self.transformer = transformer.Transformer(self.name).train()
 
-    @torch.no_grad()
-    def encode_passages(self, documents: Texts, device: torch.device) -> tuple[Tensor, Tensor]:
-        """Encode the passages of documents with the frozen model.
+    def encode_passages(
+        self, documents: Texts, device: torch.device
+    ) -> tuple[transformer.Encoded, Tensor]:
+        """Encode documents and their passages with the frozen model.
 
         Args:
             documents: with their subwords.
             device: where to compute.
 
         Returns:
-            The vectors [P, d], and how many each document has [B].
+            The vectors, and how many passages each document has [B].
         """
-        if documents.subwords is None or documents.subword_counts is None or self.reading is None:
+        if documents.subwords is None or documents.subword_counts is None:
             raise InputError(_NO_SUBWORDS)
-        rows = (documents.subwords.cpu().numpy(), documents.subword_counts.cpu().numpy())
-        ids, sizes, counts = map(torch.from_numpy, self.reading.passages(*rows))
-        return backends.encode(self.name, ids, sizes, self.backend, device), counts
+        rows = documents.subwords, documents.subword_counts
+        found = backends.encode_with_passages(self.name, *rows, self.backend, device)
+        return found, passage_counts(*rows)
 
     def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
         """Encode texts by their subwords, or return their vectors if they have some."""

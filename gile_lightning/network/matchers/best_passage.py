@@ -16,11 +16,10 @@ class BestPassage(Cosine):
     """A learned scale times the highest cosine of a passage of the document with the label.
 
     The vector of a long text tells little of what only a sentence of it is about. A passage has up
-    to `PASSAGE` subwords; its vectors are those of the frozen sentence encoder of the data
-    (``data.pretrained``). It is MaxP of Dai and Callan (SIGIR 2019), with cosines for scores.
-
-    Passages are encoded beside the whole text, which takes as long once more, and longer where
-    every passage has a prompt.
+    to `PASSAGE` subwords. Its vector is the mean of what the frozen sentence encoder of the data
+    (``data.pretrained``) makes of them in the whole text (late chunking: Günther et al., 2024), so
+    the encoder runs once for both. It is MaxP of Dai and Callan (SIGIR 2019), with cosines for
+    scores.
 
     Args:
         tokenizer: splits texts into the subwords of the sentence encoder.
@@ -42,7 +41,7 @@ class BestPassage(Cosine):
     def _best(self, documents: Texts, labels: Tensor) -> Tensor:
         passages, counts = documents.passages, documents.passage_counts
         if passages is None or counts is None:
-            passages, counts = self.encoder.encode_passages(documents, labels.device)
+            (_, passages), counts = self.encoder.encode_passages(documents, labels.device)
         passages = send(passages, labels.device).to(self.scale.dtype)
         owners = segment_ids(counts, passages)
         labels = labels.to(self.scale.dtype)

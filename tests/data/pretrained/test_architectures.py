@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained import Reading, backends, dimension, subwords
+from gile_lightning.data.pretrained import Reading, backends, dimension, passages
 from gile_lightning.data.pretrained.subwords import NEXT
 from gile_testing.sentences import SENTENCES
 from gile_testing.small_models import save
@@ -74,61 +74,72 @@ def test_vectors_are_those_of_the_library(saved, case):
     assert apart.min() > 1e-3
 
 
+def averaged(model, rows, hidden):
+    """Return the mean outputs of each passage of windows [P, d], from the library's outputs."""
+    found = []
+    for row in rows:
+        ids = torch.from_numpy(np.where(row < 0, ~row, row)).long().unsqueeze(0)
+        with torch.no_grad():
+            features = model[0]({"input_ids": ids, "attention_mask": torch.ones_like(ids)})
+            outputs = features["token_embeddings"][0]
+            for dense in list(model)[2:-1]:  # between the pooling and the norm
+                outputs = dense({"sentence_embedding": outputs})["sentence_embedding"]
+        number = -(-len(row) // passages.PASSAGE)
+        of_passages = [[] for _ in range(number)]
+        for place in range(hidden, len(row)):
+            of_passages[place * number // len(row)].append(outputs[place])
+        found += [
+            torch.nn.functional.normalize(torch.stack(some).mean(0), dim=0)
+            if some
+            else torch.zeros(outputs.shape[1])
+            for some in of_passages
+        ]
+    return torch.stack(found)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_passages(saved, case, monkeypatch):
-    """A passage is read as a document of its own: with the prompt, between special tokens."""
+    """A passage is the mean of what the whole window makes of its subwords."""
     architecture, options, prompt, _ = CASES[case]
-    _, reading = saved(architecture, options, prompt)
-    monkeypatch.setattr(subwords, "PASSAGE", 1000)
+    model, reading = saved(architecture, options, prompt)
+    monkeypatch.setattr(passages, "PASSAGE", 4)
     rows = reading.subwords([*TEXTS, " "])
-    flat, counts = np.concatenate(rows), np.array([len(row) for row in rows])
-    ids, sizes, passages = reading.passages(flat, counts)
-    spaces = architecture in ("qwen3", "modernbert", "gte")  # whose subwords have spaces in them
-    assert np.array_equal(ids, flat) or (spaces and prompt)  # whose last space may be another's
-    assert sizes.tolist() == counts[:-1].tolist()
-    assert passages.tolist() == [1] * len(TEXTS) + [0]
-    monkeypatch.setattr(subwords, "PASSAGE", 4)
-    words = list("abcdefgh")
-    (row,) = reading.subwords([" ".join(words)])
-    ids, sizes, (passages,) = reading.passages(row, np.array([len(row)]))
-    found = [passage.tolist() for passage in np.split(ids, sizes.cumsum()[:-1])]
-    if spaces:
-        start = len(reading.subwords(["a"])[0]) - 2
-        if prompt and row[0] >= 0:  # the prompt's last space goes with what is behind it
-            start -= 1
-        parts = np.array_split(row[start:-1], passages)
-        expected = [[*row[:start].tolist(), *part.tolist(), int(row[-1])] for part in parts]
-    else:
-        each = len(words) // passages
-        starts = range(0, len(words), each)
-        texts = [" ".join(words[i : i + each]) for i in starts]
-        expected = [part.tolist() for part in reading.subwords(texts)]
-    assert found == expected
-    assert passages in (2, 4)
+    flat = torch.from_numpy(np.concatenate(rows))
+    counts = torch.tensor([len(row) for row in rows])
+    if case == "two poolings":
+        with pytest.raises(InputError, match=r"leave matchers\.BestPassage out"):
+            backends.encode_with_passages(reading.name, flat, counts)
+        return
+    found = backends.encode_with_passages(reading.name, flat, counts)
+    torch.testing.assert_close(found.vectors, backends.encode(reading.name, flat, counts))
+    hidden = int((rows[0] < 0).sum())
+    oracle = averaged(model, rows[:-1], hidden)
+    torch.testing.assert_close(found.passages, oracle, rtol=0, atol=1e-5)
+    assert len(oracle) > 2 * len(rows)
+    per_text = passages.passage_counts(flat, counts)
+    assert per_text.tolist() == [-(-len(row) // 4) for row in rows]
+    assert per_text[-1] == 0
 
 
 def test_passages_of_further_windows(saved, monkeypatch):
-    """They have the prompt that their window lacks."""
-    _, reading = saved("bert", {"include_prompt": False}, "a b: ")
+    """None reaches over the end of its window."""
+    model, reading = saved("bert", {"include_prompt": False}, "a b: ")
     reading = replace(reading, max_subwords=10, max_windows=2)
-    monkeypatch.setattr(subwords, "PASSAGE", 3)
-    words = list("cdefghijklmn")
-    (row,) = reading.subwords([" ".join(words)])
-    ids, _, (passages,) = reading.passages(row, np.array([len(row)]))
-    windows = [words[:5], words[5:]]  # <s> a b : c d e f g </s>, <s> h i j k l m n </s>
-    parts = [windows[0][:3], windows[0][3:], windows[1][:3], windows[1][3:5], windows[1][5:]]
-    expected = reading.subwords([" ".join(part) for part in parts])
-    assert passages == len(parts)
-    assert np.array_equal(ids, np.concatenate(expected))
-    # pooling leaves the prompt out of texts that have one, and of no others beside them
-    whole = backends.encode(reading.name, torch.from_numpy(row), torch.tensor([len(row)]))
-    apart = [row[: row.tolist().index(NEXT)], row[row.tolist().index(NEXT) + 1 :]]
-    vectors = [
-        backends.encode(reading.name, torch.from_numpy(own), torch.tensor([len(own)]))
-        for own in apart
-    ]
-    mean = sum(len(own) * vector for own, vector in zip(apart, vectors, strict=True))
-    torch.testing.assert_close(whole, torch.nn.functional.normalize(mean), rtol=0, atol=1e-5)
+    monkeypatch.setattr(passages, "PASSAGE", 3)
+    texts = ["g h", " ".join("cdefghijklmn"), "c"]  # windows of 7, of 10 and 9, of 6
+    rows = [torch.from_numpy(row) for row in reading.subwords(texts)]
+    flat, counts = torch.cat(rows), torch.tensor([len(row) for row in rows])
+    found = backends.encode_with_passages(reading.name, flat, counts)
+    assert passages.passage_counts(flat, counts).tolist() == [3, 4 + 3, 2]
+    between = rows[1].tolist().index(NEXT)
+    apart = [rows[0], rows[1][:between], rows[1][between + 1 :], rows[2]]
+    # the second window has no prompt, and so nothing that is left out
+    oracle = [averaged(model, [row.numpy()], 4 * (i != 2)) for i, row in enumerate(apart)]
+    torch.testing.assert_close(found.passages, torch.cat(oracle), rtol=0, atol=1e-5)
+    vectors = [backends.encode(reading.name, own, torch.tensor([len(own)])) for own in apart[1:3]]
+    mean = sum(len(own) * vector for own, vector in zip(apart[1:3], vectors, strict=True))
+    expected = torch.nn.functional.normalize(mean)
+    torch.testing.assert_close(found.vectors[1:2], expected, rtol=0, atol=1e-5)
 
 
 def test_a_prompt_that_pooling_leaves_out(saved):

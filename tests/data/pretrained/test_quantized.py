@@ -10,6 +10,7 @@ import torch
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import Reading, VectorStore, backends, quantized
+from gile_lightning.data.pretrained.passages import passage_counts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.sentences import SENTENCES
 from gile_testing.small_models import save
@@ -47,6 +48,18 @@ def test_long_and_short_texts_are_near_those_in_float32(name):
     assert not torch.allclose(exact, found, atol=1e-4)  # they are rounded
     assert quantized.cosine(name) > 0.98
     torch.testing.assert_close(found.norm(dim=1), exact.norm(dim=1))
+
+
+def test_passages_are_near_those_in_float32(name):
+    exact, found = (
+        backends.encode_with_passages(name, *rows(name), backend)
+        for backend in ("torch", "openvino-int8")
+    )
+    torch.testing.assert_close(found.vectors, backends.encode(name, *rows(name), "openvino-int8"))
+    cosines = torch.nn.functional.cosine_similarity(exact.passages, found.passages)
+    assert len(cosines) == passage_counts(*rows(name)).sum() > 2 * len(TEXTS)
+    assert cosines.min() > 0.95
+    assert not torch.allclose(exact.passages, found.passages, atol=1e-4)
 
 
 def test_a_vector_does_not_depend_on_the_batch(name):

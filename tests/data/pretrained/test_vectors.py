@@ -7,7 +7,9 @@ import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained import VectorStore, backends, vectors
+from gile_lightning.data.pretrained import VectorStore, backends, passages, vectors
+from gile_lightning.data.pretrained.passages import passage_counts
+from gile_lightning.data.pretrained.transformer import Encoded
 from gile_testing.minilm import DIM, NAME
 
 
@@ -17,7 +19,10 @@ def texts(*rows):
 
 
 class Encode:
-    """Stands in for the transformer: a text's vector repeats the sum of its ids."""
+    """Stands in for the transformer: a text's vector repeats the sum of its ids.
+
+    That of a passage is 100 times as much, and its number.
+    """
 
     def __init__(self, fail_after=1_000):
         self.seen = []
@@ -31,6 +36,13 @@ class Encode:
         self.seen += parts
         return torch.tensor([[float(sum(part))] * DIM for part in parts])
 
+    def with_passages(self, name, subwords, counts, backend):
+        vectors = self(name, subwords, counts, backend)
+        numbers = passage_counts(subwords, counts).tolist()
+        pairs = zip(vectors, numbers, strict=True)
+        rows = [100 * vector + i for vector, number in pairs for i in range(number)]
+        return Encoded(vectors, torch.stack(rows))
+
 
 @pytest.fixture
 def encode(monkeypatch):
@@ -39,6 +51,7 @@ def encode(monkeypatch):
     def use(**options):
         made = Encode(**options)
         monkeypatch.setattr(backends, "encode", made)
+        monkeypatch.setattr(backends, "encode_with_passages", made.with_passages)
         return made
 
     return use
@@ -127,6 +140,72 @@ def test_a_marked_corpus_is_not_looked_at_again(encode, tmp_path):
     assert found.tolist() == rows.tolist()
     assert sums(again.take(found)) == [6, 4, 11, 0, 4, 34, 23]
     assert sums(again.take(found[[5, 3, 5]])) == [34, 0, 34]
+
+
+# of those of `ROWS`, with passages of two subwords at most, and -1 behind those of a text
+PASSAGES = [600, 601, 0, 400, 0, 1100, 0, 0, 400, 0, 3400, 3401, 0, 2300, 0]
+
+
+@pytest.fixture
+def short_passages(monkeypatch):
+    monkeypatch.setattr(passages, "PASSAGE", 2)
+
+
+@pytest.mark.usefixtures("short_passages")
+def test_passages_are_kept_beside_texts(encode, tmp_path):
+    made = encode()
+    store = VectorStore(NAME, tmp_path)
+    found = store.fill_with_passages([texts(*ROWS[:4]), texts(*ROWS[4:])], mark="corpus")
+    assert len(made.seen) == 5  # each text once
+    assert [sums(store.take(rows)) for rows in found] == [[6, 4, 11, 0, 4, 34, 23], PASSAGES]
+    assert (found[1] < 0).tolist() == [value == 0 for value in PASSAGES]
+    assert len(store) == 5 + 7
+    again = VectorStore(NAME, tmp_path)
+    unread = iter(lambda: pytest.fail("read again"), None)
+    for rows, expected in zip(again.fill_with_passages(unread, mark="corpus"), found, strict=True):
+        assert rows.tolist() == expected.tolist()
+    assert again.fill(unread, mark="corpus").tolist() == found[0].tolist()
+
+
+@pytest.mark.usefixtures("short_passages")
+def test_passages_of_texts_that_had_none(encode, tmp_path):
+    """The texts keep their vectors, and all are encoded once more."""
+    encode()
+    store = VectorStore(NAME, tmp_path)
+    before = store.fill([texts(*ROWS)], mark="corpus")
+    made = encode()
+    rows, of_passages = store.fill_with_passages([texts(*ROWS, [13])], mark="corpus")
+    assert len(made.seen) == 6
+    assert rows[:-1].tolist() == before.tolist()
+    assert sums(store.take(rows)) == [6, 4, 11, 0, 4, 34, 23, 13]
+    assert sums(store.take(of_passages)) == [*PASSAGES, 1300, 0]
+    assert len(store) == 6 + 8
+
+
+@pytest.mark.usefixtures("short_passages")
+def test_a_kill_among_passages(encode, tmp_path):
+    """Hashes are cut within those of a text's passages: the text is encoded once more."""
+    encode()
+    store = VectorStore(NAME, tmp_path)
+    store.fill_with_passages([texts([7, 8, 9, 10], [5, 6])])  # one chunk of two texts
+    file = store.folder / vectors.KEYS
+    keys = file.read_bytes()
+    assert len(keys) == (2 + 3) * 16
+    file.write_bytes(keys[: 4 * 16])  # without the second passage of the longer text
+    made = encode()
+    store = VectorStore(NAME, tmp_path)
+    rows, of_passages = store.fill_with_passages([texts([7, 8, 9, 10], [5, 6])])
+    assert made.seen == [[7, 8, 9, 10]]
+    assert sums(store.take(rows)) == [34, 11]
+    assert sums(store.take(of_passages)) == [3400, 3401, 0, 1100, 0]
+
+
+def test_disk_space_of_passages(encode, tmp_path, monkeypatch, short_passages):
+    encode()
+    said = []
+    monkeypatch.setattr(vectors, "tell_space", lambda what, size, *rest: said.append((what, size)))
+    VectorStore(NAME, tmp_path).fill_with_passages([texts(*ROWS)], len(ROWS))
+    assert said == [("vectors of up to 5 new texts", (5 + 7) * (DIM * 4 + 16 + 4))]
 
 
 def test_a_corpus_whose_vectors_were_deleted_is_encoded_anew(encode, tmp_path):

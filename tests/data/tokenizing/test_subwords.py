@@ -7,7 +7,8 @@ import torch
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.loading.ragged import RaggedBatch
-from gile_lightning.data.pretrained.backends import encode
+from gile_lightning.data.pretrained.backends import encode_with_passages
+from gile_lightning.data.pretrained.passages import passage_counts
 from gile_lightning.data.shards import shard as shards
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.minilm import NAME, oracle
@@ -83,15 +84,16 @@ def test_batches_have_the_vectors_of_their_documents(data, dtype, rounding, monk
 
 
 def test_batches_have_the_passages_of_their_documents(data, monkeypatch):
-    monkeypatch.setattr("gile_lightning.data.pretrained.subwords.PASSAGE", 4)
+    monkeypatch.setattr("gile_lightning.data.pretrained.passages.PASSAGE", 4)
     module = data(max_subwords=256, batch_size=3)
     module.keep_text_vectors("cpu", {"passages"})
     text = Tokenizer(["UNK"], pretrained=NAME)
     texts = [text_of(document) for document in DOCUMENTS]
-    ids, sizes, counts = text.reading.passages(*text.subwords(texts))
-    assert len(set(counts.tolist())) > 1
-    vectors = encode(NAME, torch.from_numpy(ids), torch.from_numpy(sizes))
-    expected = vectors.split(counts.tolist())
+    subwords = [torch.from_numpy(part) for part in text.subwords(texts)]
+    counts = passage_counts(*subwords).tolist()
+    assert len(set(counts)) > 1
+    found = encode_with_passages(NAME, *subwords)
+    expected = found.passages.split(counts)
     rows = module.split("train")["id"]
     batches = [batch["english"] for batch in module.train_dataloader()]
     batches += module.some_documents("train", range(len(rows)))
@@ -109,7 +111,8 @@ def test_batches_have_the_passages_of_their_documents(data, monkeypatch):
     batch = next(iter(module.train_dataloader()))["english"]
     assert len(batch.vectors) == len(batch.passage_counts) == 3
     again = data(max_subwords=256, batch_size=3)
-    monkeypatch.setattr("gile_lightning.data.pretrained.backends.encode", None)  # all are there
+    for name in ("encode", "encode_with_passages"):  # all are there
+        monkeypatch.setattr(f"gile_lightning.data.pretrained.backends.{name}", None)
     again.keep_text_vectors("cpu", {"passages"})
     assert len(next(iter(again.test_dataloader()))["english"].passages) > 0
 

@@ -1,24 +1,23 @@
-"""The best passage of a document, against the library's vectors of its passages."""
+"""The best passage of a document, against means of the outputs that the library gives."""
 
 import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.pretrained.passages import PASSAGE
+from gile_lightning.data.pretrained.transformer import frozen
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.matchers import BestPassage
-from gile_testing.minilm import NAME, oracle
+from gile_testing.minilm import DIM, NAME, oracle
 
 TEXT = Tokenizer(["insulin", "heart", "UNK"], pretrained=NAME, max_windows=3)
 NAMES = ["Insulin", "Heart"]
 DESCRIPTIONS = ["A hormone of the pancreas.", "The organ that moves the blood."]
 LABELS = LabelSet(NAMES, DESCRIPTIONS, [2, 1])
-# words that are one subword each, so that passages can be told by hand
 WORDS = ["the", "heart", "moves", "blood", "and", "insulin", "is", "a", "hormone"]
-LONG = (WORDS * 12)[:100]  # four passages of 25
-DOCUMENTS = [" ".join(LONG), "insulin", "", " ".join(WORDS)]
-PASSAGES = [" ".join(LONG[i : i + 25]) for i in range(0, 100, 25)]
+DOCUMENTS = [" ".join((WORDS * 12)[:100]), "insulin", "", " ".join(WORDS)]
 
 
 def encoded(documents, inputs=frozenset()):
@@ -29,19 +28,29 @@ def select(matcher, labels=LABELS):
     return matcher.prepare_labels(TEXT, labels, encoded).select(torch.arange(len(labels)))
 
 
+def passages_of(text):
+    """Average the outputs of each passage of a text of one window: [P, d]."""
+    outputs = frozen(NAME).model.encode(text, output_value="token_embeddings")
+    number = -(-len(outputs) // PASSAGE)
+    places = torch.arange(len(outputs)) * number // len(outputs)
+    means = [outputs[places == i].mean(0) for i in range(number)]
+    return torch.nn.functional.normalize(torch.stack(means))
+
+
 @pytest.mark.parametrize("of", ["text", "name"])
 def test_best_passage(of):
     matcher = BestPassage(TEXT, of=of, scale=4.0)
     labels = oracle(DESCRIPTIONS if of == "text" else NAMES)
-    best = (oracle(PASSAGES) @ labels.T).amax(0)
-    one, none, other = (
-        oracle([DOCUMENTS[i]]) @ labels.T if i != 2 else 0 * best for i in (1, 2, 3)
-    )
-    expected = 4 * torch.stack([best, one.view(-1), none, other.view(-1)])
+    parts = [passages_of(text) if text else torch.empty(0, DIM) for text in DOCUMENTS]
+    best = [(own @ labels.T).amax(0) if len(own) else torch.zeros(2) for own in parts]
+    expected = 4 * torch.stack(best)
+    assert not torch.allclose(expected[0], 4 * parts[0][:1] @ labels.T)
     documents = encoded(DOCUMENTS)
-    passages, counts = matcher.encoder.encode_passages(documents, torch.device("cpu"))
-    assert counts.tolist() == [4, 1, 0, 1]
-    with_passages = documents._replace(passages=passages, passage_counts=counts)
+    found, counts = matcher.encoder.encode_passages(documents, torch.device("cpu"))
+    assert counts.tolist() == [len(own) for own in parts]
+    torch.testing.assert_close(found.passages, torch.cat(parts), rtol=0, atol=1e-5)
+    torch.testing.assert_close(found.vectors[[1, 3]], oracle([DOCUMENTS[1], DOCUMENTS[3]]))
+    with_passages = documents._replace(passages=found.passages, passage_counts=counts)
     for texts in (documents, with_passages):
         torch.testing.assert_close(matcher(texts, select(matcher)), expected, rtol=0, atol=1e-4)
     parts = [matcher(part, select(matcher)) for part in with_passages.split(2)]
