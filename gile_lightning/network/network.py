@@ -124,8 +124,8 @@ class Network(nn.Module):
         if model is None:
             return documents
         if "passages" in self.inputs and documents.passages is None:
-            found, counts = model.encode_passages(documents, self.word_vectors.device)
-            return documents._replace(**found._asdict(), passage_counts=counts)
+            found = model.encode_with_passages(documents, self.word_vectors.device)
+            return documents._replace(**found._asdict())
         if "vectors" in self.inputs and documents.vectors is None:
             documents = documents._replace(vectors=model(self.word_vectors, documents))
         return documents

@@ -93,9 +93,11 @@ class Ridge(Part, nn.Module):
         return len(self.coefficients)
 
     def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *args: Any) -> None:
-        # checkpoints of earlier versions have no boost, which was 1.5 unless it was named
-        before = torch.tensor(_BOOST_BEFORE) if self.chooses_boost else self.boost
-        super()._load_from_state_dict({f"{prefix}boost": before, **state}, prefix, *args)
+        key, boost = f"{prefix}boost", self.boost
+        if self.chooses_boost:  # otherwise what is named here counts
+            # checkpoints of earlier versions have none, which was 1.5 unless it was named
+            boost = state.get(key, torch.tensor(_BOOST_BEFORE))
+        super()._load_from_state_dict({**state, key: boost}, prefix, *args)
 
     def features(self, documents: Tensor, texts: Texts) -> Tensor:
         """Return what the regression reads of documents: [B, d].

@@ -339,9 +339,12 @@ class NeuralSystem(GradientSystem):
             return
         data = self.trainer.datamodule.only(name)  # type: ignore[attr-defined]
         documents, seen = data.size("validation"), self.tasks[name].labels.seen
-        rows = range(0, documents, -(-documents // DOCUMENTS))
+        rows = range(0, documents, max(1, -(-documents // DOCUMENTS)))
         labels = prepared.subset(torch.arange(seen))
-        boost = best_boost(self, name, labels, data.some_documents("validation", rows))
+        with self.trainer.precision_plugin.val_step_context():
+            boost = best_boost(self, labels, data.some_documents("validation", rows))
+        # processes could choose differently, as GPUs add up in no fixed order
+        boost = self.trainer.strategy.broadcast(boost)
         for own in (ridge, prepared.network.ridge):  # which may be a copy of higher precision
             own.boost.fill_(boost)
 

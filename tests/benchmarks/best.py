@@ -23,6 +23,7 @@ from workload import NAME, Workload
 from gile_lightning.common.factories import instantiate
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.pretrained import VectorStore, backends, vectors
+from gile_lightning.data.pretrained.passages import passage_counts
 from gile_lightning.data.pretrained.subwords import NEXT
 from gile_lightning.data.tokenizing.frequencies import document_frequencies
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -73,8 +74,20 @@ class BestWorkload(Workload):
             self.rows = self.store.fill([(ids, np.ones(self.stored, dtype=np.int64))])
 
     def gathered(self, batch: RaggedBatch) -> RaggedBatch:
-        """Add the stored vectors of its documents to a batch, as a loader does."""
-        return batch._replace(vectors=self.store.take(self.rows[batch.rows]))
+        """Add stored vectors of its documents and their passages to a batch, as a loader does."""
+        counts = passage_counts(batch.subwords, batch.subword_counts)
+        # one after the other, as those of a document stand in the store
+        places = np.concatenate(
+            [
+                row + np.arange(n)
+                for row, n in zip(batch.rows.tolist(), counts.tolist(), strict=True)
+            ]
+        )
+        return batch._replace(
+            vectors=self.store.take(self.rows[batch.rows]),
+            passages=self.store.take(self.rows[places % self.stored]),
+            passage_counts=counts,
+        )
 
     def batches(self, count: int) -> Iterator[RaggedBatch]:
         """Draw batches of documents, with subwords: four for three words, in windows."""

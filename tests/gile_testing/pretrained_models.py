@@ -12,7 +12,6 @@ from torch import nn
 
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.pretrained import backends
-from gile_lightning.data.pretrained.passages import passage_counts
 from gile_lightning.network import LabelResidual, Ridge
 from gile_lightning.network.encoders import Concatenation, IdfMean, Pretrained
 from gile_lightning.network.matchers import (
@@ -72,8 +71,7 @@ def documents(encoder: str, place: int, vectors: bool = False) -> RaggedBatch:
     batch = ragged(words, labels)._replace(subwords=subwords, subword_counts=counts)
     if vectors:
         found = backends.encode_with_passages(encoder, subwords, counts)
-        of_documents = passage_counts(subwords, counts)
-        batch = batch._replace(**found._asdict(), passage_counts=of_documents)
+        batch = batch._replace(**found._asdict())
     return batch
 
 

@@ -10,6 +10,7 @@ from sklearn.metrics import label_ranking_average_precision_score
 
 import gile_lightning
 from gile_lightning import fit
+from gile_lightning.common.errors import DivergedError
 from gile_lightning.network import Ridge, prepare_labels
 from gile_lightning.network.encoders import IdfMean, WordEmbedding
 from gile_lightning.systems.boost import BOOSTS, best_boost
@@ -52,16 +53,25 @@ def test_the_best_factor(model, scale):
         label_ranking_average_precision_score(targets[some], scored(model, factor)[1][some].numpy())
         for factor in BOOSTS
     ]
-    labels, before = scored(model, 1.5)
-    batches = ragged(WORDS, LABELS).split(2)
-    assert best_boost(model, NAME, labels, batches) == BOOSTS[int(np.argmax(precisions))]
-    assert torch.equal(model.score(NAME, ragged(WORDS, LABELS).texts, labels), before)
+    ties = [factor for factor in BOOSTS if precisions[BOOSTS.index(factor)] == max(precisions)]
+    for present in (1.5, 0.5):
+        labels, before = scored(model, present)
+        found = best_boost(model, labels, ragged(WORDS, LABELS).split(2))
+        assert found == min(ties, key=lambda factor: abs(factor - present))
+        assert torch.equal(model.score(NAME, ragged(WORDS, LABELS).texts, labels), before)
+
+
+def test_scores_that_are_not_numbers(model):
+    model.network(NAME).ridge.coefficients.fill_(torch.nan)
+    labels, _ = scored(model, 1.0)
+    with pytest.raises(DivergedError):
+        best_boost(model, labels, [ragged(WORDS, LABELS)])
 
 
 def test_documents_without_a_label_choose_nothing(model):
-    labels, _ = scored(model, 1.5)
-    assert best_boost(model, NAME, labels, [ragged(WORDS[:1], [[3]])]) == 1.0
-    assert best_boost(model, NAME, labels, []) == 1.0
+    labels, _ = scored(model, 0.75)
+    assert best_boost(model, labels, [ragged(WORDS[:1], [[3]])]) == 0.75
+    assert best_boost(model, labels, []) == 0.75
 
 
 def test_checkpoints_of_earlier_versions():
@@ -71,6 +81,14 @@ def test_checkpoints_of_earlier_versions():
     for made, expected in ((Ridge(3, 2), 1.5), (Ridge(3, 2, boost=0.7), 0.7)):
         made.load_state_dict(state)
         assert made.boost.item() == pytest.approx(expected)
+
+
+def test_a_factor_that_is_named_counts():
+    """Also where a checkpoint has another one."""
+    state = Ridge(3, 2, boost=0.5).state_dict()
+    for made, expected in ((Ridge(3, 2), 0.5), (Ridge(3, 2, boost=1.25), 1.25)):
+        made.load_state_dict(state)
+        assert made.boost.item() == expected
 
 
 @pytest.mark.parametrize("boost", [None, 0.6])

@@ -1,7 +1,8 @@
 """Passages: the pieces of a text that have vectors of their own.
 
 Each window that a model reads is cut into the fewest pieces of at most `PASSAGE` subwords, all
-about as long.
+about as long. A prompt that pooling leaves out belongs to none of them. Any other prompt does, and
+so do special subwords.
 """
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 from gile_lightning.data.loading.ragged import segment_ids, send
 from gile_lightning.data.pretrained.subwords import NEXT
 
-PASSAGE = 8  # subwords of a passage at most, special ones and those of a prompt among them
+PASSAGE = 8  # subwords of a passage at most
 
 
 def windows(subwords: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
@@ -33,8 +34,15 @@ def windows(subwords: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
 def passage_counts(subwords: Tensor, counts: Tensor) -> Tensor:
     """Count the passages of each text [B]: none of a text without a subword."""
     sizes, per_text = windows(subwords, counts)
-    texts = segment_ids(per_text, sizes)
-    return torch.zeros_like(counts).index_add_(0, texts, _pieces(sizes))
+    own = subwords[subwords != NEXT]
+    of_windows = _pieces(sizes - hidden_counts(own, sizes))
+    return torch.zeros_like(counts).index_add_(0, segment_ids(per_text, sizes), of_windows)
+
+
+def hidden_counts(subwords: Tensor, counts: Tensor) -> Tensor:
+    """Count the first subwords of each window that pooling leaves out [B]."""
+    windows = segment_ids(counts, subwords)
+    return torch.zeros_like(counts).index_add_(0, windows, (subwords < 0).to(counts.dtype))
 
 
 def means(outputs: Tensor, counts: Tensor, hidden: int = 0) -> Tensor:
@@ -43,40 +51,35 @@ def means(outputs: Tensor, counts: Tensor, hidden: int = 0) -> Tensor:
     Args:
         outputs: of the subwords of a batch of windows [b, n, d].
         counts: of the windows' subwords [b]; padding comes behind them.
-        hidden: the number of first subwords that count for no passage.
+        hidden: the number of first subwords that belong to no passage.
     """
-    pieces = _pieces(counts)
-    places = torch.arange(outputs.shape[1], device=counts.device)
-    passages = (pieces.cumsum(0) - pieces).unsqueeze(1) + (
-        places * pieces.unsqueeze(1) // counts.unsqueeze(1)
-    )
+    own = (counts - hidden).unsqueeze(1)
+    pieces = _pieces(own)
     number = int(pieces.sum())
-    counted = (places < counts.unsqueeze(1)) & (places >= hidden)
-    passages = passages.where(counted, number).flatten()  # one more for all others
-    sizes = torch.bincount(passages, minlength=number + 1)[:number].clamp_(min=1)
+    places = torch.arange(outputs.shape[1], device=counts.device) - hidden
+    passages = pieces.cumsum(0) - pieces + places * pieces // own.clamp(min=1)
+    passages = passages.where((places >= 0) & (places < own), number)  # one more for all others
+    passages = passages.flatten()
+    sizes = torch.bincount(passages, minlength=number + 1)[:number]
     flat = outputs.float().flatten(0, 1)
-    sums = flat.new_zeros(number + 1, flat.shape[1]).index_add_(
-        0, send(passages, flat.device), flat
-    )
+    sums = flat.new_zeros(number + 1, flat.shape[1])
+    sums.index_add_(0, send(passages, flat.device), flat)
     return F.normalize(sums[:number] / send(sizes, flat.device).unsqueeze(1))
 
 
-def regrouped(counts: Tensor, order: Tensor) -> Tensor:
-    """Return which passages, of windows in another order, are those of the windows in theirs: [P].
+def restored_order(counts: Tensor, order: Tensor) -> Tensor:
+    """Return the places [P] of the passages of windows, in the windows' own order.
 
     Args:
-        counts: of the windows' subwords [B].
+        counts: of the windows' own subwords [B], without hidden ones.
         order: the windows [B] in the order in which their passages stand.
     """
     pieces = _pieces(counts)
     there = pieces[order]
     starts = torch.empty_like(pieces)
     starts[order] = there.cumsum(0) - there
-    owners = segment_ids(pieces)
-    return (
-        torch.arange(len(owners), device=owners.device)
-        + (starts - (pieces.cumsum(0) - pieces))[owners]
-    )
+    shifts = (starts - (pieces.cumsum(0) - pieces))[segment_ids(pieces)]
+    return torch.arange(len(shifts), device=shifts.device) + shifts
 
 
 def _pieces(sizes: Tensor) -> Tensor:

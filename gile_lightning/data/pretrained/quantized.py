@@ -117,8 +117,8 @@ def _compiled(source: Any, threads: int) -> Run:
                 f"{_REMEDY}, or document_prompt and label_prompt to ''"
             )
         found = compiled((ids.numpy(), mask.numpy()))
-        vectors, outputs = (torch.from_numpy(found[i].copy()) for i in range(2))
-        return vectors, outputs
+        # the next run writes over both; the outputs are used before
+        return torch.from_numpy(found[0].copy()), torch.from_numpy(found[1])
 
     return run
 

@@ -14,8 +14,8 @@ class TextVectors:
     Args:
         store: has the vectors.
         rows: of the documents there [B]; None without vectors of documents.
-        passages: rows of the passages, and -1 after the last one of each document; None without
-            passages.
+        passages: rows of the passages in its store of these, and -1 after the last one of each
+            document; None without passages.
     """
 
     def __init__(
@@ -38,6 +38,6 @@ class TextVectors:
             starts = self.starts[numbers]
             counts = self.ends[numbers] - starts
             places = np.repeat(starts - counts.cumsum() + counts, counts) + np.arange(counts.sum())
-            fields["passages"] = self.store.take(self.passages[places])
+            fields["passages"] = self.store.passages.take(self.passages[places])
             fields["passage_counts"] = torch.from_numpy(counts)
         return fields

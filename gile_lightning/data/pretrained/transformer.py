@@ -9,9 +9,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.loading.ragged import segment_ids, send
+from gile_lightning.data.loading.ragged import send
 from gile_lightning.data.pretrained.model import dimension, find_model
-from gile_lightning.data.pretrained.passages import means, regrouped, windows
+from gile_lightning.data.pretrained.passages import (
+    hidden_counts,
+    means,
+    passage_counts,
+    restored_order,
+    windows,
+)
 from gile_lightning.data.pretrained.subwords import NEXT
 
 TOKENS = 65_536  # in a batch on a device, padding included; half as many if its memory is too small
@@ -25,14 +31,15 @@ _SEVERAL = (
 
 
 class Encoded(NamedTuple):
-    """Vectors of length 1: of texts [B, d], and of their passages [P, d], if these are asked for.
+    """Vectors of length 1: of texts [B, d], and of their passages [P, d].
 
-    The passages of a text stand together, in the order of the texts; `passages.passage_counts`
-    says how many each has.
+    The passages of a text stand together, in the order of the texts; ``passage_counts`` [B] says
+    how many each has. There are none unless they are asked for.
     """
 
     vectors: Tensor
     passages: Tensor
+    passage_counts: Tensor
 
 
 class Transformer(nn.Module):
@@ -135,7 +142,7 @@ def encode_batch(
     Returns:
         The vectors of the texts, of length 1 [b, d] in float32; and the outputs of their subwords,
         which the layers behind the pooling have changed as they change vectors [b, n, d]. Where
-        the model puts several poolings side by side, these are of another size.
+        the model puts several poolings side by side, there are none of these: [b, n, 0].
     """
     features: dict[str, Any] = {"input_ids": ids, "attention_mask": mask, "prompt_length": hidden}
     outputs: Tensor | None = None
@@ -143,9 +150,10 @@ def encode_batch(
         kind = type(module).__name__
         features = module(features)
         if kind == "Pooling":
-            outputs, vectors = features["token_embeddings"], features["sentence_embedding"]
-            one = outputs.shape[-1] == vectors.shape[-1]
-        elif outputs is not None and one and kind != "Normalize":
+            outputs = features["token_embeddings"]
+            if outputs.shape[-1] != features["sentence_embedding"].shape[-1]:
+                outputs = outputs[..., :0]
+        elif outputs is not None and outputs.shape[-1] and kind != "Normalize":
             outputs = module({"sentence_embedding": outputs})["sentence_embedding"]
     if outputs is None:
         outputs = features["token_embeddings"]
@@ -186,17 +194,18 @@ def in_batches(
     device = counts.device if device is None else device
     sizes, per_text = windows(subwords, counts)
     if len(sizes) > len(counts):
+        given = subwords, counts
         own = subwords[subwords != NEXT]
         of_windows = in_batches(encode, own, sizes, padding, size, most, device, passages)
         sizes, per_text = send(sizes, device), send(per_text, device)
         weighted = of_windows.vectors * sizes.unsqueeze(1)
         mean = F.normalize(torch.segment_reduce(weighted, "sum", lengths=per_text))
-        return of_windows._replace(vectors=mean)
+        in_texts = passage_counts(*given) if passages else torch.zeros_like(counts)
+        return Encoded(mean, of_windows.passages, in_texts)
     starts = counts.cumsum(0) - counts
     order = counts.argsort()
-    hidden = counts.new_zeros(len(counts)).index_add_(
-        0, segment_ids(counts, subwords), (subwords < 0).long()
-    )[order]
+    all_hidden = hidden_counts(subwords, counts)
+    hidden = all_hidden[order]
     encoded = [order[counts[order] == 0]]
     parts = [torch.zeros(len(encoded[0]), size, device=device)]
     of_passages = [torch.zeros(0, size, device=device)]
@@ -211,14 +220,15 @@ def in_batches(
             parts.append(vectors)
             encoded.append(rows)
             if passages:
-                if outputs.shape[-1] != size:
+                if not outputs.shape[-1]:
                     raise InputError(_SEVERAL)
                 of_passages.append(means(outputs, counts[rows], leading))
     now = torch.cat(encoded)  # the texts in the order in which they were encoded
     vectors = torch.cat(parts)[send(now.argsort(), device)]
     if not passages:
-        return Encoded(vectors, of_passages[0])
-    return Encoded(vectors, torch.cat(of_passages)[send(regrouped(counts, now), device)])
+        return Encoded(vectors, of_passages[0], torch.zeros_like(counts))
+    places = send(restored_order(counts - all_hidden, now), device)
+    return Encoded(vectors, torch.cat(of_passages)[places], passage_counts(subwords, counts))
 
 
 def _batches(order: Tensor, counts: Tensor, most: int) -> Iterator[Tensor]:

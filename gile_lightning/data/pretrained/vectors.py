@@ -3,6 +3,8 @@
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +29,7 @@ from gile_lightning.data.pretrained.passages import PASSAGE, passage_counts
 
 GROUP = 65_536  # texts that are sorted by length at a time; 64 MB of subword ids
 CHUNK = 1_024  # texts that are written at once; at most these are encoded twice after a kill
+LONGEST_CHUNK = 65_536  # passages of these, beyond which there are fewer: 100 MB of 384 numbers
 VECTORS = {"float32": "vectors.f32", "float16": "vectors.f16"}
 SUMS, KEYS = "vectors.crc32", "texts.keys"
 FORMAT_FILE = "format"
@@ -64,25 +67,35 @@ class VectorStore:
     A split of a corpus has a file with the hashes of its texts in order. They give its rows, and
     finding the vectors of a batch is a gather.
 
+    Passages of texts are in a store of their own (`passages`), by the hash of their text and their
+    place in it.
+
     Args:
         name: of the model, as `find_model` takes it.
         cache: the folder of the cache; the vectors lie below it, by the identity of model and
             backend.
         backend: what runs the model.
         dtype: how they are kept; each type has a folder of its own.
+        kind: ends the name of the folder.
 
     Raises:
         InputError: the files do not belong together.
     """
 
     def __init__(
-        self, name: str, cache: Path, backend: Backend = "torch", dtype: VectorsDtype = "float32"
+        self,
+        name: str,
+        cache: Path,
+        backend: Backend = "torch",
+        dtype: VectorsDtype = "float32",
+        kind: str = "",
     ) -> None:
         self.name = name
         self.backend: Backend = backend
         self.dtype = np.dtype(dtype)
-        own = "" if dtype == "float32" else f"-{dtype}"
+        own = ("" if dtype == "float32" else f"-{dtype}") + kind
         self.folder = cache / "vectors" / (backends.identity(name, backend) + own)
+        self._passages = partial(VectorStore, name, cache, backend, dtype, f"-passages-{PASSAGE}")
         self.vectors = self.folder / VECTORS[dtype]
         self.dimension = dimension(name)
         self._open()
@@ -145,7 +158,12 @@ class VectorStore:
         Raises:
             InputError: the cache cannot be written, or there is no such model.
         """
-        return self._filled(texts, total, device, mark, passages=False)[0]
+        return self._filled(texts, total, device, mark, [self])[0]
+
+    @cached_property
+    def passages(self) -> "VectorStore":
+        """The store of the texts' passages."""
+        return self._passages()
 
     def fill_with_passages(
         self,
@@ -157,10 +175,11 @@ class VectorStore:
         """Do what `fill` does, with vectors of passages beside those of texts.
 
         Returns:
-            The rows of the texts [B]; and those of their passages, with -1 after the last one of
-            each text.
+            The rows of the texts [B]; and those of their passages in `passages`, with -1 after the
+            last one of each text.
         """
-        return self._filled(texts, total, device, mark, passages=True)
+        of_texts, of_passages = self._filled(texts, total, device, mark, [self, self.passages])
+        return of_texts, of_passages
 
     def _filled(
         self,
@@ -168,9 +187,36 @@ class VectorStore:
         total: int | None,
         device: torch.device | str,
         mark: str | None,
-        passages: bool,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows of texts and of their passages, the latter empty if not wanted."""
+        stores: list["VectorStore"],
+    ) -> list[NDArray[np.int64]]:
+        """Return the rows in each store: of texts in this one, of passages in the other, if any."""
+        marks = [store.folder / f"{mark}.texts" for store in stores]
+        with ExitStack() as locks:
+            for store in stores:
+                locks.enter_context(store._locked())
+            if mark is not None and all(file.exists() for file in marks):
+                known = [np.fromfile(file, "S16") for file in marks]
+                pairs = list(zip(stores, known, strict=True))
+                if all(store._has(keys[keys != b""]).all() for store, keys in pairs):
+                    return [store._rows(keys) for store, keys in pairs]
+            of_groups = [[_NONE] * len(stores)]
+            before, left = len(self), total or 0
+            with Progress("encoding texts", total, "texts") as shown:
+                for rows in _groups(texts):
+                    left -= len(rows)
+                    first = len(self) == before  # with a text that has no vector yet
+                    behind = left if first else None
+                    of_groups.append(self._fill(rows, device, shown, behind, stores[1:]))
+            all_keys = [np.concatenate(keys) for keys in zip(*of_groups, strict=True)]
+            for store, file, keys in zip(stores, marks, all_keys, strict=True):
+                store._map()
+                if mark is not None:
+                    write(file, keys.tobytes())
+        return [store._rows(keys) for store, keys in zip(stores, all_keys, strict=True)]
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Open the files once more while no other process writes; make what is missing."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -178,9 +224,6 @@ class VectorStore:
                 f"{self.folder}: cannot be written ({error.strerror}); set data.cache_dir, or the "
                 "environment variable XDG_CACHE_HOME, to a folder that can"
             ) from error
-        marks = [self.folder / f"{mark}.texts"]
-        if passages:
-            marks.append(self.folder / f"{mark}-passages-{PASSAGE}.texts")
         with FileLock(self.folder / "lock"):
             self._open()  # another process may have added some
             if not (self.folder / FORMAT_FILE).exists():
@@ -188,25 +231,7 @@ class VectorStore:
             if not self._has_sums():
                 write(self.folder / SUMS, _sums(self._vectors).tobytes())
             self._take_over()
-            keys = [_NONE, _NONE]
-            if mark is not None and all(file.exists() for file in marks):
-                keys[: len(marks)] = [np.fromfile(file, "S16") for file in marks]
-                if all(self._has(some[some != b""]).all() for some in keys):
-                    return self._rows(keys[0]), self._rows(keys[1])
-            of_groups = [(_NONE, _NONE)]
-            before, left = len(self), total or 0
-            with Progress("encoding texts", total, "texts") as shown:
-                for rows in _groups(texts):
-                    left -= len(rows)
-                    first = len(self) == before  # with a text that has no vector yet
-                    behind = left if first else None
-                    of_groups.append(self._fill(rows, device, shown, behind, passages))
-            keys = [np.concatenate(some) for some in zip(*of_groups, strict=True)]
-            self._map()
-            if mark is not None:
-                for file, some in zip(marks, keys, strict=False):
-                    write(file, some.tobytes())
-        return self._rows(keys[0]), self._rows(keys[1])
+            yield
 
     def _fill(
         self,
@@ -214,8 +239,8 @@ class VectorStore:
         device: torch.device | str,
         shown: Progress,
         left: int | None,
-        passages: bool,
-    ) -> tuple[Keys, Keys]:
+        passages: list["VectorStore"],
+    ) -> list[Keys]:
         """Encode what is new among some texts, short ones first.
 
         Args:
@@ -223,41 +248,47 @@ class VectorStore:
             device: where to compute.
             shown: the progress.
             left: if given, how many texts come behind these: then the disk space is said.
-            passages: whether passages have vectors too.
+            passages: the store of passages, if they have vectors too.
 
         Returns:
-            The hashes of the texts; and of their passages, with an empty one behind those of each.
+            The hashes of the texts; and of their passages, if wanted, with an empty one behind
+            those of each text.
         """
         keys = np.array([_key(row) if len(row) else b"" for row in rows], dtype="S16")
-        own = _of_passages(rows, keys) if passages else [_NONE] * len(rows)
+        of_passages = _of_passages(rows, keys) if passages else [_NONE] * len(rows)
         different, first = np.unique(keys, return_index=True)
-        # those of a text are written in order, so that the last one tells of all
-        last = np.array([[keys[i], *own[i]][-1] for i in first], dtype="S16")
-        there = self._has(different) & self._has(last)
-        missing = first[~there & (different != b"")]
+        complete = self._has(different)
+        for store in passages:  # those of a text are written in order: the last one tells of all
+            last = [of_passages[i][-1] if len(of_passages[i]) else b"" for i in first]
+            complete &= store._has(np.array(last, dtype="S16"))
+        missing = first[~complete & (different != b"")]
         missing = missing[np.argsort([len(rows[i]) for i in missing], kind="stable")]
         if len(missing) and left is not None:
-            each = 1 + sum(len(own[i]) for i in missing) / len(missing)
+            each = 1 + sum(len(of_passages[i]) for i in missing) / len(missing)
             self._tell(len(missing) + max(0, left), each, device)
         shown.advance(len(rows) - len(missing))
-        added = [_NONE]
-        for start in range(0, len(missing), CHUNK):
-            chunk = missing[start : start + CHUNK]
+        added = {store.folder: [_NONE] for store in (self, *passages)}
+
+        def append(store: VectorStore, new: Keys, vectors: NDArray[Any]) -> None:
+            store._append(new, vectors, sum(map(len, added[store.folder])))
+            added[store.folder].append(new)
+
+        for chunk in _chunks(missing, [len(of_passages[i]) for i in missing]):
             flat, counts = (part.to(device) for part in _flat([rows[i] for i in chunk]))
-            new = keys[chunk]
             if passages:
                 found = backends.encode_with_passages(self.name, flat, counts, self.backend)
-                alone = ~self._has(new)  # others had a vector, and their passages none
-                new = np.concatenate([new[alone], *(own[i] for i in chunk)])
-                vectors = np.concatenate([found.vectors.cpu()[alone], found.passages.cpu()])
+                vectors = found.vectors.cpu().numpy()
+                new = np.concatenate([of_passages[i] for i in chunk])
+                append(passages[0], new, found.passages.cpu().numpy())
             else:
                 vectors = backends.encode(self.name, flat, counts, self.backend).cpu().numpy()
-            self._append(new, vectors, sum(map(len, added)))
-            added.append(new)
+            unkept = ~self._has(keys[chunk])  # others lacked their passages alone
+            append(self, keys[chunk][unkept], vectors[unkept])
             shown.advance(len(chunk))
-        self._sort(np.concatenate(added))
-        ended = (part for some in own for part in (some, _END)) if passages else ()
-        return keys, np.concatenate([_NONE, *ended])
+        for store in (self, *passages):
+            store._sort(np.concatenate(added[store.folder]))
+        ended = (part for some in of_passages for part in (some, _END))
+        return [keys, np.concatenate([_NONE, *ended])] if passages else [keys]
 
     def _tell(self, texts: int, each: float, device: torch.device | str) -> None:
         """Say what disk space texts take, with so many vectors each, and what would be faster."""
@@ -380,6 +411,18 @@ def _of_passages(rows: list[Ids], keys: Keys) -> list[Keys]:
         own = [blake2b(name, digest_size=16).digest() for name in names]
         found.append(np.array(own, dtype="S16"))
     return found
+
+
+def _chunks(texts: NDArray[np.int64], passages: list[int]) -> Iterator[NDArray[np.int64]]:
+    """Cut texts, short ones first, into those that are encoded at once."""
+    start = vectors = 0
+    for stop, more in enumerate(passages):
+        if stop - start == CHUNK or (stop > start and vectors + more > LONGEST_CHUNK):
+            yield texts[start:stop]
+            start, vectors = stop, 0
+        vectors += more
+    if start < len(texts):
+        yield texts[start:]
 
 
 def _flat(rows: list[Ids]) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.loading.ragged import Texts, send
 from gile_lightning.data.pretrained import backends, dimension, transformer
-from gile_lightning.data.pretrained.passages import passage_counts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.encoder import Encoder
 
@@ -66,23 +65,17 @@ class Pretrained(Encoder):
                 )
             self.transformer = transformer.Transformer(self.name).train()
 
-    def encode_passages(
-        self, documents: Texts, device: torch.device
-    ) -> tuple[transformer.Encoded, Tensor]:
+    def encode_with_passages(self, documents: Texts, device: torch.device) -> transformer.Encoded:
         """Encode documents and their passages with the frozen model.
 
         Args:
             documents: with their subwords.
             device: where to compute.
-
-        Returns:
-            The vectors, and how many passages each document has [B].
         """
         if documents.subwords is None or documents.subword_counts is None:
             raise InputError(_NO_SUBWORDS)
         rows = documents.subwords, documents.subword_counts
-        found = backends.encode_with_passages(self.name, *rows, self.backend, device)
-        return found, passage_counts(*rows)
+        return backends.encode_with_passages(self.name, *rows, self.backend, device)
 
     def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
         """Encode texts by their subwords, or return their vectors if they have some."""

@@ -41,7 +41,7 @@ class BestPassage(Cosine):
     def _best(self, documents: Texts, labels: Tensor) -> Tensor:
         passages, counts = documents.passages, documents.passage_counts
         if passages is None or counts is None:
-            (_, passages), counts = self.encoder.encode_passages(documents, labels.device)
+            _, passages, counts = self.encoder.encode_with_passages(documents, labels.device)
         passages = send(passages, labels.device).to(self.scale.dtype)
         owners = segment_ids(counts, passages)
         labels = labels.to(self.scale.dtype)

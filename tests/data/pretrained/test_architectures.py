@@ -84,16 +84,11 @@ def averaged(model, rows, hidden):
             outputs = features["token_embeddings"][0]
             for dense in list(model)[2:-1]:  # between the pooling and the norm
                 outputs = dense({"sentence_embedding": outputs})["sentence_embedding"]
-        number = -(-len(row) // passages.PASSAGE)
-        of_passages = [[] for _ in range(number)]
-        for place in range(hidden, len(row)):
-            of_passages[place * number // len(row)].append(outputs[place])
-        found += [
-            torch.nn.functional.normalize(torch.stack(some).mean(0), dim=0)
-            if some
-            else torch.zeros(outputs.shape[1])
-            for some in of_passages
-        ]
+        outputs = outputs[hidden:]  # without the prompt that pooling leaves out
+        number = -(-len(outputs) // passages.PASSAGE)
+        places = torch.arange(len(outputs)) * number // len(outputs)
+        means = [outputs[places == i].mean(0) for i in range(number)]
+        found += torch.nn.functional.normalize(torch.stack(means))
     return torch.stack(found)
 
 
@@ -115,10 +110,9 @@ def test_passages(saved, case, monkeypatch):
     hidden = int((rows[0] < 0).sum())
     oracle = averaged(model, rows[:-1], hidden)
     torch.testing.assert_close(found.passages, oracle, rtol=0, atol=1e-5)
-    assert len(oracle) > 2 * len(rows)
-    per_text = passages.passage_counts(flat, counts)
-    assert per_text.tolist() == [-(-len(row) // 4) for row in rows]
-    assert per_text[-1] == 0
+    assert len(oracle) > 1.5 * len(rows)
+    expected_counts = [-(-(len(row) - hidden) // 4) for row in rows[:-1]] + [0]
+    assert found.passage_counts.tolist() == expected_counts
 
 
 def test_passages_of_further_windows(saved, monkeypatch):
@@ -130,7 +124,7 @@ def test_passages_of_further_windows(saved, monkeypatch):
     rows = [torch.from_numpy(row) for row in reading.subwords(texts)]
     flat, counts = torch.cat(rows), torch.tensor([len(row) for row in rows])
     found = backends.encode_with_passages(reading.name, flat, counts)
-    assert passages.passage_counts(flat, counts).tolist() == [3, 4 + 3, 2]
+    assert found.passage_counts.tolist() == [1, 2 + 3, 1]
     between = rows[1].tolist().index(NEXT)
     apart = [rows[0], rows[1][:between], rows[1][between + 1 :], rows[2]]
     # the second window has no prompt, and so nothing that is left out

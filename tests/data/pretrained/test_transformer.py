@@ -54,7 +54,7 @@ def test_a_device_without_memory_gets_smaller_batches(monkeypatch):
         tried.append(most)
         if most > limit:
             raise torch.OutOfMemoryError("none left")
-        return transformer.Encoded(torch.zeros(len(counts), size), torch.zeros(0, size))
+        return transformer.Encoded(torch.zeros(len(counts), size), torch.zeros(0, size), counts)
 
     monkeypatch.setattr(transformer, "in_batches", in_batches)
     texts = subwords(SENTENCES)

@@ -41,7 +41,7 @@ class Encode:
         numbers = passage_counts(subwords, counts).tolist()
         pairs = zip(vectors, numbers, strict=True)
         rows = [100 * vector + i for vector, number in pairs for i in range(number)]
-        return Encoded(vectors, torch.stack(rows))
+        return Encoded(vectors, torch.stack(rows), torch.tensor(numbers))
 
 
 @pytest.fixture
@@ -157,9 +157,10 @@ def test_passages_are_kept_beside_texts(encode, tmp_path):
     store = VectorStore(NAME, tmp_path)
     found = store.fill_with_passages([texts(*ROWS[:4]), texts(*ROWS[4:])], mark="corpus")
     assert len(made.seen) == 5  # each text once
-    assert [sums(store.take(rows)) for rows in found] == [[6, 4, 11, 0, 4, 34, 23], PASSAGES]
+    assert sums(store.take(found[0])) == [6, 4, 11, 0, 4, 34, 23]
+    assert sums(store.passages.take(found[1])) == PASSAGES
     assert (found[1] < 0).tolist() == [value == 0 for value in PASSAGES]
-    assert len(store) == 5 + 7
+    assert [len(store), len(store.passages)] == [5, 7]
     again = VectorStore(NAME, tmp_path)
     unread = iter(lambda: pytest.fail("read again"), None)
     for rows, expected in zip(again.fill_with_passages(unread, mark="corpus"), found, strict=True):
@@ -178,8 +179,8 @@ def test_passages_of_texts_that_had_none(encode, tmp_path):
     assert len(made.seen) == 6
     assert rows[:-1].tolist() == before.tolist()
     assert sums(store.take(rows)) == [6, 4, 11, 0, 4, 34, 23, 13]
-    assert sums(store.take(of_passages)) == [*PASSAGES, 1300, 0]
-    assert len(store) == 6 + 8
+    assert sums(store.passages.take(of_passages)) == [*PASSAGES, 1300, 0]
+    assert [len(store), len(store.passages)] == [6, 8]
 
 
 @pytest.mark.usefixtures("short_passages")
@@ -188,16 +189,27 @@ def test_a_kill_among_passages(encode, tmp_path):
     encode()
     store = VectorStore(NAME, tmp_path)
     store.fill_with_passages([texts([7, 8, 9, 10], [5, 6])])  # one chunk of two texts
-    file = store.folder / vectors.KEYS
+    file = store.passages.folder / vectors.KEYS
     keys = file.read_bytes()
-    assert len(keys) == (2 + 3) * 16
-    file.write_bytes(keys[: 4 * 16])  # without the second passage of the longer text
+    assert len(keys) == 3 * 16
+    file.write_bytes(keys[: 2 * 16])  # without the second passage of the longer text
     made = encode()
     store = VectorStore(NAME, tmp_path)
     rows, of_passages = store.fill_with_passages([texts([7, 8, 9, 10], [5, 6])])
     assert made.seen == [[7, 8, 9, 10]]
     assert sums(store.take(rows)) == [34, 11]
-    assert sums(store.take(of_passages)) == [3400, 3401, 0, 1100, 0]
+    assert sums(store.passages.take(of_passages)) == [3400, 3401, 0, 1100, 0]
+
+
+@pytest.mark.usefixtures("short_passages")
+def test_texts_of_many_passages_come_in_smaller_chunks(encode, tmp_path, monkeypatch):
+    monkeypatch.setattr(vectors, "LONGEST_CHUNK", 3)
+    made = encode()
+    store = VectorStore(NAME, tmp_path)
+    _, of_passages = store.fill_with_passages([texts([1], [2, 3], [1] * 9, [4, 5, 6])])
+    assert made.seen == [[1], [2, 3], [4, 5, 6], [1] * 9]
+    assert made.left == 1_000 - 3  # one passage and one; two; five
+    assert len(of_passages) == 4 + 9
 
 
 def test_disk_space_of_passages(encode, tmp_path, monkeypatch, short_passages):

@@ -46,11 +46,11 @@ def test_best_passage(of):
     expected = 4 * torch.stack(best)
     assert not torch.allclose(expected[0], 4 * parts[0][:1] @ labels.T)
     documents = encoded(DOCUMENTS)
-    found, counts = matcher.encoder.encode_passages(documents, torch.device("cpu"))
-    assert counts.tolist() == [len(own) for own in parts]
+    found = matcher.encoder.encode_with_passages(documents, torch.device("cpu"))
+    assert found.passage_counts.tolist() == [len(own) for own in parts]
     torch.testing.assert_close(found.passages, torch.cat(parts), rtol=0, atol=1e-5)
     torch.testing.assert_close(found.vectors[[1, 3]], oracle([DOCUMENTS[1], DOCUMENTS[3]]))
-    with_passages = documents._replace(passages=found.passages, passage_counts=counts)
+    with_passages = documents._replace(**found._asdict())
     for texts in (documents, with_passages):
         torch.testing.assert_close(matcher(texts, select(matcher)), expected, rtol=0, atol=1e-4)
     parts = [matcher(part, select(matcher)) for part in with_passages.split(2)]
