@@ -44,10 +44,10 @@ class Ridge(Part, nn.Module):
     section 2.2). That is the prediction of a regression on all other documents. So the model
     learns how far it can trust the regression on new documents.
 
-    On documents that are new it may deserve more trust than training finds, or less. All other
-    parts have seen the training documents, and know them by heart to a degree. So scores of new
-    documents are multiplied by ``boost``, which validation documents choose
-    (`gile_lightning.systems.boost`).
+    On new documents it may have to count more than training finds, as all other parts have seen
+    the training documents, and know them by heart to a degree. It may have to count less, as where
+    documents are few and long. So scores of new documents are multiplied by ``boost``, which
+    validation documents choose (`gile_lightning.systems.boost`).
 
     The coefficients, d per seen label, are no trained parameters.
 

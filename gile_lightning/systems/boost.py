@@ -1,4 +1,4 @@
-"""How far a ridge regression is trusted on new documents: chosen on validation documents."""
+"""How much a ridge regression counts on new documents: chosen on validation documents."""
 
 from collections.abc import Iterable
 
@@ -21,7 +21,7 @@ DOCUMENTS = 1_000  # that choose, at most
 
 @torch.no_grad()
 def best_boost(system: System, labels: PreparedLabels, documents: Iterable[RaggedBatch]) -> float:
-    """Return the factor with the highest average precision; of several the nearest to the present.
+    """Return the factor with the highest average precision; of ties, the one nearest to the current.
 
     If no document has a label, it stays as it is.
 

@@ -327,7 +327,7 @@ class NeuralSystem(GradientSystem):
     # --- training ---
 
     def on_validation_epoch_start(self) -> None:
-        """Prepare the labels once, and choose how far regressions are trusted on new documents."""
+        """Prepare the labels once, and choose how much regressions count on new documents."""
         super().on_validation_epoch_start()
         if not self.trainer.sanity_checking:
             for name in self.tasks:

@@ -1,8 +1,8 @@
 """Passages: the pieces of a text that have vectors of their own.
 
 Each window that a model reads is cut into the fewest pieces of at most `PASSAGE` subwords, all
-about as long. A prompt that pooling leaves out belongs to none of them. Any other prompt does, and
-so do special subwords.
+about as long. A prompt that pooling leaves out belongs to none of them. Other prompts and special
+subwords do.
 """
 
 import torch

@@ -29,7 +29,7 @@ from gile_lightning.data.pretrained.passages import PASSAGE, passage_counts
 
 GROUP = 65_536  # texts that are sorted by length at a time; 64 MB of subword ids
 CHUNK = 1_024  # texts that are written at once; at most these are encoded twice after a kill
-LONGEST_CHUNK = 65_536  # passages of these, beyond which there are fewer: 100 MB of 384 numbers
+MOST_PASSAGES = 65_536  # of these, unless one text has more: 100 MB of 384 numbers
 VECTORS = {"float32": "vectors.f32", "float16": "vectors.f16"}
 SUMS, KEYS = "vectors.crc32", "texts.keys"
 FORMAT_FILE = "format"
@@ -44,7 +44,7 @@ _FASTER = (
 _WORTH = 1.4  # times as fast, to be told
 
 _NONE, _END = np.empty(0, "S16"), np.array([b""], "S16")
-_PLACE = struct.Struct("<2I")  # of a passage: their length, and its number
+_PLACE = struct.Struct("<2I")  # of a passage: `PASSAGE`, and its number in the text
 
 FORMAT = 1
 """The number of the format. Raise it when the files would be misread."""
@@ -417,7 +417,7 @@ def _chunks(texts: NDArray[np.int64], passages: list[int]) -> Iterator[NDArray[n
     """Cut texts, short ones first, into those that are encoded at once."""
     start = vectors = 0
     for stop, more in enumerate(passages):
-        if stop - start == CHUNK or (stop > start and vectors + more > LONGEST_CHUNK):
+        if stop - start == CHUNK or (stop > start and vectors + more > MOST_PASSAGES):
             yield texts[start:stop]
             start, vectors = stop, 0
         vectors += more

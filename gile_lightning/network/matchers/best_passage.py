@@ -17,8 +17,8 @@ class BestPassage(Cosine):
 
     The vector of a long text tells little of what only a sentence of it is about. A passage has up
     to `PASSAGE` subwords. Its vector is the mean of what the frozen sentence encoder of the data
-    (``data.pretrained``) makes of them in the whole text (late chunking: Günther et al., 2024), so
-    the encoder runs once for both. It is MaxP of Dai and Callan (SIGIR 2019), with cosines for
+    (``data.pretrained``) makes of them in the whole window (late chunking: Günther et al., 2024).
+    So the encoder runs once for both. It is MaxP of Dai and Callan (SIGIR 2019), with cosines for
     scores.
 
     Args:

@@ -203,7 +203,7 @@ def test_a_kill_among_passages(encode, tmp_path):
 
 @pytest.mark.usefixtures("short_passages")
 def test_texts_of_many_passages_come_in_smaller_chunks(encode, tmp_path, monkeypatch):
-    monkeypatch.setattr(vectors, "LONGEST_CHUNK", 3)
+    monkeypatch.setattr(vectors, "MOST_PASSAGES", 3)
     made = encode()
     store = VectorStore(NAME, tmp_path)
     _, of_passages = store.fill_with_passages([texts([1], [2, 3], [1] * 9, [4, 5, 6])])
