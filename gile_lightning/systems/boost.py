@@ -21,7 +21,7 @@ DOCUMENTS = 1_000  # that choose, at most
 
 @torch.no_grad()
 def best_boost(system: System, labels: PreparedLabels, documents: Iterable[RaggedBatch]) -> float:
-    """Return the factor with the highest average precision; of ties, the one nearest to the current.
+    """Return the factor with the highest average precision; of ties, that nearest to the current.
 
     If no document has a label, it stays as it is.
 
