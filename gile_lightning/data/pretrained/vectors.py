@@ -115,6 +115,7 @@ class VectorStore:
             )
         self._order = own.argsort()
         self._keys = own[self._order]
+        self._unsorted: list[Keys] = []
         self._map()
 
     def _map(self) -> None:
@@ -158,7 +159,7 @@ class VectorStore:
         Raises:
             InputError: the cache cannot be written, or there is no such model.
         """
-        return self._filled(texts, total, device, mark, [self])[0]
+        return self._filled(texts, total, device, mark, None)[0]
 
     @cached_property
     def passages(self) -> "VectorStore":
@@ -178,7 +179,7 @@ class VectorStore:
             The rows of the texts [B]; and those of their passages in `passages`, with -1 after the
             last one of each text.
         """
-        of_texts, of_passages = self._filled(texts, total, device, mark, [self, self.passages])
+        of_texts, of_passages = self._filled(texts, total, device, mark, self.passages)
         return of_texts, of_passages
 
     def _filled(
@@ -187,9 +188,10 @@ class VectorStore:
         total: int | None,
         device: torch.device | str,
         mark: str | None,
-        stores: list["VectorStore"],
+        passages: "VectorStore | None",
     ) -> list[NDArray[np.int64]]:
-        """Return the rows in each store: of texts in this one, of passages in the other, if any."""
+        """Return the rows of texts in this store, and of passages in another, if there is one."""
+        stores = [self] if passages is None else [self, passages]
         marks = [store.folder / f"{mark}.texts" for store in stores]
         with ExitStack() as locks:
             for store in stores:
@@ -206,7 +208,7 @@ class VectorStore:
                     left -= len(rows)
                     first = len(self) == before  # with a text that has no vector yet
                     behind = left if first else None
-                    of_groups.append(self._fill(rows, device, shown, behind, stores[1:]))
+                    of_groups.append(self._fill(rows, device, shown, behind, passages))
             all_keys = [np.concatenate(keys) for keys in zip(*of_groups, strict=True)]
             for store, file, keys in zip(stores, marks, all_keys, strict=True):
                 store._map()
@@ -239,7 +241,7 @@ class VectorStore:
         device: torch.device | str,
         shown: Progress,
         left: int | None,
-        passages: list["VectorStore"],
+        passages: "VectorStore | None",
     ) -> list[Keys]:
         """Encode what is new among some texts, short ones first.
 
@@ -255,40 +257,36 @@ class VectorStore:
             those of each text.
         """
         keys = np.array([_key(row) if len(row) else b"" for row in rows], dtype="S16")
-        of_passages = _of_passages(rows, keys) if passages else [_NONE] * len(rows)
+        of_passages = [_NONE] * len(rows) if passages is None else _of_passages(rows, keys)
         different, first = np.unique(keys, return_index=True)
         complete = self._has(different)
-        for store in passages:  # those of a text are written in order: the last one tells of all
+        if passages is not None:  # those of a text are written in order: the last tells of all
             last = [of_passages[i][-1] if len(of_passages[i]) else b"" for i in first]
-            complete &= store._has(np.array(last, dtype="S16"))
+            complete &= passages._has(np.array(last, dtype="S16"))
         missing = first[~complete & (different != b"")]
         missing = missing[np.argsort([len(rows[i]) for i in missing], kind="stable")]
         if len(missing) and left is not None:
             each = 1 + sum(len(of_passages[i]) for i in missing) / len(missing)
             self._tell(len(missing) + max(0, left), each, device)
         shown.advance(len(rows) - len(missing))
-        added = {store.folder: [_NONE] for store in (self, *passages)}
-
-        def append(store: VectorStore, new: Keys, vectors: NDArray[Any]) -> None:
-            store._append(new, vectors, sum(map(len, added[store.folder])))
-            added[store.folder].append(new)
-
         for chunk in _chunks(missing, [len(of_passages[i]) for i in missing]):
             flat, counts = (part.to(device) for part in _flat([rows[i] for i in chunk]))
-            if passages:
-                found = backends.encode_with_passages(self.name, flat, counts, self.backend)
-                vectors = found.vectors.cpu().numpy()
-                new = np.concatenate([of_passages[i] for i in chunk])
-                append(passages[0], new, found.passages.cpu().numpy())
+            if passages is None:
+                vectors = backends.encode(self.name, flat, counts, self.backend)
             else:
-                vectors = backends.encode(self.name, flat, counts, self.backend).cpu().numpy()
+                found = backends.encode_with_passages(self.name, flat, counts, self.backend)
+                vectors = found.vectors
+                new = np.concatenate([of_passages[i] for i in chunk])
+                passages._append(new, found.passages.cpu().numpy())
             unkept = ~self._has(keys[chunk])  # others lacked their passages alone
-            append(self, keys[chunk][unkept], vectors[unkept])
+            self._append(keys[chunk][unkept], vectors.cpu().numpy()[unkept])
             shown.advance(len(chunk))
-        for store in (self, *passages):
-            store._sort(np.concatenate(added[store.folder]))
+        self._sort()
+        if passages is None:
+            return [keys]
+        passages._sort()
         ended = (part for some in of_passages for part in (some, _END))
-        return [keys, np.concatenate([_NONE, *ended])] if passages else [keys]
+        return [keys, np.concatenate([_NONE, *ended])]
 
     def _tell(self, texts: int, each: float, device: torch.device | str) -> None:
         """Say what disk space texts take, with so many vectors each, and what would be faster."""
@@ -298,22 +296,24 @@ class VectorStore:
         if texts >= MANY and on_cpu and (speedup := bfloat16_speedup()) >= _WORTH:
             note(_FASTER.format(speedup))
 
-    def _append(self, keys: Keys, vectors: NDArray[Any], unsorted: int = 0) -> None:
+    def _append(self, keys: Keys, vectors: NDArray[Any]) -> None:
         """Write vectors, their checksums, and then their hashes, behind the rows that are there.
 
         Args:
-            keys: the hashes.
+            keys: the hashes, which are found after the next `_sort`.
             vectors: [n, d].
-            unsorted: rows that were appended since the last `_sort`.
         """
-        row = len(self._keys) + unsorted
+        row = len(self._keys) + sum(map(len, self._unsorted))
         vectors = np.ascontiguousarray(vectors, self.dtype)
         append(self.vectors, row * self._width(), vectors.tobytes())
         append(self.folder / SUMS, row * 4, _sums(vectors).tobytes())
         append(self.folder / KEYS, row * 16, keys.tobytes())
+        self._unsorted.append(keys)
 
-    def _sort(self, keys: Keys) -> None:
+    def _sort(self) -> None:
         """Sort the hashes of new rows in."""
+        keys = np.concatenate([_NONE, *self._unsorted])
+        self._unsorted = []
         order = keys.argsort()
         at = self._keys.searchsorted(keys[order])
         self._order = np.insert(self._order, at, len(self._keys) + order)
@@ -335,7 +335,7 @@ class VectorStore:
                 ) from error
             new = ~self._has(keys)
             self._append(keys[new], vectors[new])
-            self._sort(keys[new])
+            self._sort()
             file.unlink()
         for left in (*self.folder.glob("*.done"), *self.folder.glob(".*.npy.*")):
             left.unlink()
