@@ -11,6 +11,7 @@ import torch
 
 from gile_lightning import fit
 from gile_lightning.commands.run_folder import read_metrics
+from gile_lightning.systems.boost import BOOSTS
 from gile_testing import children, runs
 
 STOPS = (signal.SIGTERM, signal.SIGUSR1)
@@ -143,3 +144,23 @@ def test_all_that_draws_or_counts_is_resumed_exactly(tmp_path, cache):
         fit.main([*again, "--trainer.callbacks", json.dumps([crash])])
     fit.main([*again, "--ckpt_path", "last"])
     assert_same(*map(outcome, outputs))
+
+
+def test_a_regression_is_resumed_exactly(tmp_path, cache):
+    """Also what validation documents have chosen for it."""
+    more = [
+        *("--model.embedding.trainable", "false", "--checkpoint_every", "2"),
+        *("--model.encoder", "gile_lightning.network.encoders.IdfMean"),
+        *("--model.ridge", "gile_lightning.network.Ridge"),
+    ]
+    outputs = [tmp_path / name for name in ("unbroken", "crashed")]
+    fit.main([*arguments(outputs[0], cache), *more])
+    # within the second epoch: the first validation has chosen
+    crash = {"class_path": "gile_testing.crash.Crash", "init_args": {"step": 7}}
+    again = [*arguments(outputs[1], cache), *more]
+    with pytest.raises(RuntimeError, match="crash"):
+        fit.main([*again, "--trainer.callbacks", json.dumps([crash])])
+    fit.main([*again, "--ckpt_path", "last"])
+    assert_same(*map(outcome, outputs))
+    last = torch.load(outputs[1] / "checkpoints/last.ckpt", weights_only=True)
+    assert last["state_dict"]["networks.english.ridge.boost"] in BOOSTS
