@@ -94,9 +94,9 @@ def fit_reranker(cli: GileCLI, path: str, checkpoint: dict[str, Any], settings: 
         AtomicCheckpointIO().save_checkpoint(state, folder / _STATE)
 
     training = settings.training
-    rows = _training_rows(training, corpus.size("train"))
+    rows = _training_rows(training, corpus.size(name, "train"))
     found = best_labels(
-        model, name, corpus.some_documents("train", rows), settings.depth, held_out=True
+        model, name, corpus.some_documents(name, "train", rows), settings.depth, held_out=True
     )
     if len(state.get("losses", ())) < training.steps:
         texts = corpus.original_texts("train", rows)
@@ -106,7 +106,9 @@ def fit_reranker(cli: GileCLI, path: str, checkpoint: dict[str, Any], settings: 
     encoder.load_state_dict(state["model"])
     say(_curve(state["losses"]))
     rows = _draw(len(corpus.split("validation")), settings.validation_documents, training.seed)
-    validation = best_labels(model, name, corpus.some_documents("validation", rows), settings.depth)
+    validation = best_labels(
+        model, name, corpus.some_documents(name, "validation", rows), settings.depth
+    )
     say(
         f"right labels among the {found.ids.shape[1]} best: {_share(found):.1%} on training "
         f"documents, {_share(validation):.1%} on validation documents"

@@ -1,6 +1,6 @@
 """A corpus of several languages."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
@@ -117,6 +117,14 @@ class Multilingual(TextDataModule):
     def training_documents(self, name: str) -> Iterator[RaggedBatch]:
         """Yield every training document of a language once, in order, in batches."""
         return self.modules[name].training_documents(name)
+
+    def size(self, name: str, split: str) -> int:
+        """Count the documents of a language in a split, without texts of labels."""
+        return self.modules[name].size(name, split)
+
+    def some_documents(self, name: str, split: str, rows: Sequence[int]) -> Iterator[RaggedBatch]:
+        """Yield the documents of a language at these places of a split, in order, in batches."""
+        return self.modules[name].some_documents(name, split, rows)
 
     def document_hashes(self, name: str, split: str) -> NDArray[np.int64] | None:
         """Return a hash of each document of a split, in order."""

@@ -17,8 +17,9 @@ from gile_lightning.data.language_name import check_language
 from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.loading.ragged import COMPUTED, RaggedBatch
+from gile_lightning.data.pretrained.keyed_vectors import VectorsDtype
 from gile_lightning.data.pretrained.text_vectors import TextVectors
-from gile_lightning.data.pretrained.vectors import VectorsDtype, VectorStore
+from gile_lightning.data.pretrained.vectors import VectorStore
 from gile_lightning.data.shards.encoded_corpus import EncodedCorpus
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.task import Task
@@ -100,8 +101,8 @@ class ShardDataModule(TextDataModule):
         backend, dtype = tokenizer.pretrained_backend, self.vectors_dtype
         store = VectorStore(reading.name, self.cache_dir, backend, dtype)
         for split, documents in self.corpus.splits.items():
-            mark = f"{self.fingerprint()}-{split}-{self.size(split)}"
-            if added := len(documents) - self.size(split):
+            mark = f"{self.fingerprint()}-{split}-{self.size(self.language, split)}"
+            if added := len(documents) - self.size(self.language, split):
                 mark += f"-labels-{added}"
             texts, total = self._subwords(split), len(documents)
             rows: NDArray[np.int64] | None
@@ -139,7 +140,12 @@ class ShardDataModule(TextDataModule):
         """Yield every training document once, in order, in batches."""
         yield from self._batches("train")
 
-    def some_documents(self, split: str, rows: Sequence[int]) -> Iterator[RaggedBatch]:
+    def size(self, name: str, split: str) -> int:
+        """Count the documents of a split, without texts of labels."""
+        label_texts = self.corpus.label_texts if split == "train" else 0
+        return len(self.split(split)) - label_texts
+
+    def some_documents(self, name: str, split: str, rows: Sequence[int]) -> Iterator[RaggedBatch]:
         """Yield the documents at these places of a split, in order, in batches."""
         yield from self._batches(split, np.array(rows, dtype=np.int64))
 
@@ -159,7 +165,9 @@ class ShardDataModule(TextDataModule):
         """Return a hash of each document of a split, in order, without the texts of labels."""
         if split not in self.corpus.splits:
             return None
-        documents = self.split(split).select(range(self.size(split))).with_format("arrow")
+        documents = (
+            self.split(split).select(range(self.size(self.language, split))).with_format("arrow")
+        )
         unknown = len(self.corpus.task.tokenizer.vocabulary) - 1
         starts = range(0, len(documents), _HASHED)
         return np.concatenate([table_hashes(documents[i : i + _HASHED], unknown) for i in starts])
@@ -188,10 +196,6 @@ class ShardDataModule(TextDataModule):
     def split(self, name: str) -> "Dataset":
         """Return the encoded documents of train, validation or test."""
         return self.corpus.splits[name]
-
-    def size(self, name: str) -> int:
-        """Count the documents of a split, without the texts of labels."""
-        return len(self.split(name)) - (self.corpus.label_texts if name == "train" else 0)
 
     def train_dataloader(self) -> RaggedLoader:
         """Return shuffled training batches."""

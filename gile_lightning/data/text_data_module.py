@@ -1,7 +1,7 @@
 """The contract of a data module: what commands and systems ask of every corpus."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
@@ -114,6 +114,14 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
     @abstractmethod
     def training_documents(self, name: str) -> Iterator[RaggedBatch]:
         """Yield every training document of a language once, in order, in batches."""
+
+    @abstractmethod
+    def size(self, name: str, split: str) -> int:
+        """Count the documents of a language in a split, without texts of labels."""
+
+    @abstractmethod
+    def some_documents(self, name: str, split: str, rows: Sequence[int]) -> Iterator[RaggedBatch]:
+        """Yield the documents of a language at these places of a split, in order, in batches."""
 
     def document_hashes(self, name: str, split: str) -> NDArray[np.int64] | None:
         """Return a hash of each document of a split, in order; None if unknown."""

@@ -337,12 +337,12 @@ class NeuralSystem(GradientSystem):
         ridge, prepared = self.network(name).ridge, self._prepared[name]
         if ridge is None or not ridge.chooses_boost:
             return
-        data = self.trainer.datamodule.only(name)  # type: ignore[attr-defined]
-        documents, seen = data.size("validation"), self.tasks[name].labels.seen
+        data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
+        documents = data.size(name, "validation")
         rows = range(0, documents, max(1, -(-documents // DOCUMENTS)))
-        labels = prepared.subset(torch.arange(seen))
+        labels = prepared.subset(torch.arange(self.tasks[name].labels.seen))
         with self.trainer.precision_plugin.val_step_context():
-            boost = best_boost(self, labels, data.some_documents("validation", rows))
+            boost = best_boost(self, labels, data.some_documents(name, "validation", rows))
         # processes could choose differently, as GPUs add up in no fixed order
         boost = self.trainer.strategy.broadcast(boost)
         for own in (ridge, prepared.network.ridge):  # which may be a copy of higher precision

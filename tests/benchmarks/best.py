@@ -84,8 +84,8 @@ class BestWorkload(Workload):
             ]
         )
         return batch._replace(
-            vectors=self.store.take(self.rows[batch.rows]),
-            passages=self.store.take(self.rows[places % self.stored]),
+            vectors=self.store.texts.take(self.rows[batch.rows]),
+            passages=self.store.texts.take(self.rows[places % self.stored]),
             passage_counts=counts,
         )
 

@@ -19,7 +19,7 @@ from measuring import highest_memory
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gile_lightning.data.pretrained import backends, vectors
+from gile_lightning.data.pretrained import backends, keyed_vectors, vectors
 from gile_lightning.data.pretrained.vectors import CHUNK, VectorStore
 
 DIM, WORDS, BATCH = 384, 200, 64
@@ -101,7 +101,7 @@ def look_up(rounds: int, stored: int, steps: int = 50) -> list[dict[str, object]
             ways: dict[str, Callable[[], Tensor]] = {
                 "a file for every 1,024 texts, as it was": lambda text=text: before.find(*text),
                 "one file, by the text": lambda text=text: store.find(*text),
-                "one file, by the row": lambda numbers=numbers: store.take(rows[numbers]),
+                "one file, by the row": lambda numbers=numbers: store.texts.take(rows[numbers]),
             }
             found = []
             for name, way in ways.items():
@@ -131,7 +131,7 @@ def write_all(folder: Path, number: int) -> None:
         numbers = np.arange(first, min(first + CHUNK, number))
         words = np.ones((len(numbers), 4), np.int32)
         words[:, 0] = numbers
-        found = store.take(rows[numbers])
+        found = store.texts.take(rows[numbers])
         residue = found - torch.from_numpy(numbers.astype(np.float32))[:, None]
         if not (residue.abs() < 8).all():
             raise RuntimeError("a text has the vector of another one")
@@ -145,7 +145,7 @@ def written(number: int) -> list[dict[str, object]]:
         contents = []
         for name, kill in (("unbroken", False), ("after a kill", True)):
             cache = Path(folder) / str(kill)
-            file = cache / "vectors/random" / vectors.VECTORS["float32"]
+            file = cache / "vectors/random" / keyed_vectors.VECTORS["float32"]
             command = [sys.executable, __file__, str(cache), str(number)]
             if kill:
                 child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -157,7 +157,7 @@ def written(number: int) -> list[dict[str, object]]:
                 child.wait()
             out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
             known, stored, seconds, before, peak = map(float, out.split())
-            contents.append([_hash(file), _hash(file.with_name(vectors.KEYS))])
+            contents.append([_hash(file), _hash(file.with_name(keyed_vectors.KEYS))])
             rows.append(
                 {
                     "vectors": f"{number:,} written, {name}",

@@ -51,7 +51,7 @@ def test_vectors_that_the_cache_keeps(encoder, device, tmp_path):
     for on in ("cpu", device):
         store = VectorStore(encoder, tmp_path / torch.device(on).type)
         rows, of_passages = store.fill_with_passages([texts], device=on)
-        found.append([store.take(rows), store.passages.take(of_passages)])
+        found.append([store.texts.take(rows), store.passages.take(of_passages)])
     of_texts, of_passages = found[0]
     assert not of_texts[-1].any()
     assert max(map(len, rows)) > 60

@@ -33,7 +33,7 @@ class TextVectors:
         """Return the fields of `Texts` for the documents with these numbers."""
         fields: dict[str, Tensor] = {}
         if self.rows is not None:
-            fields["vectors"] = self.store.take(self.rows[numbers])
+            fields["vectors"] = self.store.texts.take(self.rows[numbers])
         if self.passages is not None:
             starts = self.starts[numbers]
             counts = self.ends[numbers] - starts

@@ -1,38 +1,32 @@
-"""The vectors that a pretrained model computes from texts, on disk."""
+"""What a pretrained model computes from texts, kept on disk."""
 
 import struct
-import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import cached_property, partial
+from contextlib import ExitStack
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
 import torch
-from filelock import FileLock
 from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.common.console import note
 from gile_lightning.common.disk import tell_space
 from gile_lightning.common.errors import InputError
-from gile_lightning.common.files import append, write
-from gile_lightning.common.formats import check_format
+from gile_lightning.common.files import write
 from gile_lightning.common.machine import bfloat16_speedup
 from gile_lightning.common.progress import Progress
 from gile_lightning.data.pretrained import backends
 from gile_lightning.data.pretrained.backends import Backend
+from gile_lightning.data.pretrained.keyed_vectors import NO_KEYS, KeyedVectors, Keys, VectorsDtype
 from gile_lightning.data.pretrained.model import dimension
 from gile_lightning.data.pretrained.passages import PASSAGE, passage_counts
 
 GROUP = 65_536  # texts that are sorted by length at a time; 64 MB of subword ids
 CHUNK = 1_024  # texts that are written at once; at most these are encoded twice after a kill
 MOST_PASSAGES = 65_536  # of these, unless one text has more: 100 MB of 384 numbers
-VECTORS = {"float32": "vectors.f32", "float16": "vectors.f16"}
-SUMS, KEYS = "vectors.crc32", "texts.keys"
-FORMAT_FILE = "format"
 
 _REMEDY = "set data.cache_dir, or the environment variable XDG_CACHE_HOME, to another disk"
 
@@ -43,32 +37,20 @@ _FASTER = (
 )
 _WORTH = 1.4  # times as fast, to be told
 
-_NONE, _END = np.empty(0, "S16"), np.array([b""], "S16")
+_END = np.array([b""], "S16")
 _PLACE = struct.Struct("<2I")  # of a passage: `PASSAGE`, and its number in the text
 
-FORMAT = 1
-"""The number of the format. Raise it when the files would be misread."""
-
 Ids = NDArray[np.int32]
-Keys = NDArray[np.bytes_]
-
-VectorsDtype = Literal["float32", "float16"]
-"""How vectors are kept: ``float16`` takes half the disk, and rounds by 0.05 % at most."""
 
 
 class VectorStore:
     """Vectors by the subword ids of their texts, common to all corpora, splits and settings.
 
-    One file has the vectors, row after row, and is mapped into memory; another one has a 128-bit
-    hash of each text. Rows are added, never changed, and a row counts once its hash is there. So
-    encoding that was killed goes on where it was. A third file has a CRC-32 of each vector, which
-    is compared whenever the vector is read.
+    Those of texts are in one folder, and those of their passages in another, by the hash of the
+    text and their place in it. What was encoded before a kill is not encoded again.
 
     A split of a corpus has a file with the hashes of its texts in order. They give its rows, and
     finding the vectors of a batch is a gather.
-
-    Passages of texts are in a store of their own (`passages`), by the hash of their text and their
-    place in it.
 
     Args:
         name: of the model, as `find_model` takes it.
@@ -76,7 +58,6 @@ class VectorStore:
             backend.
         backend: what runs the model.
         dtype: how they are kept; each type has a folder of its own.
-        kind: ends the name of the folder.
 
     Raises:
         InputError: the files do not belong together.
@@ -88,55 +69,22 @@ class VectorStore:
         cache: Path,
         backend: Backend = "torch",
         dtype: VectorsDtype = "float32",
-        kind: str = "",
     ) -> None:
         self.name = name
         self.backend: Backend = backend
-        self.dtype = np.dtype(dtype)
-        own = ("" if dtype == "float32" else f"-{dtype}") + kind
-        self.folder = cache / "vectors" / (backends.identity(name, backend) + own)
-        self._passages = partial(VectorStore, name, cache, backend, dtype, f"-passages-{PASSAGE}")
-        self.vectors = self.folder / VECTORS[dtype]
-        self.dimension = dimension(name)
-        self._open()
+        own = "" if dtype == "float32" else f"-{dtype}"
+        self._folder = cache / "vectors" / (backends.identity(name, backend) + own)
+        self._dtype: VectorsDtype = dtype
+        self.texts = self._open("")
 
-    def _open(self) -> None:
-        """Map the vectors into memory and sort the hashes."""
-        number = self.folder / FORMAT_FILE
-        found = number.read_text() if number.exists() else "1"  # of a version that wrote none
-        remedy = f"delete the folder {self.folder}, and the texts will be encoded anew"
-        check_format(number, int(found) if found.isdecimal() else None, FORMAT, remedy)
-        keys = self.folder / KEYS
-        own = np.fromfile(keys, "S16", _size(keys) // 16) if keys.exists() else np.empty(0, "S16")
-        if _size(self.vectors) < len(own) * self._width():
-            raise InputError(
-                f"{self.vectors}: shorter than {keys.name} says; delete both, and the texts will "
-                "be encoded anew"
-            )
-        self._order = own.argsort()
-        self._keys = own[self._order]
-        self._unsorted: list[Keys] = []
-        self._map()
+    @cached_property
+    def passages(self) -> KeyedVectors:
+        """The vectors of the texts' passages."""
+        return self._open(f"-passages-{PASSAGE}")
 
-    def _map(self) -> None:
-        shape = (len(self._keys), self.dimension)
-        self._vectors: NDArray[np.floating] = np.zeros(shape, self.dtype)
-        self._sums: NDArray[np.uint32] | None = None
-        if len(self._keys):
-            self._vectors = np.memmap(self.vectors, self.dtype, "r", 0, shape)
-            if self._has_sums():
-                self._sums = np.memmap(self.folder / SUMS, np.uint32, "r", 0, shape[:1])
-
-    def _width(self) -> int:
-        """Return the bytes of a vector."""
-        return self.dimension * self.dtype.itemsize
-
-    def _has_sums(self) -> bool:
-        """Whether all rows have checksums; those of an earlier version get them in `fill`."""
-        return _size(self.folder / SUMS) >= len(self._keys) * 4
-
-    def __len__(self) -> int:
-        return len(self._keys)
+    def _open(self, kind: str) -> KeyedVectors:
+        folder = self._folder.with_name(self._folder.name + kind)
+        return KeyedVectors(folder, dimension(self.name), self._dtype)
 
     def fill(
         self,
@@ -154,17 +102,12 @@ class VectorStore:
             mark: a name for these texts, which are not read when it comes again.
 
         Returns:
-            [B] the row of each text, for `take`; -1 for a text without a subword.
+            [B] the row of each text in `texts`; -1 for a text without a subword.
 
         Raises:
             InputError: the cache cannot be written, or there is no such model.
         """
         return self._filled(texts, total, device, mark, None)[0]
-
-    @cached_property
-    def passages(self) -> "VectorStore":
-        """The store of the texts' passages."""
-        return self._passages()
 
     def fill_with_passages(
         self,
@@ -188,52 +131,32 @@ class VectorStore:
         total: int | None,
         device: torch.device | str,
         mark: str | None,
-        passages: "VectorStore | None",
+        passages: KeyedVectors | None,
     ) -> list[NDArray[np.int64]]:
-        """Return the rows of texts in this store, and of passages in another, if there is one."""
-        stores = [self] if passages is None else [self, passages]
+        """Return the rows of texts, and of their passages, if these are given."""
+        stores = [self.texts] if passages is None else [self.texts, passages]
         marks = [store.folder / f"{mark}.texts" for store in stores]
         with ExitStack() as locks:
             for store in stores:
-                locks.enter_context(store._locked())
+                locks.enter_context(store.locked())
             if mark is not None and all(file.exists() for file in marks):
                 known = [np.fromfile(file, "S16") for file in marks]
                 pairs = list(zip(stores, known, strict=True))
-                if all(store._has(keys[keys != b""]).all() for store, keys in pairs):
-                    return [store._rows(keys) for store, keys in pairs]
-            of_groups = [[_NONE] * len(stores)]
-            before, left = len(self), total or 0
+                if all(store.has(keys[keys != b""]).all() for store, keys in pairs):
+                    return [store.rows(keys) for store, keys in pairs]
+            of_groups = [[NO_KEYS] * len(stores)]
+            before, left = len(self.texts), total or 0
             with Progress("encoding texts", total, "texts") as shown:
                 for rows in _groups(texts):
                     left -= len(rows)
-                    first = len(self) == before  # with a text that has no vector yet
+                    first = len(self.texts) == before  # with a text that has no vector yet
                     behind = left if first else None
                     of_groups.append(self._fill(rows, device, shown, behind, passages))
             all_keys = [np.concatenate(keys) for keys in zip(*of_groups, strict=True)]
-            for store, file, keys in zip(stores, marks, all_keys, strict=True):
-                store._map()
-                if mark is not None:
+            if mark is not None:
+                for file, keys in zip(marks, all_keys, strict=True):
                     write(file, keys.tobytes())
-        return [store._rows(keys) for store, keys in zip(stores, all_keys, strict=True)]
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Open the files once more while no other process writes; make what is missing."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"{self.folder}: cannot be written ({error.strerror}); set data.cache_dir, or the "
-                "environment variable XDG_CACHE_HOME, to a folder that can"
-            ) from error
-        with FileLock(self.folder / "lock"):
-            self._open()  # another process may have added some
-            if not (self.folder / FORMAT_FILE).exists():
-                write(self.folder / FORMAT_FILE, str(FORMAT))
-            if not self._has_sums():
-                write(self.folder / SUMS, _sums(self._vectors).tobytes())
-            self._take_over()
-            yield
+        return [store.rows(keys) for store, keys in zip(stores, all_keys, strict=True)]
 
     def _fill(
         self,
@@ -241,7 +164,7 @@ class VectorStore:
         device: torch.device | str,
         shown: Progress,
         left: int | None,
-        passages: "VectorStore | None",
+        passages: KeyedVectors | None,
     ) -> list[Keys]:
         """Encode what is new among some texts, short ones first.
 
@@ -257,12 +180,12 @@ class VectorStore:
             those of each text.
         """
         keys = np.array([_key(row) if len(row) else b"" for row in rows], dtype="S16")
-        of_passages = [_NONE] * len(rows) if passages is None else _of_passages(rows, keys)
+        of_passages = [NO_KEYS] * len(rows) if passages is None else _of_passages(rows, keys)
         different, first = np.unique(keys, return_index=True)
-        complete = self._has(different)
+        complete = self.texts.has(different)
         if passages is not None:  # those of a text are written in order: the last tells of all
             last = [of_passages[i][-1] if len(of_passages[i]) else b"" for i in first]
-            complete &= passages._has(np.array(last, dtype="S16"))
+            complete &= passages.has(np.array(last, dtype="S16"))
         missing = first[~complete & (different != b"")]
         missing = missing[np.argsort([len(rows[i]) for i in missing], kind="stable")]
         if len(missing) and left is not None:
@@ -277,100 +200,24 @@ class VectorStore:
                 found = backends.encode_with_passages(self.name, flat, counts, self.backend)
                 vectors = found.vectors
                 new = np.concatenate([of_passages[i] for i in chunk])
-                passages._append(new, found.passages.cpu().numpy())
-            unkept = ~self._has(keys[chunk])  # others lacked their passages alone
-            self._append(keys[chunk][unkept], vectors.cpu().numpy()[unkept])
+                passages.append(new, found.passages.cpu().numpy())
+            unkept = ~self.texts.has(keys[chunk])  # others lacked their passages alone
+            self.texts.append(keys[chunk][unkept], vectors.cpu().numpy()[unkept])
             shown.advance(len(chunk))
-        self._sort()
+        self.texts.sort()
         if passages is None:
             return [keys]
-        passages._sort()
+        passages.sort()
         ended = (part for some in of_passages for part in (some, _END))
-        return [keys, np.concatenate([_NONE, *ended])]
+        return [keys, np.concatenate([NO_KEYS, *ended])]
 
     def _tell(self, texts: int, each: float, device: torch.device | str) -> None:
         """Say what disk space texts take, with so many vectors each, and what would be faster."""
-        size = round(texts * each * (self._width() + 20))  # with hash and checksum
-        tell_space(f"vectors of up to {texts:,} new texts", size, self.folder, _REMEDY)
+        size = round(texts * each * (self.texts.width + 20))  # with hash and checksum
+        tell_space(f"vectors of up to {texts:,} new texts", size, self.texts.folder, _REMEDY)
         on_cpu = self.backend == "torch" and torch.device(device).type == "cpu"
         if texts >= MANY and on_cpu and (speedup := bfloat16_speedup()) >= _WORTH:
             note(_FASTER.format(speedup))
-
-    def _append(self, keys: Keys, vectors: NDArray[Any]) -> None:
-        """Write vectors, their checksums, and then their hashes, behind the rows that are there.
-
-        Args:
-            keys: the hashes, which are found after the next `_sort`.
-            vectors: [n, d].
-        """
-        row = len(self._keys) + sum(map(len, self._unsorted))
-        vectors = np.ascontiguousarray(vectors, self.dtype)
-        append(self.vectors, row * self._width(), vectors.tobytes())
-        append(self.folder / SUMS, row * 4, _sums(vectors).tobytes())
-        append(self.folder / KEYS, row * 16, keys.tobytes())
-        self._unsorted.append(keys)
-
-    def _sort(self) -> None:
-        """Sort the hashes of new rows in."""
-        keys = np.concatenate([_NONE, *self._unsorted])
-        self._unsorted = []
-        order = keys.argsort()
-        at = self._keys.searchsorted(keys[order])
-        self._order = np.insert(self._order, at, len(self._keys) + order)
-        self._keys = np.insert(self._keys, at, keys[order])
-
-    def _take_over(self) -> None:
-        """Append the files that older versions wrote, one for every thousand texts."""
-        files = sorted(self.folder.glob("[0-9]*.npy"))
-        if files:
-            note(f"{self.folder}: {len(files):,} files become one; this is done once")
-        for file in files:
-            try:
-                content = np.load(file)
-                keys, vectors = content["key"], content["vector"]
-            except (EOFError, IndexError, OSError, ValueError) as error:
-                raise InputError(
-                    f"{file}: not readable ({error}); if it is broken, delete it, and its texts "
-                    "will be encoded anew"
-                ) from error
-            new = ~self._has(keys)
-            self._append(keys[new], vectors[new])
-            self._sort()
-            file.unlink()
-        for left in (*self.folder.glob("*.done"), *self.folder.glob(".*.npy.*")):
-            left.unlink()
-        self._map()
-
-    def _has(self, keys: Keys) -> NDArray[np.bool_]:
-        if not len(self._keys):
-            return np.zeros(len(keys), dtype=bool)
-        found: NDArray[np.bool_] = self._keys[self._at(keys)] == keys
-        return found
-
-    def _at(self, keys: Keys) -> NDArray[np.int64]:
-        return np.minimum(self._keys.searchsorted(keys), len(self._keys) - 1)
-
-    def _rows(self, keys: Keys) -> NDArray[np.int64]:
-        if not len(self._keys):
-            return np.full(len(keys), -1)
-        return np.where(keys == b"", -1, self._order[self._at(keys)])
-
-    def take(self, rows: NDArray[np.int64]) -> Tensor:
-        """Return vectors [B, d] in float32 by their rows [B]; zeros for -1.
-
-        Raises:
-            InputError: a vector is not what it was when it was written.
-        """
-        if not len(self._keys):
-            return torch.zeros(len(rows), self.dimension)
-        vectors = np.asarray(self._vectors[rows])
-        if self._sums is not None and (_sums(vectors) != self._sums[rows]).any():
-            raise InputError(
-                f"{self.vectors}: damaged, not what was written there; delete the folder "
-                f"{self.folder}, and the texts will be encoded anew"
-            )
-        vectors[rows < 0] = 0
-        return torch.from_numpy(vectors.astype(np.float32, copy=False))
 
     def find(self, subwords: Ids, counts: NDArray[np.int64]) -> Tensor:
         """Return the vectors [B, d] of texts; zeros for a text without a subword.
@@ -384,18 +231,9 @@ class VectorStore:
         """
         texts = np.split(subwords, counts.cumsum()[:-1]) if len(counts) else []
         keys = np.array([_key(text) if len(text) else b"" for text in texts], dtype="S16")
-        if not self._has(keys[keys != b""]).all():
-            raise InputError(f"{self.folder}: vectors are missing; start again")
-        return self.take(self._rows(keys))
-
-
-def _size(file: Path) -> int:
-    return file.stat().st_size if file.exists() else 0
-
-
-def _sums(vectors: NDArray[np.floating]) -> NDArray[np.uint32]:
-    """Return the CRC-32 of each vector [B]."""
-    return np.fromiter(map(zlib.crc32, vectors), np.uint32, len(vectors))
+        if not self.texts.has(keys[keys != b""]).all():
+            raise InputError(f"{self.texts.folder}: vectors are missing; start again")
+        return self.texts.take(self.texts.rows(keys))
 
 
 def _key(row: Ids) -> bytes:

@@ -42,7 +42,7 @@ def write(data: DocumentDataModule, folder: Path) -> None:
         documents = data.split(split)
         texts = data.original_texts(split, range(len(documents)))
         own: list[list[int]] = []
-        for batch in data.some_documents(split, range(len(documents))):
+        for batch in data.some_documents(data.language, split, range(len(documents))):
             lengths = batch.label_counts.tolist()
             own += [ids.tolist() for ids in batch.label_ids.split(lengths)]
         with open(folder / f"{split}.jsonl", "w", encoding="utf-8") as out:

@@ -51,7 +51,7 @@ def scored(folder: Path, corpus: str, data: Path | None) -> tuple[list[Row], Kep
         unseen = not bool(scores[:, labels.seen :].isnan().any())
         evaluation = Evaluation(labels, scores_unseen=unseen, keep=True)
         start = 0
-        for batch in module.some_documents("test", range(number)):
+        for batch in module.some_documents(module.language, "test", range(number)):
             stop = start + len(batch.label_counts)
             evaluation.update(scores[start:stop].nan_to_num(nan=-1e9), batch)
             start = stop

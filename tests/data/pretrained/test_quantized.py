@@ -76,7 +76,7 @@ def test_vectors_of_the_backends_are_kept_apart(name, tmp_path):
     with pytest.raises(InputError, match="vectors are missing"):
         exact.find(subwords, counts)
     exact.fill([(subwords, counts)])
-    assert exact.folder != rounded.folder
+    assert exact.texts.folder != rounded.texts.folder
     assert not torch.equal(exact.find(subwords, counts), rounded.find(subwords, counts))
 
 

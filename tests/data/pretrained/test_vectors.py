@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained import VectorStore, backends, passages, vectors
+from gile_lightning.data.pretrained import VectorStore, backends, keyed_vectors, passages, vectors
 from gile_lightning.data.pretrained.passages import passage_counts
 from gile_lightning.data.pretrained.transformer import Encoded
 from gile_testing.minilm import DIM, NAME
@@ -73,14 +73,14 @@ def test_every_text_is_encoded_once(encode, tmp_path):
     assert made.seen == [[4], [5, 6], [11, 12], [1, 2, 3], [7, 8, 9, 10]] or made.seen == [
         [4], [11, 12], [5, 6], [1, 2, 3], [7, 8, 9, 10],
     ]  # fmt: skip
-    assert len(store) == 5
+    assert len(store.texts) == 5
     assert sums(store.find(*texts(*ROWS))) == [6, 4, 11, 0, 4, 34, 23]
     assert sums(store.find(*texts([], []))) == [0, 0]
     again = encode()
     store.fill([texts(*ROWS), texts([13])])
     assert again.seen == [[13]]
     assert sums(VectorStore(NAME, tmp_path).find(*texts([13], *ROWS[:2]))) == [13, 6, 4]
-    assert not list(store.folder.glob(".*"))
+    assert not list(store.texts.folder.glob(".*"))
 
 
 def test_disk_space_is_said_for_texts_without_vectors(encode, tmp_path, monkeypatch):
@@ -122,7 +122,7 @@ def test_a_killed_run_goes_on(encode, tmp_path):
     assert len(killed.seen) == 4
     made = encode()
     store = VectorStore(NAME, tmp_path)
-    assert len(store) == 4
+    assert len(store.texts) == 4
     store.fill([texts(*ROWS)], mark="corpus")
     assert sorted(killed.seen + made.seen) == sorted(map(list, {tuple(r) for r in ROWS if r}))
     assert sums(store.find(*texts(*ROWS))) == [6, 4, 11, 0, 4, 34, 23]
@@ -138,8 +138,8 @@ def test_a_marked_corpus_is_not_looked_at_again(encode, tmp_path):
     again = VectorStore(NAME, tmp_path)
     found = again.fill(iter(lambda: pytest.fail("read again"), None), mark="corpus")
     assert found.tolist() == rows.tolist()
-    assert sums(again.take(found)) == [6, 4, 11, 0, 4, 34, 23]
-    assert sums(again.take(found[[5, 3, 5]])) == [34, 0, 34]
+    assert sums(again.texts.take(found)) == [6, 4, 11, 0, 4, 34, 23]
+    assert sums(again.texts.take(found[[5, 3, 5]])) == [34, 0, 34]
 
 
 # of those of `ROWS`, with passages of two subwords at most, and -1 behind those of a text
@@ -157,10 +157,10 @@ def test_passages_are_kept_beside_texts(encode, tmp_path):
     store = VectorStore(NAME, tmp_path)
     found = store.fill_with_passages([texts(*ROWS[:4]), texts(*ROWS[4:])], mark="corpus")
     assert len(made.seen) == 5  # each text once
-    assert sums(store.take(found[0])) == [6, 4, 11, 0, 4, 34, 23]
+    assert sums(store.texts.take(found[0])) == [6, 4, 11, 0, 4, 34, 23]
     assert sums(store.passages.take(found[1])) == PASSAGES
     assert (found[1] < 0).tolist() == [value == 0 for value in PASSAGES]
-    assert [len(store), len(store.passages)] == [5, 7]
+    assert [len(store.texts), len(store.passages)] == [5, 7]
     again = VectorStore(NAME, tmp_path)
     unread = iter(lambda: pytest.fail("read again"), None)
     for rows, expected in zip(again.fill_with_passages(unread, mark="corpus"), found, strict=True):
@@ -178,9 +178,9 @@ def test_passages_of_texts_that_had_none(encode, tmp_path):
     rows, of_passages = store.fill_with_passages([texts(*ROWS, [13])], mark="corpus")
     assert len(made.seen) == 6
     assert rows[:-1].tolist() == before.tolist()
-    assert sums(store.take(rows)) == [6, 4, 11, 0, 4, 34, 23, 13]
+    assert sums(store.texts.take(rows)) == [6, 4, 11, 0, 4, 34, 23, 13]
     assert sums(store.passages.take(of_passages)) == [*PASSAGES, 1300, 0]
-    assert [len(store), len(store.passages)] == [6, 8]
+    assert [len(store.texts), len(store.passages)] == [6, 8]
 
 
 @pytest.mark.usefixtures("short_passages")
@@ -189,7 +189,7 @@ def test_a_kill_among_passages(encode, tmp_path):
     encode()
     store = VectorStore(NAME, tmp_path)
     store.fill_with_passages([texts([7, 8, 9, 10], [5, 6])])  # one chunk of two texts
-    file = store.passages.folder / vectors.KEYS
+    file = store.passages.folder / keyed_vectors.KEYS
     keys = file.read_bytes()
     assert len(keys) == 3 * 16
     file.write_bytes(keys[: 2 * 16])  # without the second passage of the longer text
@@ -197,7 +197,7 @@ def test_a_kill_among_passages(encode, tmp_path):
     store = VectorStore(NAME, tmp_path)
     rows, of_passages = store.fill_with_passages([texts([7, 8, 9, 10], [5, 6])])
     assert made.seen == [[7, 8, 9, 10]]
-    assert sums(store.take(rows)) == [34, 11]
+    assert sums(store.texts.take(rows)) == [34, 11]
     assert sums(store.passages.take(of_passages)) == [3400, 3401, 0, 1100, 0]
 
 
@@ -224,12 +224,12 @@ def test_a_corpus_whose_vectors_were_deleted_is_encoded_anew(encode, tmp_path):
     encode()
     VectorStore(NAME, tmp_path).fill([texts(*ROWS)], mark="corpus")
     store = VectorStore(NAME, tmp_path)
-    for file in (vectors.KEYS, vectors.VECTORS["float32"]):
-        (store.folder / file).unlink()
+    for file in (keyed_vectors.KEYS, keyed_vectors.VECTORS["float32"]):
+        (store.texts.folder / file).unlink()
     store = VectorStore(NAME, tmp_path)
     store.fill([texts([50], [4])])
     rows = store.fill([texts(*ROWS)], mark="corpus")
-    assert sums(store.take(rows)) == [6, 4, 11, 0, 4, 34, 23]
+    assert sums(store.texts.take(rows)) == [6, 4, 11, 0, 4, 34, 23]
 
 
 @pytest.mark.parametrize(("rows", "more"), [(0, 7), (1, 0), (1, 10)])
@@ -239,54 +239,23 @@ def test_what_a_kill_left_half_written(encode, tmp_path, rows, more):
     store = VectorStore(NAME, tmp_path)
     store.fill([texts([1], [2])])
     before = [
-        (store.folder / file).read_bytes() for file in (vectors.VECTORS["float32"], vectors.KEYS)
+        (store.texts.folder / file).read_bytes()
+        for file in (keyed_vectors.VECTORS["float32"], keyed_vectors.KEYS)
     ]
-    with open(store.folder / vectors.VECTORS["float32"], "ab") as file:
+    with open(store.texts.folder / keyed_vectors.VECTORS["float32"], "ab") as file:
         file.write(b"\1" * (DIM * 4 * rows + more))
-    with open(store.folder / vectors.KEYS, "ab") as file:
+    with open(store.texts.folder / keyed_vectors.KEYS, "ab") as file:
         file.write(b"\1" * (more if rows else 0))
     store = VectorStore(NAME, tmp_path)
-    assert len(store) == 2
+    assert len(store.texts) == 2
     store.fill([texts([1], [2], [3])])
     after = [
-        (store.folder / file).read_bytes() for file in (vectors.VECTORS["float32"], vectors.KEYS)
+        (store.texts.folder / file).read_bytes()
+        for file in (keyed_vectors.VECTORS["float32"], keyed_vectors.KEYS)
     ]
     assert [len(content) for content in after] == [3 * DIM * 4, 3 * 16]
     assert all(new.startswith(old) for new, old in zip(after, before, strict=True))
     assert sums(VectorStore(NAME, tmp_path).find(*texts([3], [1], [2]))) == [3, 1, 2]
-
-
-def test_files_of_older_versions_become_one(encode, tmp_path, capsys):
-    made = encode()
-    folder = VectorStore(NAME, tmp_path).folder
-    folder.mkdir(parents=True)
-    kind = np.dtype([("key", "S16"), ("vector", np.float32, DIM)])
-    draw = np.random.default_rng(0)
-    old = draw.standard_normal((4, DIM), dtype=np.float32)
-    for number, part in enumerate(([0, 1], [2, 3])):
-        content = np.empty(2, kind)
-        content["key"] = [vectors._key(np.array([i + 1], np.int32)) for i in part]
-        content["vector"] = old[part]
-        np.save(folder / f"{number:07}.npy", content)
-    (folder / "corpus.done").touch()
-    store = VectorStore(NAME, tmp_path)
-    rows = store.fill([texts([3], [1], [2], [4], [5])], mark="corpus")
-    assert made.seen == [[5]]
-    assert np.array_equal(store.take(rows)[:4].numpy(), old[[2, 0, 1, 3]])  # to the last bit
-    assert capsys.readouterr().err.count("2 files become one; this is done once") == 1
-    names = {file.name for file in folder.iterdir()} - {"lock"}
-    own = {vectors.VECTORS["float32"], vectors.SUMS, vectors.KEYS, vectors.FORMAT_FILE}
-    assert names == own | {"corpus.texts"}
-
-
-def test_a_broken_file_of_an_older_version(encode, tmp_path):
-    encode()
-    store = VectorStore(NAME, tmp_path)
-    store.folder.mkdir(parents=True)
-    file = store.folder / "0000000.npy"
-    file.write_bytes(b"\x93NUMPY")
-    with pytest.raises(InputError, match=rf"{file}: not readable .* delete it"):
-        store.fill([texts([1])])
 
 
 def test_what_two_processes_have_made(encode, tmp_path):
@@ -307,9 +276,9 @@ def test_missing_vectors(encode, tmp_path):
     store.fill([texts([1], [2])])
     with pytest.raises(InputError, match="vectors are missing"):
         store.find(*texts([1], [3]))
-    file = store.folder / vectors.VECTORS["float32"]
+    file = store.texts.folder / keyed_vectors.VECTORS["float32"]
     file.write_bytes(file.read_bytes()[:50])
-    with pytest.raises(InputError, match=rf"{file}: shorter than texts.keys says; delete both"):
+    with pytest.raises(InputError, match=rf"{file}: shorter than texts.keys says; delete the fold"):
         VectorStore(NAME, tmp_path)
 
 
@@ -317,43 +286,46 @@ def test_a_damaged_vector_is_refused(encode, tmp_path):
     encode()
     store = VectorStore(NAME, tmp_path)
     rows = store.fill([texts([1], [2], [3])])
-    file = store.folder / vectors.VECTORS["float32"]
+    file = store.texts.folder / keyed_vectors.VECTORS["float32"]
     content = bytearray(file.read_bytes())
     place = int(rows[1]) * DIM * 4 + 9
     content[place] ^= 1
     file.write_bytes(content)
     store = VectorStore(NAME, tmp_path)
-    assert sums(store.take(rows[[0, 2]])) == [1, 3]
-    with pytest.raises(InputError, match=rf"{file}: damaged, .* delete the folder {store.folder},"):
-        store.take(rows)
+    assert sums(store.texts.take(rows[[0, 2]])) == [1, 3]
+    with pytest.raises(
+        InputError, match=rf"{file}: damaged, .* delete the folder {store.texts.folder},"
+    ):
+        store.texts.take(rows)
 
 
-def test_vectors_of_an_earlier_version_get_checksums(encode, tmp_path):
+def test_each_vector_has_a_checksum(encode, tmp_path):
     encode()
     store = VectorStore(NAME, tmp_path)
     rows = store.fill([texts([1], [2])])
-    file = store.folder / vectors.SUMS
-    before = file.read_bytes()
-    file.unlink()
-    assert sums(VectorStore(NAME, tmp_path).take(rows)) == [1, 2]
-    store.fill([texts([1], [2])])
-    assert file.read_bytes() == before
+    file = store.texts.folder / keyed_vectors.SUMS
     second = np.full(DIM, 2, np.float32)
-    assert np.frombuffer(before, np.uint32)[rows[1]] == zlib.crc32(second.tobytes())
+    assert np.fromfile(file, np.uint32)[rows[1]] == zlib.crc32(second.tobytes())
+    file.write_bytes(file.read_bytes()[:5])
+    with pytest.raises(InputError, match=rf"{file}: shorter than texts.keys says; delete the fold"):
+        VectorStore(NAME, tmp_path)
 
 
 def test_vectors_without_a_number_are_read_and_those_of_a_newer_version_refused(encode, tmp_path):
     encode()
     store = VectorStore(NAME, tmp_path)
     rows = store.fill([texts([1], [2])])
-    file = store.folder / vectors.FORMAT_FILE
+    file = store.texts.folder / keyed_vectors.FORMAT_FILE
     assert file.read_text() == "1"
     file.unlink()
     store = VectorStore(NAME, tmp_path)
-    assert sums(store.take(rows)) == [1, 2]
+    assert sums(store.texts.take(rows)) == [1, 2]
     store.fill([texts([3])])
     assert file.read_text() == "1"
-    for number, remedy in ("2", "install a newer one"), ("", f"delete the folder {store.folder}"):
+    for number, remedy in (
+        ("2", "install a newer one"),
+        ("", f"delete the folder {store.texts.folder}"),
+    ):
         file.write_text(number)
         with pytest.raises(InputError, match=rf"{file}: of .*{remedy}"):
             VectorStore(NAME, tmp_path)
@@ -378,8 +350,8 @@ def test_vectors_of_16_bits(encode, tmp_path):
     again = VectorStore(NAME, tmp_path, dtype="float16").find(*texts(*rows))
     assert again.dtype == torch.float32
     assert sums(again) == [2048, 2052]
-    assert [store.vectors.stat().st_size for store in (exact, half)] == [8 * DIM, 4 * DIM]
-    with open(half.vectors, "r+b") as file:
+    assert [store.texts.vectors.stat().st_size for store in (exact, half)] == [8 * DIM, 4 * DIM]
+    with open(half.texts.vectors, "r+b") as file:
         file.write(b"x")
     with pytest.raises(InputError, match=r"vectors\.f16: damaged"):
         VectorStore(NAME, tmp_path, dtype="float16").find(*texts(*rows))

@@ -130,8 +130,8 @@ def test_texts_of_labels_train_where_documents_are_few(prepared, raw):
     data = prepared(raw, label_documents=4)
     for name, label in (("english", "culture"), ("german", "Kultur")):
         module, task = data.modules[name], data.tasks[name]
-        texts = module.split("train")[module.size("train") :]
-        assert module.size("train") == SIZES["train"]
+        texts = module.split("train")[module.size(module.language, "train") :]
+        assert module.size(module.language, "train") == SIZES["train"]
         assert texts["id"] == [f"label: {label}"]
         assert texts["words"] == [task.tokenizer.word_ids(task.tokenizer.words(label))]
 

@@ -33,9 +33,9 @@ def made(few, **options):
 
 def test_each_label_seen_in_training_has_its_text(modules):
     plain, data = modules
-    task, own = data.tasks["english"], data.size("train")
+    task, own = data.tasks["english"], data.size("english", "train")
     assert task == plain.tasks["english"]  # so they count for no frequency
-    assert own == len(plain.split("train")) == plain.size("train")
+    assert own == len(plain.split("train")) == plain.size("english", "train")
     documents = data.split("train")
     assert documents[:own] == plain.split("train")[:own]
     added = documents[own : len(documents)]
@@ -72,7 +72,7 @@ def test_batches_and_counts(modules):
 )
 def test_as_many_as_documents_where_these_are_few(share, few, texts):
     data = made(few, train_share=share)
-    task, own = data.tasks["english"], data.size("train")
+    task, own = data.tasks["english"], data.size("english", "train")
     documents = data.split("train")
     added = documents[own : len(documents)]
     assert len(added["id"]) == min(texts, task.labels.seen)
@@ -112,7 +112,7 @@ def test_a_model_that_is_trained_further_and_keeps_its_labels_gets_none():
         data.encode_for_training(tasks, known and {"english": known})
         data.prepare_data()
         data.setup("fit")
-        assert data.training_size() == data.size("train") + texts
+        assert data.training_size() == data.size("english", "train") + texts
 
 
 def test_words_without_a_vector_are_dropped(tmp_path):
@@ -133,7 +133,7 @@ def test_words_without_a_vector_are_dropped(tmp_path):
     data.prepare_data()
     data.setup("fit")
     documents = data.split("train")
-    assert documents[data.size("train") : len(documents)]["words"] == [[0, 2]]
+    assert documents[data.size("english", "train") : len(documents)]["words"] == [[0, 2]]
 
 
 def test_a_negative_number_is_refused():

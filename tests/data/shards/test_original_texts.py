@@ -37,7 +37,7 @@ def test_they_are_those_of_the_encoded_documents():
     corpus.setup()
     tokenizer, rows = corpus.corpus.task.tokenizer, [5, 0, 17]
     texts = corpus.original_texts("train", rows)
-    batches = list(corpus.some_documents("train", rows))
+    batches = list(corpus.some_documents("english", "train", rows))
     words = [batch.words.tolist() for batch in batches]
     assert [*chain(*words)] == tokenizer.documents(texts)[0].tolist()
     assert len(texts) == 3

@@ -96,7 +96,7 @@ def test_batches_have_the_passages_of_their_documents(data, monkeypatch):
     expected = found.passages.split(counts)
     rows = module.split("train")["id"]
     batches = [batch["english"] for batch in module.train_dataloader()]
-    batches += module.some_documents("train", range(len(rows)))
+    batches += module.some_documents("english", "train", range(len(rows)))
     for batch in batches:
         assert batch.vectors is None
         numbers = batch.rows.tolist() if batch.rows is not None else range(len(rows))
