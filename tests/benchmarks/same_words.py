@@ -7,8 +7,11 @@ python tests/benchmarks/same_words.py [--shared FOLDER] [--texts 1000000] [--see
 """
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from gile_lightning.data import ATTACK
 from gile_lightning.data.formats.skipped import Skipped

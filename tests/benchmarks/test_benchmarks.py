@@ -2,7 +2,10 @@
 
 import json
 import math
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 
 import cost
 import million
@@ -141,6 +144,17 @@ def test_pretrained_backends(monkeypatch, tmp_path, capsys):
     assert all(row["cosine with torch"] == pytest.approx(1, abs=1e-3) for row in rows[:3])
     assert all(row["seen AvgPr"] == row["unseen AvgPr"] == 100 for row in rows[:3])
     assert "4 labels" in capsys.readouterr().out
+
+
+def test_words_are_the_same_whatever_splits_them():
+    """The program runs by itself, as its first lines say."""
+    script = Path(__file__).with_name("same_words.py")
+    done = subprocess.run(
+        [sys.executable, script, "--texts", "300"], check=True, capture_output=True, text=True
+    )
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("ATT&CK: ")
+    assert lines[1:] == ["random: 300 texts, 0 differ"]
 
 
 def test_the_corpus_of_a_million(tmp_path):
