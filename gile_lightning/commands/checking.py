@@ -120,7 +120,7 @@ def recommendations(
     stemmers = {stemmer_of(name) for name in corpus}
     stemmer = stemmers.pop() if len(stemmers) == 1 else None
     if stemmer != "english":
-        where = "of LexicalMatch and NameMention (docs/best.md, Other corpora)"
+        where = "of LexicalMatch, LexicalPassage and NameMention (docs/best.md, Other corpora)"
         what = "no other stemmer fits all texts" if stemmer is None else "the language of the texts"
         yield f"stemmer: {stemmer or 'null'}", f"{what}; {where}"
         if not data.builtin:

@@ -22,7 +22,7 @@ from gile_lightning.network.encoders import (
     SumPooling,
     WordEmbedding,
 )
-from gile_lightning.network.matchers import LexicalMatch, NameMention
+from gile_lightning.network.matchers import LexicalMatch, LexicalPassage, NameMention
 from gile_lightning.network.outputs import (
     GILE,
     Bilinear,
@@ -92,6 +92,7 @@ MODELS = {
     "BinaryCrossEntropy": {"loss": BinaryCrossEntropy()},
     "SoftmaxCrossEntropy": {"loss": SoftmaxCrossEntropy()},
     "LexicalMatch": {"matchers": [partial(LexicalMatch, stemmer="english")]},
+    "LexicalPassage": {"matchers": [partial(LexicalPassage, stemmer="english", size=5)]},
     "NameMention": {"matchers": [partial(NameMention, hidden=3, taxonomy=True)]},
     "residual and regression": FROZEN | {"label_residual": LabelResidual, "ridge": Ridge},
 }

@@ -19,6 +19,7 @@ from gile_lightning.network.matchers import (
     Cosine,
     DistilledCosine,
     LexicalMatch,
+    LexicalPassage,
     NameMention,
 )
 from gile_lightning.systems import NeuralSystem
@@ -30,7 +31,12 @@ from gile_testing.two_languages import DOCUMENTS, languages, ragged
 TRAINED = partial(Pretrained, trainable=True)
 IDF = partial(IdfMean, sublinear_tf=True)
 LABELS = {"label_encoder": partial(Concatenation, encoders=[Pretrained, IDF])}
-MATCHERS = [partial(LexicalMatch, stemmer="english"), partial(NameMention, hidden=3), Cosine]
+MATCHERS = [
+    partial(LexicalMatch, stemmer="english"),
+    partial(LexicalPassage, stemmer="english"),
+    partial(NameMention, hidden=3),
+    Cosine,
+]
 PRETRAINED = {
     "Pretrained": {"encoder": Pretrained, "label_encoder": Pretrained},
     "Pretrained, trained": {"encoder": TRAINED, "label_encoder": TRAINED},

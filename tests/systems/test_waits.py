@@ -27,7 +27,13 @@ from gile_lightning.network.encoders import (
     Pretrained,
     WordEmbedding,
 )
-from gile_lightning.network.matchers import BestPassage, Cosine, LexicalMatch, NameMention
+from gile_lightning.network.matchers import (
+    BestPassage,
+    Cosine,
+    LexicalMatch,
+    LexicalPassage,
+    NameMention,
+)
 from gile_lightning.network.outputs import Linear
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.gradient import Adam
@@ -56,6 +62,7 @@ FROZEN = {
 SCRATCH = FROZEN | {
     "matchers": [
         partial(LexicalMatch, stemmer="english"),
+        partial(LexicalPassage, stemmer="english", size=4),
         partial(NameMention, hidden=3, taxonomy=True),
     ],
     "label_residual": LabelResidual,

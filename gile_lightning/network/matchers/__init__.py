@@ -4,6 +4,7 @@ from gile_lightning.network.matchers.best_passage import BestPassage
 from gile_lightning.network.matchers.cosine import Cosine
 from gile_lightning.network.matchers.distilled import DistilledCosine
 from gile_lightning.network.matchers.lexical import LexicalMatch
+from gile_lightning.network.matchers.lexical_passage import LexicalPassage
 from gile_lightning.network.matchers.matcher import Matcher, MatcherLabels, Mention
 from gile_lightning.network.matchers.mention import NameMention
 
@@ -12,6 +13,7 @@ __all__ = [
     "Cosine",
     "DistilledCosine",
     "LexicalMatch",
+    "LexicalPassage",
     "Matcher",
     "MatcherLabels",
     "Mention",

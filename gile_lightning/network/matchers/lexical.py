@@ -57,17 +57,22 @@ class LexicalLabels(MatcherLabels):
         self.starts = segment_starts(bags.lengths)
         self.register_buffer("place", torch.empty(0), persistent=False)  # moves with the model
 
-    def select(self, ids: Tensor) -> Bags:
-        """Return the bags of the labels ``ids`` [K]."""
+    def select(self, ids: Tensor) -> Any:
+        """Return the bags of the labels ``ids`` [K]: `Bags`."""
+        bags = self.on_host(ids)
+        terms, counts, lengths = (
+            send(x, self.place.device) for x in (bags.terms, bags.counts, bags.lengths)
+        )
+        return bags._replace(terms=terms, counts=counts, lengths=lengths)
+
+    def on_host(self, ids: Tensor) -> Bags:
+        """Return the bags of the labels ``ids`` [K], on the host."""
         bags, ids = self.bags, ids.to(self.starts.device)
         terms, counts = (
             gather_segments(values, self.starts, bags.lengths, ids)
             for values in (bags.terms, bags.counts)
         )
-        terms, counts, lengths = (
-            send(x, self.place.device) for x in (terms, counts, bags.lengths[ids])
-        )
-        return bags._replace(terms=terms, counts=counts, lengths=lengths)
+        return bags._replace(terms=terms, counts=counts, lengths=bags.lengths[ids])
 
 
 class LexicalMatch(Matcher):
@@ -172,16 +177,20 @@ class LexicalMatch(Matcher):
         found[send(known, found.device)] /= send(counts[places], found.device).unsqueeze(1)
         return found
 
+    def _weight(self, size: int) -> Tensor:
+        """Return the weights of stems below ``size``, new ones among them."""
+        weight = self.idf * self.log_factor.exp()
+        if size == self.stem_count:
+            return weight
+        return torch.cat([weight, self.idf.amax().expand(size - self.stem_count)])
+
     def _shared(self, documents: Texts, labels: Bags) -> "_Shared":
         """Find the words that documents and labels share.
 
         On a device the labels' other words stay, with zeros: it need not tell the host their
         number.
         """
-        weight = self.idf * self.log_factor.exp()
-        if labels.size > self.stem_count:
-            new = self.idf.amax().expand(labels.size - self.stem_count)
-            weight = torch.cat([weight, new])
+        weight = self._weight(labels.size)
         documents, device = documents.to(labels.stems.device), weight.device
         words = documents.word_ids
         known = words != self.unknown
@@ -194,7 +203,7 @@ class LexicalMatch(Matcher):
         sent = rows, terms, counts, distinct_terms, places, of_old
         rows, terms, counts, distinct_terms, places, of_old = (send(x, device) for x in sent)
         values = (1 + counts.to(weight.dtype).log()) * weight[terms]
-        values = values / _norms(values[of_old], rows[of_old], len(lengths))[rows]
+        values = values / norms(values[of_old], rows[of_old], len(lengths))[rows]
         compact, absent = device.type == "cpu", len(distinct_terms)
         zeros = values.new_zeros(absent + (not compact), len(lengths))
         table = zeros.index_put((places, rows), values * weight[terms])
@@ -213,8 +222,8 @@ class LexicalMatch(Matcher):
             some, sizes_of_some = torch.unique(owners[new], return_counts=True)
             squares = multiply(squares, columns[new], torch.ones_like(tf[new]), sizes_of_some)
             longer = (1 + squares).sqrt()
-        norms = _norms(tf * weight[labels.terms], owners, len(sizes))
-        factors = self.scale * LOGIT_SCALE / norms
+        factors = norms(tf * weight[labels.terms], owners, len(sizes))
+        factors = self.scale * LOGIT_SCALE / factors
         if compact:
             sizes = owners[kept].bincount(minlength=len(sizes))
             found = columns[kept], tf[kept], sizes, factors
@@ -244,7 +253,7 @@ class _Shared(NamedTuple):
     longer: Tensor | None
 
 
-def _norms(values: Tensor, rows: Tensor, size: int) -> Tensor:
+def norms(values: Tensor, rows: Tensor, size: int) -> Tensor:
     """Return the norm of every row [size] of a sparse matrix; not quite 0 for an empty one."""
     return values.new_zeros(size).index_add(0, rows, values**2).clamp(min=1e-12).sqrt()
 
