@@ -130,41 +130,32 @@ class LexicalPassage(LexicalMatch):
 
     def forward(self, documents: Texts, labels: Any) -> Tensor:
         """Score documents against the words of K labels, as `Postings`: [B, K]."""
-        passages, weight = self._passages(documents, labels), self._weight(len(labels.lengths))
-        values, squares = self._values(passages, labels, weight)
-        tf = 1 + labels.counts.to(weight.dtype).log()
-        best: Tensor = _Best.apply(values, tf, squares, passages, labels)  # type: ignore[no-untyped-call]
-        return best * self._factors(labels, tf, weight)
+        passages = self._passages(documents, labels)
+        values, squares, tf, factors = self._weights(passages, labels)
+        best: Tensor = _Best.apply(values, squares, tf, passages, labels)  # type: ignore[no-untyped-call]
+        return best * factors
 
     def by_word(self, documents: Texts, labels: Any) -> Tensor:
         """Return what each word of the best passages adds to the scores of its document: [N, K].
 
         The occurrences of a stem in the passage share evenly what the stem adds.
         """
-        passages, weight = self._passages(documents, labels), self._weight(len(labels.lengths))
-        values, squares = self._values(passages, labels, weight)
-        tf = 1 + labels.counts.to(weight.dtype).log()
-        _, best, longer = _best(values, tf, squares, passages, labels)
+        passages = self._passages(documents, labels)
+        values, squares, tf, factors = self._weights(passages, labels)
+        _, best, longer = _best(values, squares, tf, passages, labels)
         owners = segment_ids(passages.counts)[passages.rows]
-        device = values.device
-        rows, terms, times, owners, places, words = (
-            send(x, device)
-            for x in (
-                *(passages.rows, passages.terms, passages.times),
-                *(owners, passages.places, passages.words),
-            )
-        )
-        terms, columns = torch.unique(terms, return_inverse=True)
-        at = torch.searchsorted(terms, labels.terms).clamp(max=max(0, len(terms) - 1))
-        shared = terms[at] == labels.terms if len(terms) else at < 0
-        of_labels = values.new_zeros(len(terms), labels.label_count)
+        on_host = (passages.rows, passages.terms, passages.times, owners)
+        rows, terms, times, owners = (send(x, values.device) for x in on_host)
+        distinct, columns = torch.unique(terms, return_inverse=True)
+        place = distinct.new_full((len(labels.lengths),), -1)
+        place[distinct] = torch.arange(len(distinct), device=place.device)
+        at = place[labels.terms]
+        shared = at >= 0
+        of_labels = values.new_zeros(len(distinct), labels.label_count)
         of_labels[at[shared], labels.labels[shared]] = tf[shared]
-        added = (
-            (values / times).unsqueeze(1) * of_labels[columns] * self._factors(labels, tf, weight)
-        )
+        added = (values / times).unsqueeze(1) * of_labels[columns] * factors / longer[owners]
         added *= best[owners] == rows.unsqueeze(1)
-        if longer is not None:
-            added /= longer[owners]
+        words, places = (send(x, values.device) for x in (passages.words, passages.places))
         found = added.new_zeros(len(documents.word_ids), labels.label_count)
         return found.index_add_(0, words, added[places])
 
@@ -193,31 +184,29 @@ class LexicalPassage(LexicalMatch):
         entries = owners[rows].bincount(minlength=len(lengths))
         return Passages(counts, rows, pairs % size, times, entries, words, places)
 
-    def _values(
-        self, passages: Passages, labels: Postings, weight: Tensor
-    ) -> tuple[Tensor, Tensor | None]:
-        """Return what each stem of a passage adds to the product with a label that has it once.
+    def _weights(
+        self, passages: Passages, labels: Postings
+    ) -> tuple[Tensor, Tensor | None, Tensor, Tensor]:
+        """Return the numbers that scores are made of.
 
         Returns:
-            The values [E]; and the squares of the weights of new words in their passage [E], 0 for
-            others, if there is any: these make the passage longer for labels that have them.
+            What each stem of a passage adds to the product with a label that has it once [E]; the
+            squares of the weights of new words [E], 0 for others, if there are any: these make the
+            passage longer for labels that have them; 1 + log c of the postings [N]; and what turns
+            a product into a score [K].
         """
+        weight = self._weight(len(labels.lengths))
         old = passages.terms < self.stem_count
-        of_old, device = old.nonzero().squeeze(1), weight.device
-        rows, terms, times, of_old = (
-            send(x, device) for x in (passages.rows, passages.terms, passages.times, of_old)
-        )
+        on_host = (passages.rows, passages.terms, passages.times, old.nonzero().squeeze(1))
+        rows, terms, times, of_old = (send(x, weight.device) for x in on_host)
         values = (1 + times.to(weight.dtype).log()) * weight[terms]
         values = values / norms(values[of_old], rows[of_old], int(passages.counts.sum()))[rows]
         squares = None
         if labels.new and not old.all():
-            squares = values.detach().square().masked_fill(send(old, device), 0)
-        return values * weight[terms], squares
-
-    def _factors(self, labels: Postings, tf: Tensor, weight: Tensor) -> Tensor:
-        """Return what turns products with bags of words into scores: [K]."""
+            squares = values.detach().square().masked_fill(send(old, weight.device), 0)
+        tf = 1 + labels.counts.to(weight.dtype).log()
         lengths = norms(tf * weight[labels.terms], labels.labels, labels.label_count)
-        return self.scale * LOGIT_SCALE / lengths
+        return values * weight[terms], squares, tf, self.scale * LOGIT_SCALE / lengths
 
 
 class _Best(torch.autograd.Function):
@@ -227,24 +216,23 @@ class _Best(torch.autograd.Function):
     def forward(
         context: Any,
         values: Tensor,
-        tf: Tensor,
         squares: Tensor | None,
+        tf: Tensor,
         passages: Passages,
         labels: Postings,
     ) -> Tensor:
-        products, best, longer = _best(values, tf, squares, passages, labels)
+        products, best, longer = _best(values, squares, tf, passages, labels)
         context.save_for_backward(tf, best, longer)
-        context.pairs, context.size = (passages, labels), len(values)
+        context.passages, context.labels, context.size = passages, labels, len(values)
         return products
 
     @staticmethod
     @once_differentiable
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None, None, None, None]:
-        (tf, best, longer), (passages, labels) = context.saved_tensors, context.pairs
-        if longer is not None:
-            gradient = gradient / longer
+        tf, best, longer = context.saved_tensors
+        gradient = gradient / longer
         found = gradient.new_zeros(context.size)
-        for document, part in _by_document(passages, labels):
+        for document, part in _by_document(context.passages, context.labels):
             chosen = best[document][part.labels] == part.rows
             added = gradient[document][part.labels] * tf[part.postings] * chosen
             found.index_add_(0, part.entries, added)
@@ -252,10 +240,10 @@ class _Best(torch.autograd.Function):
 
 
 class _Part(NamedTuple):
-    """The stems that a document shares with labels, once for each passage and label [M].
+    """What the passages of a document share with labels: a stem of a passage and of a label [M].
 
-    They are ``entries`` of `Passages` and ``postings``; ``rows`` are the passages, from
-    ``first`` on, and ``labels`` the labels of both.
+    The stem is the one of ``entries`` of `Passages`, and of ``postings``; ``rows`` and ``labels``
+    are passage and label. The document has ``size`` passages, from ``first`` on.
     """
 
     entries: Tensor
@@ -263,70 +251,63 @@ class _Part(NamedTuple):
     rows: Tensor
     labels: Tensor
     first: int
+    size: int
 
 
 def _by_document(passages: Passages, labels: Postings) -> Iterator[tuple[int, _Part]]:
-    """Yield what documents share with labels. Sizes are known on the host, so no device waits."""
+    """Yield what documents with words share with labels.
+
+    Sizes are known on the host, so a device waits for nothing.
+    """
     device = labels.labels.device
     lengths = labels.lengths[passages.terms]
     starts = segment_starts(labels.lengths)[passages.terms]
     rows = send(passages.rows, device)
-    first = start = 0
-    for document, (entries, count) in enumerate(
-        zip(passages.entries.tolist(), passages.counts.tolist(), strict=True)
-    ):
+    start = first = 0
+    sizes = zip(passages.entries.tolist(), passages.counts.tolist(), strict=True)
+    for document, (entries, count) in enumerate(sizes):
         some = slice(start, start + entries)
         total = int(lengths[some].sum())
         owners = segment_ids(lengths[some], labels.labels.new_empty(total))
-        shift = starts[some] - segment_starts(lengths[some])
-        postings = send(shift, device)[owners] + torch.arange(total, device=device)
-        own = owners + start
+        shift = send(starts[some] - segment_starts(lengths[some]), device)
+        postings = shift[owners] + torch.arange(total, device=device)
+        owners = owners + start
         if count:
-            yield document, _Part(own, postings, rows[own], labels.labels[postings], first)
+            found = owners, postings, rows[owners], labels.labels[postings]
+            yield document, _Part(*found, first, count)
         start, first = start + entries, first + count
 
 
 def _best(
-    values: Tensor,
-    tf: Tensor,
-    squares: Tensor | None,
-    passages: Passages,
-    labels: Postings,
-) -> tuple[Tensor, Tensor, Tensor | None]:
+    values: Tensor, squares: Tensor | None, tf: Tensor, passages: Passages, labels: Postings
+) -> tuple[Tensor, Tensor, Tensor]:
     """Find the best passage of each document for each label.
 
     Args:
         values: of the stems of passages [E].
-        tf: of the postings [N].
         squares: of new words among them [E], if there are any.
+        tf: of the postings [N].
         passages: of B documents.
         labels: the index of K labels.
 
     Returns:
         The products of the best passages with the labels [B, K], 0 for a document without a word;
-        the numbers of these passages [B, K]; and by how much new words make them longer [B, K], if
-        there are any.
+        the numbers of these passages [B, K]; and by how much new words make them longer [B, K].
     """
-    shape = len(passages.counts), labels.label_count
-    products = values.new_zeros(shape)
-    best = torch.zeros(shape, dtype=torch.long, device=values.device)
-    longer = None if squares is None else values.new_ones(shape)
-    counts = passages.counts.tolist()
+    products = values.new_zeros(len(passages.counts), labels.label_count)
+    best = torch.zeros_like(products, dtype=torch.long)
+    longer = torch.ones_like(products)
     for document, part in _by_document(passages, labels):
         places = (part.rows - part.first) * labels.label_count + part.labels
-
-        def added(
-            amounts: Tensor, count: int = counts[document], places: Tensor = places
-        ) -> Tensor:
-            table = values.new_zeros(count * labels.label_count).index_add_(0, places, amounts)
-            return table.view(count, labels.label_count)
-
-        table = added(values[part.entries] * tf[part.postings])
-        if squares is not None and longer is not None:
-            lengths = (1 + added(squares[part.entries])).sqrt_()
+        empty = values.new_zeros(part.size * labels.label_count)
+        shape = part.size, labels.label_count
+        table = empty.index_add(0, places, values[part.entries] * tf[part.postings]).view(shape)
+        lengths = None
+        if squares is not None:
+            lengths = (1 + empty.index_add(0, places, squares[part.entries])).sqrt().view(shape)
             table /= lengths
         products[document], rows = table.max(0)
         best[document] = rows + part.first
-        if squares is not None and longer is not None:
+        if lengths is not None:
             longer[document] = lengths.gather(0, rows.unsqueeze(0)).squeeze(0)
     return products, best, longer
