@@ -92,7 +92,7 @@ MODELS = {
     "BinaryCrossEntropy": {"loss": BinaryCrossEntropy()},
     "SoftmaxCrossEntropy": {"loss": SoftmaxCrossEntropy()},
     "LexicalMatch": {"matchers": [partial(LexicalMatch, stemmer="english")]},
-    "LexicalPassage": {"matchers": [partial(LexicalPassage, stemmer="english", size=5)]},
+    "LexicalPassage": {"matchers": [partial(LexicalPassage, stemmer="english", passage_words=5)]},
     "NameMention": {"matchers": [partial(NameMention, hidden=3, taxonomy=True)]},
     "residual and regression": FROZEN | {"label_residual": LabelResidual, "ridge": Ridge},
 }

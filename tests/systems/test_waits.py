@@ -62,7 +62,7 @@ FROZEN = {
 SCRATCH = FROZEN | {
     "matchers": [
         partial(LexicalMatch, stemmer="english"),
-        partial(LexicalPassage, stemmer="english", size=4),
+        partial(LexicalPassage, stemmer="english", passage_words=4),
         partial(NameMention, hidden=3, taxonomy=True),
     ],
     "label_residual": LabelResidual,

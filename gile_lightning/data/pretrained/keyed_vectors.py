@@ -67,7 +67,7 @@ class KeyedVectors:
         own = np.fromfile(keys, "S16", _size(keys) // 16) if keys.exists() else NO_KEYS
         for file, width in ((self.vectors, self.width), (self.folder / SUMS, 4)):
             if _size(file) < len(own) * width:
-                raise InputError(f"{file}: shorter than {keys.name} says; {remedy}")
+                raise InputError(f"{file}: missing, or shorter than {keys.name} says; {remedy}")
         self._order = own.argsort()
         self._keys = own[self._order]
         self._unsorted: list[Keys] = []  # of rows that were appended

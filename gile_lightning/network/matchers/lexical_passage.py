@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -14,57 +15,66 @@ from gile_lightning.data.loading.ragged import Texts, segment_ids, segment_start
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.segments import document_words
-from gile_lightning.network.matchers.lexical import LexicalLabels, LexicalMatch, norms
+from gile_lightning.network.matchers.lexical import Bags, LexicalLabels, LexicalMatch, norms
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE, EncodeTexts
 
-RARITY = math.log(2)  # the idf of a word of half of the training documents
+COMMON_IDF = math.log(2)  # of a word of half of the training documents
+SCORES = 2**22  # of passages and labels that are in memory at once: 16 MB
 
 
 class Postings(NamedTuple):
-    """The labels that have a word, word by word: an inverted index of the bags of K labels.
+    """The labels that have a stem, stem by stem: an inverted index of the bags of K labels.
 
-    Shapes: ``labels``, ``terms`` and ``counts`` [N], the latter how often a label has a stem; they
-    are in the order of the terms, and where the scores are computed.
-    ``lengths`` [V + new words], the labels of every stem, and ``stems`` [V + new words], the stem
-    of every word, are on the host. ``label_count`` is K; ``new`` is that of `Bags`.
+    Shapes: ``labels``, ``terms`` and ``times`` [N], the latter how often a label has a stem; they
+    are in the order of the terms, and where the scores are computed. ``frequencies`` [S], how many
+    labels have each stem, and ``stems`` [V + new words], the stem of every word, are on the host.
+    ``label_count`` is K; ``new`` is that of `Bags`.
     """
 
     labels: Tensor
     terms: Tensor
-    counts: Tensor
-    lengths: Tensor
+    times: Tensor
+    frequencies: Tensor
     stems: Tensor
     label_count: int
     new: bool
 
 
 class IndexedLabels(LexicalLabels):
-    """The bags of words of a label set, which are indexed by word as they are selected."""
+    """The bags of words of a label set, indexed by their stems."""
+
+    def __init__(self, bags: Bags) -> None:
+        super().__init__(bags)
+        order = bags.terms.argsort(stable=True)
+        self._labels = segment_ids(bags.lengths)[order]
+        self._terms, self._times = bags.terms[order], bags.counts[order]
 
     def select(self, ids: Tensor) -> Postings:
         """Return the index of the labels ``ids`` [K]."""
-        bags = self.on_host(ids)
-        order = bags.terms.argsort(stable=True)
-        found = segment_ids(bags.lengths)[order], bags.terms[order], bags.counts[order]
-        labels, terms, counts = (send(x, self.place.device) for x in found)
-        lengths = bags.terms.bincount(minlength=bags.size)
-        return Postings(labels, terms, counts, lengths, bags.stems, len(bags.lengths), bags.new)
+        columns = torch.full((len(self.bags.lengths),), -1)
+        columns[ids.cpu()] = torch.arange(len(ids), device="cpu")
+        labels = columns[self._labels]
+        kept = labels >= 0
+        terms = self._terms[kept]
+        frequencies = terms.bincount(minlength=self.bags.size)
+        found = (send(x, self.place.device) for x in (labels[kept], terms, self._times[kept]))
+        labels, terms, times = found
+        return Postings(labels, terms, times, frequencies, self.bags.stems, len(ids), self.bags.new)
 
 
 class Passages(NamedTuple):
     """The passages of B documents, one document after another, on the host.
 
     Shapes: ``counts`` [B] passages of each document; ``rows``, ``terms`` and ``times`` [E], each
-    stem of a passage once: the passage, the stem, and how often it is there; ``entries`` [B], how
-    many of these a document has; ``words`` and ``places`` [M], for each occurrence the number of
-    the word among all words, and the stem's place among the E.
+    stem of a passage once: the passage, the stem, and how often it is there; ``words`` and
+    ``places`` [M], for each occurrence the number of the word among all words, and the stem's place
+    among the E.
     """
 
     counts: Tensor
     rows: Tensor
     terms: Tensor
     times: Tensor
-    entries: Tensor
     words: Tensor
     places: Tensor
 
@@ -73,20 +83,20 @@ class LexicalPassage(LexicalMatch):
     """A learned scale times the highest cosine of a passage with the label, as bags of words.
 
     A long text has words of a label here and there that have nothing to do with each other. In a
-    passage they stand together. Passages have ``size`` words, and each begins in the middle of the
-    one before. Words are weighted as in `LexicalMatch`, with learned factors of their own, but
-    those of more than half of the training documents count nothing: nearly all that a passage
-    shares with any label are such words.
+    passage they stand together. Passages have ``passage_words`` words, and each begins in the
+    middle of the one before. Words are weighted as in `LexicalMatch`, with learned factors of their
+    own, but those with an idf below log 2, which is that of a word of half of the training
+    documents, count nothing: nearly all that a passage shares with any label are such words.
 
-    What passages and labels share is looked up in an inverted index of the labels' words. Documents
-    come one after another, so that one table of passages x labels is in memory.
+    What passages and labels share is looked up in an inverted index of the labels' stems. The
+    scores of passages and labels are in memory a few million at a time.
 
     Args:
         tokenizer: has the vocabulary.
         stemmer: see `LexicalMatch`.
         scale: the scale before training.
         synonyms: see `LexicalMatch`.
-        size: of a passage, in words.
+        passage_words: the words of a passage.
     """
 
     called = "words of a passage"
@@ -97,11 +107,11 @@ class LexicalPassage(LexicalMatch):
         stemmer: str | None = None,
         scale: float = 3.0,
         synonyms: bool = True,
-        size: int = 12,
+        passage_words: int = 12,
     ) -> None:
-        positive(size=size)
+        positive(passage_words=passage_words)
         super().__init__(tokenizer, stemmer, scale, synonyms)
-        self.size = size
+        self.passage_words = passage_words
         # of stems that count nothing, on the host; before words are counted, there is none
         self._common = torch.zeros(self.stem_count, dtype=torch.bool)
 
@@ -115,12 +125,12 @@ class LexicalPassage(LexicalMatch):
         self._find_common()
 
     def _find_common(self) -> None:
-        self._common = (self.idf < RARITY).cpu()
+        self._common = (self.idf < COMMON_IDF).cpu()
 
     def _weight(self, size: int) -> Tensor:
         weight = super()._weight(size)
-        common = F.pad(self.idf < RARITY, (0, size - self.stem_count))
-        return weight.masked_fill(common, 0)
+        common = F.pad(self._common, (0, size - self.stem_count))
+        return weight.masked_fill(send(common, weight.device), 0)
 
     def prepare_labels(
         self, tokenizer: Tokenizer, labels: LabelSet, encode: EncodeTexts
@@ -142,19 +152,22 @@ class LexicalPassage(LexicalMatch):
         """
         passages = self._passages(documents, labels)
         values, squares, tf, factors = self._weights(passages, labels)
-        _, best, longer = _best(values, squares, tf, passages, labels)
+        _, best, longer = _best(values, squares, tf, passages, labels, with_rows=True)
         owners = segment_ids(passages.counts)[passages.rows]
         on_host = (passages.rows, passages.terms, passages.times, owners)
         rows, terms, times, owners = (send(x, values.device) for x in on_host)
         distinct, columns = torch.unique(terms, return_inverse=True)
-        place = distinct.new_full((len(labels.lengths),), -1)
+        place = distinct.new_full((len(labels.frequencies),), -1)
         place[distinct] = torch.arange(len(distinct), device=place.device)
         at = place[labels.terms]
         shared = at >= 0
         of_labels = values.new_zeros(len(distinct), labels.label_count)
         of_labels[at[shared], labels.labels[shared]] = tf[shared]
-        added = (values / times).unsqueeze(1) * of_labels[columns] * factors / longer[owners]
-        added *= best[owners] == rows.unsqueeze(1)
+        added = (values / times).unsqueeze(1) * of_labels[columns] * factors
+        if longer is not None:
+            added /= longer[owners]
+        if best is not None:
+            added *= best[owners] == rows.unsqueeze(1)
         words, places = (send(x, values.device) for x in (passages.words, passages.places))
         found = added.new_zeros(len(documents.word_ids), labels.label_count)
         return found.index_add_(0, words, added[places])
@@ -163,26 +176,24 @@ class LexicalPassage(LexicalMatch):
         """Cut documents into passages, and count the stems of each."""
         documents = documents.to(labels.stems.device)
         lengths = document_words(documents.sentence_lengths, documents.document_lengths)
-        step = max(1, self.size // 2)
-        behind = (lengths - self.size).clamp(min=0)  # the words behind the first passage
+        step = max(1, self.passage_words // 2)
+        behind = (lengths - self.passage_words).clamp(min=0)  # the words behind the first passage
         counts = (lengths > 0).long() + (behind + step - 1) // step
         owners = segment_ids(counts)
         starts = (torch.arange(len(owners)) - segment_starts(counts)[owners]) * step
-        sizes = (lengths[owners] - starts).clamp(max=self.size)
+        sizes = (lengths[owners] - starts).clamp(max=self.passage_words)
         rows = segment_ids(sizes)
         shift = segment_starts(lengths)[owners] + starts - segment_starts(sizes)
         words = torch.arange(len(rows)) + shift[rows]
         ids = documents.word_ids[words]
-        size, terms = len(labels.lengths), labels.stems[ids.long()]
+        size, terms = len(labels.frequencies), labels.stems[ids.long()]
         counts_something = F.pad(~self._common, (0, size - self.stem_count), value=True)
         kept = (ids != self.unknown) & counts_something[terms]
         rows, words, terms = rows[kept], words[kept], terms[kept]
         pairs, places, times = torch.unique(
             rows * size + terms, return_inverse=True, return_counts=True
         )
-        rows = pairs // size
-        entries = owners[rows].bincount(minlength=len(lengths))
-        return Passages(counts, rows, pairs % size, times, entries, words, places)
+        return Passages(counts, pairs // size, pairs % size, times, words, places)
 
     def _weights(
         self, passages: Passages, labels: Postings
@@ -195,7 +206,7 @@ class LexicalPassage(LexicalMatch):
             passage longer for labels that have them; 1 + log c of the postings [N]; and what turns
             a product into a score [K].
         """
-        weight = self._weight(len(labels.lengths))
+        weight = self._weight(len(labels.frequencies))
         old = passages.terms < self.stem_count
         on_host = (passages.rows, passages.terms, passages.times, old.nonzero().squeeze(1))
         rows, terms, times, of_old = (send(x, weight.device) for x in on_host)
@@ -203,8 +214,8 @@ class LexicalPassage(LexicalMatch):
         values = values / norms(values[of_old], rows[of_old], int(passages.counts.sum()))[rows]
         squares = None
         if labels.new and not old.all():
-            squares = values.detach().square().masked_fill(send(old, weight.device), 0)
-        tf = 1 + labels.counts.to(weight.dtype).log()
+            squares = values.square().masked_fill(send(old, weight.device), 0)
+        tf = 1 + labels.times.to(weight.dtype).log()
         lengths = norms(tf * weight[labels.terms], labels.labels, labels.label_count)
         return values * weight[terms], squares, tf, self.scale * LOGIT_SCALE / lengths
 
@@ -221,66 +232,87 @@ class _Best(torch.autograd.Function):
         passages: Passages,
         labels: Postings,
     ) -> Tensor:
-        products, best, longer = _best(values, squares, tf, passages, labels)
-        context.save_for_backward(tf, best, longer)
+        trained = context.needs_input_grad[0]
+        products, best, longer = _best(values, squares, tf, passages, labels, with_rows=trained)
+        context.save_for_backward(tf, best, longer, products)
         context.passages, context.labels, context.size = passages, labels, len(values)
         return products
 
     @staticmethod
     @once_differentiable
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None, None, None, None]:
-        tf, best, longer = context.saved_tensors
-        gradient = gradient / longer
-        found = gradient.new_zeros(context.size)
-        for document, part in _by_document(context.passages, context.labels):
-            chosen = best[document][part.labels] == part.rows
-            added = gradient[document][part.labels] * tf[part.postings] * chosen
-            found.index_add_(0, part.entries, added)
-        return found, None, None, None, None
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None, None, None]:
+        tf, best, longer, products = context.saved_tensors
+        of_values = gradient.new_zeros(context.size)
+        of_squares = None
+        if longer is not None:
+            of_squares = of_values.clone()
+            of_lengths = -gradient * products / (2 * longer**2)
+            gradient = gradient / longer
+        for part in _parts(context.passages, context.labels):
+            at = part.documents * gradient.shape[1] + part.labels
+            chosen = best.view(-1)[at] == part.rows
+            added = gradient.reshape(-1)[at] * tf[part.postings] * chosen
+            of_values.index_add_(0, part.entries, added)
+            if of_squares is not None:
+                of_squares.index_add_(0, part.entries, of_lengths.view(-1)[at] * chosen)
+        return of_values, of_squares, None, None, None
 
 
 class _Part(NamedTuple):
-    """What the passages of a document share with labels: a stem of a passage and of a label [M].
+    """What some passages share with labels: a stem of a passage and of a label [M].
 
-    The stem is the one of ``entries`` of `Passages`, and of ``postings``; ``rows`` and ``labels``
-    are passage and label. The document has ``size`` passages, from ``first`` on.
+    The stem is the one of ``entries`` of `Passages`, and of ``postings``; ``rows``, ``documents``
+    and ``labels`` are passage, document and label. The passages are those from ``first`` to before
+    ``last``; ``owners`` are the documents that they are of, and how many of them each has.
     """
 
     entries: Tensor
     postings: Tensor
     rows: Tensor
+    documents: Tensor
     labels: Tensor
     first: int
-    size: int
+    last: int
+    owners: list[tuple[int, int]]
 
 
-def _by_document(passages: Passages, labels: Postings) -> Iterator[tuple[int, _Part]]:
-    """Yield what documents with words share with labels.
+def _parts(passages: Passages, labels: Postings) -> Iterator[_Part]:
+    """Yield what passages share with labels, for some passages after others.
 
     Sizes are known on the host, so a device waits for nothing.
     """
     device = labels.labels.device
-    lengths = labels.lengths[passages.terms]
-    starts = segment_starts(labels.lengths)[passages.terms]
-    rows = send(passages.rows, device)
-    start = first = 0
-    sizes = zip(passages.entries.tolist(), passages.counts.tolist(), strict=True)
-    for document, (entries, count) in enumerate(sizes):
-        some = slice(start, start + entries)
-        total = int(lengths[some].sum())
-        owners = segment_ids(lengths[some], labels.labels.new_empty(total))
-        shift = send(starts[some] - segment_starts(lengths[some]), device)
-        postings = shift[owners] + torch.arange(total, device=device)
-        owners = owners + start
-        if count:
-            found = owners, postings, rows[owners], labels.labels[postings]
-            yield document, _Part(*found, first, count)
-        start, first = start + entries, first + count
+    owners = segment_ids(passages.counts)
+    hits = labels.frequencies[passages.terms]
+    starts = segment_starts(labels.frequencies)[passages.terms]
+    step = max(1, SCORES // max(1, labels.label_count))
+    bounds = torch.arange(0, len(owners) + step, step).clamp(max=len(owners))
+    ends = torch.searchsorted(passages.rows, bounds).tolist()
+    on_host = passages.rows, owners[passages.rows]
+    rows, documents = (send(x, device) for x in on_host)
+    for n, (first, last) in enumerate(pairwise(bounds.tolist())):
+        some = slice(ends[n], ends[n + 1])
+        own = hits[some]
+        total = int(own.sum())
+        entries = segment_ids(own, labels.labels.new_empty(total))
+        shift = send(starts[some] - segment_starts(own), device)
+        postings = shift[entries] + torch.arange(total, device=device)
+        entries = entries + ends[n]
+        numbers, sizes = torch.unique_consecutive(owners[first:last], return_counts=True)
+        yield _Part(
+            *(entries, postings, rows[entries], documents[entries], labels.labels[postings]),
+            *(first, last, list(zip(numbers.tolist(), sizes.tolist(), strict=True))),
+        )
 
 
 def _best(
-    values: Tensor, squares: Tensor | None, tf: Tensor, passages: Passages, labels: Postings
-) -> tuple[Tensor, Tensor, Tensor]:
+    values: Tensor,
+    squares: Tensor | None,
+    tf: Tensor,
+    passages: Passages,
+    labels: Postings,
+    with_rows: bool,
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Find the best passage of each document for each label.
 
     Args:
@@ -289,25 +321,39 @@ def _best(
         tf: of the postings [N].
         passages: of B documents.
         labels: the index of K labels.
+        with_rows: whether to tell which passages are the best.
 
     Returns:
-        The products of the best passages with the labels [B, K], 0 for a document without a word;
-        the numbers of these passages [B, K]; and by how much new words make them longer [B, K].
+        The products of the best passages with the labels [B, K], 0 where no word is shared; the
+        numbers of these passages [B, K], if wanted; and by how much new words make them longer
+        [B, K], if there are any.
     """
     products = values.new_zeros(len(passages.counts), labels.label_count)
-    best = torch.zeros_like(products, dtype=torch.long)
-    longer = torch.ones_like(products)
-    for document, part in _by_document(passages, labels):
+    best = torch.zeros_like(products, dtype=torch.int32) if with_rows else None
+    longer = torch.ones_like(products) if with_rows and squares is not None else None
+    for part in _parts(passages, labels):
+        shape = part.last - part.first, labels.label_count
         places = (part.rows - part.first) * labels.label_count + part.labels
-        empty = values.new_zeros(part.size * labels.label_count)
-        shape = part.size, labels.label_count
-        table = empty.index_add(0, places, values[part.entries] * tf[part.postings]).view(shape)
+        table = values.new_zeros(shape)
+        table.view(-1).index_add_(0, places, values[part.entries] * tf[part.postings])
         lengths = None
         if squares is not None:
-            lengths = (1 + empty.index_add(0, places, squares[part.entries])).sqrt().view(shape)
-            table /= lengths
-        products[document], rows = table.max(0)
-        best[document] = rows + part.first
-        if lengths is not None:
-            longer[document] = lengths.gather(0, rows.unsqueeze(0)).squeeze(0)
+            lengths = torch.ones_like(table)
+            lengths.view(-1).index_add_(0, places, squares[part.entries])
+            table /= lengths.sqrt_()
+        start = 0
+        for document, size in part.owners:
+            own = table[start : start + size]
+            if best is None:
+                torch.maximum(products[document], own.amax(0), out=products[document])
+            else:
+                found, rows = own.max(0)
+                higher = found > products[document]
+                products[document] = found.where(higher, products[document])
+                numbers = (rows + (part.first + start)).int()
+                best[document] = numbers.where(higher, best[document])
+                if longer is not None and lengths is not None:
+                    of_best = lengths[start : start + size].gather(0, rows.unsqueeze(0))[0]
+                    longer[document] = of_best.where(higher, longer[document])
+            start += size
     return products, best, longer

@@ -278,7 +278,9 @@ def test_missing_vectors(encode, tmp_path):
         store.find(*texts([1], [3]))
     file = store.texts.folder / keyed_vectors.VECTORS["float32"]
     file.write_bytes(file.read_bytes()[:50])
-    with pytest.raises(InputError, match=rf"{file}: shorter than texts.keys says; delete the fold"):
+    with pytest.raises(
+        InputError, match=rf"{file}: missing, or shorter than texts.keys says; delete the fold"
+    ):
         VectorStore(NAME, tmp_path)
 
 
@@ -307,7 +309,9 @@ def test_each_vector_has_a_checksum(encode, tmp_path):
     second = np.full(DIM, 2, np.float32)
     assert np.fromfile(file, np.uint32)[rows[1]] == zlib.crc32(second.tobytes())
     file.write_bytes(file.read_bytes()[:5])
-    with pytest.raises(InputError, match=rf"{file}: shorter than texts.keys says; delete the fold"):
+    with pytest.raises(
+        InputError, match=rf"{file}: missing, or shorter than texts.keys says; delete the fold"
+    ):
         VectorStore(NAME, tmp_path)
 
 

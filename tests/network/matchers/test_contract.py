@@ -12,7 +12,7 @@ from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, m
 MATCHERS = {
     "LexicalMatch": LexicalMatch,
     "LexicalMatch, stems": partial(LexicalMatch, stemmer="english"),
-    "LexicalPassage": partial(LexicalPassage, stemmer="english", size=4),
+    "LexicalPassage": partial(LexicalPassage, stemmer="english", passage_words=4),
     "NameMention": NameMention,
     "NameMention, stems": partial(NameMention, stemmer="english"),
     "NameMention, taxonomy": partial(NameMention, hidden=2, taxonomy=True),

@@ -8,7 +8,7 @@ import torch
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.network.matchers import LexicalMatch, LexicalPassage
+from gile_lightning.network.matchers import LexicalMatch, LexicalPassage, lexical_passage
 from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
 LONG = [[" ".join(part for document in DOCUMENTS for part in document)], *DOCUMENTS]
@@ -44,7 +44,9 @@ def both(size, stemmer=None, scale=4.0):
 
     In this one, words of more than half of the documents get the factor 0.
     """
-    matcher = made(partial(LexicalPassage, stemmer=stemmer, scale=scale, size=size)).double()
+    matcher = made(
+        partial(LexicalPassage, stemmer=stemmer, scale=scale, passage_words=size)
+    ).double()
     plain = made(partial(LexicalMatch, stemmer=stemmer, scale=scale)).double()
     torch.manual_seed(1)
     with torch.no_grad():
@@ -76,6 +78,23 @@ def test_scores_and_gradients(size, stemmer):
         torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("scores_at_once", [1, 20])
+def test_few_scores_at_a_time(monkeypatch, scores_at_once):
+    """A document's passages may then be in several parts."""
+    matcher, _ = both(3)
+    found = scores(matcher, LONG)
+    found.square().sum().backward()
+    gradient = matcher.log_factor.grad.clone()
+    monkeypatch.setattr(lexical_passage, "SCORES", scores_at_once)
+    matcher.zero_grad()
+    again = scores(matcher, LONG)
+    torch.testing.assert_close(again, found)
+    again.square().sum().backward()
+    torch.testing.assert_close(matcher.log_factor.grad, gradient)
+    with torch.no_grad():  # which remembers no passage
+        torch.testing.assert_close(scores(matcher, LONG), found)
+
+
 def test_some_labels_in_another_order():
     matcher, _ = both(3)
     every = scores(matcher, LONG)
@@ -95,8 +114,10 @@ def test_new_words(size):
     expected = expected_scores(plain, LONG, size, text)
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-7)
     assert not torch.allclose(found, scores(matcher, LONG))
-    found.sum().backward()  # their length counts as given
-    assert matcher.log_factor.grad.isfinite().all()
+    for module, values in ((matcher, found), (plain, expected)):
+        values.square().sum().backward()
+        assert module.log_factor.grad.count_nonzero() > 5
+    torch.testing.assert_close(matcher.log_factor.grad, plain.log_factor.grad)
     by_word = matcher.by_word(read, labels)
     lengths = [len(text.words(" ".join(document))) for document in LONG]
     sums = torch.stack([own.sum(0) for own in by_word.split(lengths)])
@@ -129,5 +150,5 @@ def scores_of(plain, passages, labels):
 
 
 def test_a_size_that_is_none():
-    with pytest.raises(InputError, match="size is 0"):
-        LexicalPassage(TEXT, size=0)
+    with pytest.raises(InputError, match="passage_words is 0"):
+        LexicalPassage(TEXT, passage_words=0)
