@@ -79,9 +79,8 @@ def _encoded(data: DocumentDataModule) -> tuple[dict[str, str], dict[str, list[i
     splits: dict[str, str] = {}
     assigned: dict[str, list[int]] = {}
     for split, documents in data.corpus.splits.items():
-        documents = documents.select(
-            range(data.size(data.language, split))
-        )  # without texts of labels
+        own = data.size(data.language, split)  # without texts of labels
+        documents = documents.select(range(own))
         rows = documents.select_columns(["id", "labels"]).with_format("arrow")[:]
         ids = rows.column("id").to_pylist()
         assigned |= zip(ids, rows.column("labels").to_pylist(), strict=True)
