@@ -8,7 +8,7 @@ import torch
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.network.matchers import LexicalMatch, LexicalPassage, lexical_passage
+from gile_lightning.network.matchers import LexicalMatch, LexicalPassage, passage_search
 from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
 LONG = [[" ".join(part for document in DOCUMENTS for part in document)], *DOCUMENTS]
@@ -85,7 +85,7 @@ def test_few_scores_at_a_time(monkeypatch, scores_at_once):
     found = scores(matcher, LONG)
     found.square().sum().backward()
     gradient = matcher.log_factor.grad.clone()
-    monkeypatch.setattr(lexical_passage, "SCORES", scores_at_once)
+    monkeypatch.setattr(passage_search, "SCORES", scores_at_once)
     matcher.zero_grad()
     again = scores(matcher, LONG)
     torch.testing.assert_close(again, found)
