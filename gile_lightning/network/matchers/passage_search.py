@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -48,100 +49,67 @@ class Passages(NamedTuple):
     places: Tensor
 
 
-def best_products(
-    values: Tensor, squares: Tensor | None, tf: Tensor, passages: Passages, labels: Postings
-) -> Tensor:
-    """Return the products that `best_passages` finds [B, K], with a gradient for all but ``tf``."""
-    return _BestProducts.apply(values, squares, tf, passages, labels)  # type: ignore[no-any-return,no-untyped-call]
-
-
-class _BestProducts(torch.autograd.Function):
-    """See `best_products`."""
-
-    @staticmethod
-    def forward(
-        context: Any,
-        values: Tensor,
-        squares: Tensor | None,
-        tf: Tensor,
-        passages: Passages,
-        labels: Postings,
-    ) -> Tensor:
-        trained = context.needs_input_grad[0]
-        products, best, longer = best_passages(
-            values, squares, tf, passages, labels, with_rows=trained
-        )
-        context.save_for_backward(tf, best, longer, products)
-        context.passages, context.labels, context.size = passages, labels, len(values)
-        return products
-
-    @staticmethod
-    @once_differentiable
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None, None, None]:
-        tf, best, longer, products = context.saved_tensors
-        of_values = gradient.new_zeros(context.size)
-        of_squares = None
-        if longer is not None:
-            of_squares = of_values.clone()
-            of_lengths = -gradient * products / (2 * longer**2)
-            gradient = gradient / longer
-        for part in _parts(context.passages, context.labels):
-            at = part.documents * gradient.shape[1] + part.labels
-            chosen = best.view(-1)[at] == part.rows
-            added = gradient.reshape(-1)[at] * tf[part.postings] * chosen
-            of_values.index_add_(0, part.entries, added)
-            if of_squares is not None:
-                of_squares.index_add_(0, part.entries, of_lengths.view(-1)[at] * chosen)
-        return of_values, of_squares, None, None, None
-
-
 class _Part(NamedTuple):
-    """What some passages share with labels: a stem of a passage and of a label [M].
+    """Some passages, one after another, and what labels have of their stems.
 
-    The stem is the one of ``entries`` of `Passages`, and of ``postings``; ``rows``, ``documents``
-    and ``labels`` are passage, document and label. The passages are those from ``first`` to before
-    ``last``; ``owners`` are the documents that they are of, and how many of them each has.
+    ``entries`` are those of `Passages`; ``places`` [E] the rows of ``tf`` [S, K], a row for each
+    distinct stem, 0 for labels without it; ``bounds`` [P + 1] where the entries of each passage
+    begin and end. The first passage has the number ``first``. ``owners`` are the documents that
+    the passages are of, and how many of them each has.
     """
 
-    entries: Tensor
-    postings: Tensor
-    rows: Tensor
-    documents: Tensor
-    labels: Tensor
+    entries: slice
+    places: Tensor
+    tf: Tensor
+    bounds: Tensor
     first: int
-    last: int
     owners: list[tuple[int, int]]
 
+    def products(self, values: Tensor, squares: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Return the products of the passages with the labels, and passages' lengths: [P, K]."""
+        products = self._sums(self.tf, values[self.entries])
+        if squares is None:
+            return products, None
+        lengths = (1 + self._sums(self.tf.sign(), squares[self.entries])).sqrt()
+        return products / lengths, lengths
 
-def _parts(passages: Passages, labels: Postings) -> Iterator[_Part]:
-    """Yield what passages share with labels, for some passages after others.
+    def _sums(self, table: Tensor, weights: Tensor) -> Tensor:
+        return F.embedding_bag(
+            *(self.places, table, self.bounds),
+            mode="sum",
+            per_sample_weights=weights,
+            include_last_offset=True,
+        )
+
+
+def _parts(tf: Tensor, passages: Passages, labels: Postings) -> Iterator[_Part]:
+    """Yield some passages after others, without those that share nothing with any label.
 
     Sizes are known on the host, so a device waits for nothing.
     """
-    device = labels.labels.device
-    owners = segment_ids(passages.counts)
-    hits = labels.frequencies[passages.terms]
-    starts = segment_starts(labels.frequencies)[passages.terms]
+    device = tf.device
+    owners, starts = segment_ids(passages.counts), segment_starts(labels.frequencies)
     step = max(1, SCORES // max(1, labels.label_count))
-    bounds = torch.arange(0, len(owners) + step, step).clamp(max=len(owners))
-    ends = torch.searchsorted(passages.rows, bounds).tolist()
-    on_host = passages.rows, owners[passages.rows]
-    rows, documents = (send(x, device) for x in on_host)
-    for n, (first, last) in enumerate(pairwise(bounds.tolist())):
+    firsts = torch.arange(0, len(owners) + step, step).clamp(max=len(owners))
+    ends = torch.searchsorted(passages.rows, firsts).tolist()
+    for n, (first, last) in enumerate(pairwise(firsts.tolist())):
         some = slice(ends[n], ends[n + 1])
-        own = hits[some]
-        total = int(own.sum())
-        entries = segment_ids(own, labels.labels.new_empty(total))
-        shift = send(starts[some] - segment_starts(own), device)
-        postings = shift[entries] + torch.arange(total, device=device)
-        entries = entries + ends[n]
-        numbers, sizes = torch.unique_consecutive(owners[first:last], return_counts=True)
-        yield _Part(
-            *(entries, postings, rows[entries], documents[entries], labels.labels[postings]),
-            *(first, last, list(zip(numbers.tolist(), sizes.tolist(), strict=True))),
-        )
+        stems, places = torch.unique(passages.terms[some], return_inverse=True)
+        frequencies = labels.frequencies[stems]
+        rows = segment_ids(frequencies)
+        postings = torch.arange(len(rows)) + (starts[stems] - segment_starts(frequencies))[rows]
+        if not len(postings):
+            continue
+        bounds = torch.searchsorted(passages.rows[some], torch.arange(first, last + 1))
+        rows, postings, places, bounds = (send(x, device) for x in (rows, postings, places, bounds))
+        table = tf.new_zeros(len(stems), labels.label_count)
+        table.view(-1)[rows * labels.label_count + labels.labels[postings]] = tf[postings]
+        documents, sizes = torch.unique_consecutive(owners[first:last], return_counts=True)
+        sizes_of = list(zip(documents.tolist(), sizes.tolist(), strict=True))
+        yield _Part(some, places, table, bounds, first, sizes_of)
 
 
+@torch.no_grad()
 def best_passages(
     values: Tensor,
     squares: Tensor | None,
@@ -153,7 +121,7 @@ def best_passages(
     """Find the best passage of each document for each label.
 
     Args:
-        values: of the stems of passages [E].
+        values: of the stems of passages [E], none negative.
         squares: of new words among them [E], if there are any.
         tf: of the postings [N].
         passages: of B documents.
@@ -162,35 +130,79 @@ def best_passages(
 
     Returns:
         The products of the best passages with the labels [B, K], 0 where no word is shared; the
-        numbers of these passages [B, K], if wanted; and by how much new words make them longer
-        [B, K], if there are any.
+        numbers of these passages [B, K], -1 where no word is shared, if wanted; and by how much new
+        words make them longer [B, K], if there are any.
     """
-    products = values.new_zeros(len(passages.counts), labels.label_count)
-    best = torch.zeros_like(products, dtype=torch.int32) if with_rows else None
-    longer = torch.ones_like(products) if with_rows and squares is not None else None
-    for part in _parts(passages, labels):
-        shape = part.last - part.first, labels.label_count
-        places = (part.rows - part.first) * labels.label_count + part.labels
-        table = values.new_zeros(shape)
-        table.view(-1).index_add_(0, places, values[part.entries] * tf[part.postings])
-        lengths = None
-        if squares is not None:
-            lengths = torch.ones_like(table)
-            lengths.view(-1).index_add_(0, places, squares[part.entries])
-            table /= lengths.sqrt_()
+    best = values.new_zeros(len(passages.counts), labels.label_count)
+    rows = torch.full_like(best, -1, dtype=torch.int32) if with_rows else None
+    longer = torch.ones_like(best) if with_rows and squares is not None else None
+    for part in _parts(tf, passages, labels):
+        products, lengths = part.products(values, squares)
         start = 0
         for document, size in part.owners:
-            own = table[start : start + size]
-            if best is None:
-                torch.maximum(products[document], own.amax(0), out=products[document])
-            else:
-                found, rows = own.max(0)
-                higher = found > products[document]
-                products[document] = found.where(higher, products[document])
-                numbers = (rows + (part.first + start)).int()
-                best[document] = numbers.where(higher, best[document])
+            own = products[start : start + size]
+            highest = own.amax(0)
+            higher = highest > best[document]
+            if rows is not None:
+                # `max` with indices takes three times as long on a CPU
+                backwards = torch.arange(size, 0, -1, dtype=torch.float32, device=own.device)
+                equal = torch.eq(own, highest, out=torch.empty_like(own, dtype=torch.float32))
+                first = size - equal.mul_(backwards.unsqueeze(1)).amax(0).long()
+                numbers = (first + (part.first + start)).int()
+                rows[document] = numbers.where(higher, rows[document])
                 if longer is not None and lengths is not None:
-                    of_best = lengths[start : start + size].gather(0, rows.unsqueeze(0))[0]
+                    of_best = lengths[start : start + size].gather(0, first.unsqueeze(0))[0]
                     longer[document] = of_best.where(higher, longer[document])
+            torch.maximum(best[document], highest, out=best[document])
             start += size
-    return products, best, longer
+    return best, rows, longer
+
+
+def best_products(
+    values: Tensor, squares: Tensor | None, tf: Tensor, passages: Passages, labels: Postings
+) -> Tensor:
+    """Return the products that `best_passages` finds [B, K], with a gradient for all but ``tf``."""
+    return _BestProducts.apply(values, squares, tf, passages, labels)  # type: ignore[no-any-return,no-untyped-call]
+
+
+class _BestProducts(torch.autograd.Function):
+    """See `best_products`. The backward pass computes products anew: they would fill the memory."""
+
+    @staticmethod
+    def forward(
+        context: Any,
+        values: Tensor,
+        squares: Tensor | None,
+        tf: Tensor,
+        passages: Passages,
+        labels: Postings,
+    ) -> Tensor:
+        trained = context.needs_input_grad[0]
+        best, rows, _ = best_passages(values, squares, tf, passages, labels, with_rows=trained)
+        context.save_for_backward(values, squares, tf, rows)
+        context.passages, context.labels = passages, labels
+        return best
+
+    @staticmethod
+    @once_differentiable
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None, None, None]:
+        values, squares, tf, best = context.saved_tensors
+        weights = [x for x in (values, squares) if x is not None]
+        gradients = [torch.zeros_like(x) for x in weights]
+        columns = torch.arange(gradient.shape[1], device=gradient.device)
+        for part in _parts(tf, context.passages, context.labels):
+            with torch.enable_grad():
+                own = [x.detach().requires_grad_() for x in weights]
+                products, _ = part.products(own[0], own[1] if squares is not None else None)
+            documents = slice(part.owners[0][0], part.owners[-1][0] + 1)
+            rows = best[documents] - part.first
+            chosen = (rows >= 0) & (rows < len(products))  # others are in another part
+            places = rows.clamp(0, len(products) - 1) * gradient.shape[1] + columns
+            of_products = torch.zeros_like(products)
+            of_best = gradient[documents].masked_fill(~chosen, 0)
+            of_products.view(-1).index_add_(0, places.view(-1), of_best.reshape(-1))
+            for total, found in zip(
+                gradients, torch.autograd.grad(products, own, of_products), strict=True
+            ):
+                total += found
+        return gradients[0], gradients[1] if squares is not None else None, None, None, None
