@@ -55,8 +55,9 @@ class LexicalPassage(LexicalMatch):
     own, but those with an idf below log 2, which is that of a word of half of the training
     documents, count nothing: nearly all that a passage shares with any label are such words.
 
-    What passages and labels share is looked up in an inverted index of the labels' stems. The
-    scores of passages and labels are in memory a few million at a time.
+    What passages and labels share is looked up in an inverted index of the labels' stems. Scores of
+    passages and labels are computed four million at a time, 16 MB, beside a table of the passages'
+    stems and the labels, which is up to ``passage_words`` / 2 times as large.
 
     Args:
         tokenizer: has the vocabulary.
@@ -118,7 +119,7 @@ class LexicalPassage(LexicalMatch):
         """
         passages = self._passages(documents, labels)
         values, squares, tf, factors = self._weights(passages, labels)
-        _, best, longer = best_passages(values, squares, tf, passages, labels, with_rows=True)
+        _, best, longer = best_passages(values, squares, tf, passages, labels, with_passages=True)
         owners = segment_ids(passages.counts)[passages.rows]
         on_host = (passages.rows, passages.terms, passages.times, owners)
         rows, terms, times, owners = (send(x, values.device) for x in on_host)
@@ -132,8 +133,8 @@ class LexicalPassage(LexicalMatch):
         added = (values / times).unsqueeze(1) * of_labels[columns] * factors
         if longer is not None:
             added /= longer[owners]
-        if best is not None:
-            added *= best[owners] == rows.unsqueeze(1)
+        assert best is not None  # as rows are asked for
+        added *= best[owners] == rows.unsqueeze(1)
         words, places = (send(x, values.device) for x in (passages.words, passages.places))
         found = added.new_zeros(len(documents.word_ids), labels.label_count)
         return found.index_add_(0, words, added[places])

@@ -11,7 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from gile_lightning.data.loading.ragged import segment_ids, segment_starts, send
 
-SCORES = 2**22  # of passages and labels that are in memory at once: 16 MB
+SCORES = 2**22  # of passages and labels that are computed at once: 16 MB
 
 
 class Postings(NamedTuple):
@@ -50,63 +50,69 @@ class Passages(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Some passages, one after another, and what labels have of their stems.
+    """Some passages, one after another, and a table of what labels have of their stems.
 
-    ``entries`` are those of `Passages`; ``places`` [E] the rows of ``tf`` [S, K], a row for each
-    distinct stem, 0 for labels without it; ``bounds`` [P + 1] where the entries of each passage
-    begin and end. The first passage has the number ``first``. ``owners`` are the documents that
-    the passages are of, and how many of them each has.
+    Shapes: ``entries`` [M], which of `Passages` are these passages' and of a stem that a label has;
+    ``places`` [M], their rows in ``table`` [S, K], 0 for labels without the stem; ``bounds``
+    [P + 1], where the entries of each passage begin and end. The first passage has the number
+    ``first``. ``owners`` are the documents that the passages are of, and how many of them each has.
     """
 
-    entries: slice
+    entries: Tensor
     places: Tensor
-    tf: Tensor
+    table: Tensor
     bounds: Tensor
     first: int
     owners: list[tuple[int, int]]
 
     def products(self, values: Tensor, squares: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """Return the products of the passages with the labels, and passages' lengths: [P, K]."""
-        products = self._sums(self.tf, values[self.entries])
+        """Return the products of passages and labels [P, K].
+
+        Also return by how much new words make passages longer [P, K], if there are any.
+        """
+        products = self._sums(self.table, values)
         if squares is None:
             return products, None
-        lengths = (1 + self._sums(self.tf.sign(), squares[self.entries])).sqrt()
-        return products / lengths, lengths
+        longer = (1 + self._sums(self.table.sign(), squares)).sqrt()
+        return products / longer, longer
 
-    def _sums(self, table: Tensor, weights: Tensor) -> Tensor:
+    def _sums(self, table: Tensor, values: Tensor) -> Tensor:
         return F.embedding_bag(
             *(self.places, table, self.bounds),
             mode="sum",
-            per_sample_weights=weights,
+            per_sample_weights=values[self.entries],
             include_last_offset=True,
         )
 
 
 def _parts(tf: Tensor, passages: Passages, labels: Postings) -> Iterator[_Part]:
-    """Yield some passages after others, without those that share nothing with any label.
+    """Yield some passages after others, but parts that share nothing with any label.
 
     Sizes are known on the host, so a device waits for nothing.
     """
     device = tf.device
     owners, starts = segment_ids(passages.counts), segment_starts(labels.frequencies)
+    shared = labels.frequencies[passages.terms].nonzero().squeeze(1)
+    terms, passage_ids = passages.terms[shared], passages.rows[shared]
     step = max(1, SCORES // max(1, labels.label_count))
     firsts = torch.arange(0, len(owners) + step, step).clamp(max=len(owners))
-    ends = torch.searchsorted(passages.rows, firsts).tolist()
+    ends = torch.searchsorted(passage_ids, firsts).tolist()
     for n, (first, last) in enumerate(pairwise(firsts.tolist())):
         some = slice(ends[n], ends[n + 1])
-        stems, places = torch.unique(passages.terms[some], return_inverse=True)
+        if some.start == some.stop:
+            continue
+        stems, places = torch.unique(terms[some], return_inverse=True)
         frequencies = labels.frequencies[stems]
         rows = segment_ids(frequencies)
         postings = torch.arange(len(rows)) + (starts[stems] - segment_starts(frequencies))[rows]
-        if not len(postings):
-            continue
-        bounds = torch.searchsorted(passages.rows[some], torch.arange(first, last + 1))
-        rows, postings, places, bounds = (send(x, device) for x in (rows, postings, places, bounds))
+        bounds = torch.searchsorted(passage_ids[some], torch.arange(first, last + 1))
+        on_host = (shared[some], places, rows, postings, bounds)
+        entries, places, rows, postings, bounds = (send(x, device) for x in on_host)
         table = tf.new_zeros(len(stems), labels.label_count)
         table.view(-1)[rows * labels.label_count + labels.labels[postings]] = tf[postings]
         documents, sizes = torch.unique_consecutive(owners[first:last], return_counts=True)
-        sizes_of = list(zip(documents.tolist(), sizes.tolist(), strict=True))
-        yield _Part(some, places, table, bounds, first, sizes_of)
+        counts = list(zip(documents.tolist(), sizes.tolist(), strict=True))
+        yield _Part(entries, places, table, bounds, first, counts)
 
 
 @torch.no_grad()
@@ -116,7 +122,7 @@ def best_passages(
     tf: Tensor,
     passages: Passages,
     labels: Postings,
-    with_rows: bool,
+    with_passages: bool,
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Find the best passage of each document for each label.
 
@@ -126,36 +132,37 @@ def best_passages(
         tf: of the postings [N].
         passages: of B documents.
         labels: the index of K labels.
-        with_rows: whether to tell which passages are the best.
+        with_passages: whether to tell which passages are the best.
 
     Returns:
         The products of the best passages with the labels [B, K], 0 where no word is shared; the
         numbers of these passages [B, K], -1 where no word is shared, if wanted; and by how much new
         words make them longer [B, K], if there are any.
     """
-    best = values.new_zeros(len(passages.counts), labels.label_count)
-    rows = torch.full_like(best, -1, dtype=torch.int32) if with_rows else None
-    longer = torch.ones_like(best) if with_rows and squares is not None else None
+    highest = values.new_zeros(len(passages.counts), labels.label_count)
+    best = torch.full_like(highest, -1, dtype=torch.int32) if with_passages else None
+    longer = torch.ones_like(highest) if with_passages and squares is not None else None
     for part in _parts(tf, passages, labels):
         products, lengths = part.products(values, squares)
         start = 0
         for document, size in part.owners:
             own = products[start : start + size]
-            highest = own.amax(0)
-            higher = highest > best[document]
-            if rows is not None:
+            found = own.amax(0)
+            higher = found > highest[document]
+            if best is not None:
                 # `max` with indices takes three times as long on a CPU
                 backwards = torch.arange(size, 0, -1, dtype=torch.float32, device=own.device)
-                equal = torch.eq(own, highest, out=torch.empty_like(own, dtype=torch.float32))
-                first = size - equal.mul_(backwards.unsqueeze(1)).amax(0).long()
-                numbers = (first + (part.first + start)).int()
-                rows[document] = numbers.where(higher, rows[document])
+                equal = torch.eq(own, found, out=torch.empty_like(own, dtype=torch.float32))
+                places = size - equal.mul_(backwards.unsqueeze(1)).amax(0).long()
+                numbers = (places + (part.first + start)).int()
+                best[document] = numbers.where(higher, best[document])
                 if longer is not None and lengths is not None:
-                    of_best = lengths[start : start + size].gather(0, first.unsqueeze(0))[0]
+                    places = places.clamp(max=size - 1).unsqueeze(0)  # where products are NaN
+                    of_best = lengths[start : start + size].gather(0, places)[0]
                     longer[document] = of_best.where(higher, longer[document])
-            torch.maximum(best[document], highest, out=best[document])
+            torch.maximum(highest[document], found, out=highest[document])
             start += size
-    return best, rows, longer
+    return highest, best, longer
 
 
 def best_products(
@@ -178,10 +185,12 @@ class _BestProducts(torch.autograd.Function):
         labels: Postings,
     ) -> Tensor:
         trained = context.needs_input_grad[0]
-        best, rows, _ = best_passages(values, squares, tf, passages, labels, with_rows=trained)
-        context.save_for_backward(values, squares, tf, rows)
+        highest, best, _ = best_passages(
+            values, squares, tf, passages, labels, with_passages=trained
+        )
+        context.save_for_backward(values, squares, tf, best)
         context.passages, context.labels = passages, labels
-        return best
+        return highest
 
     @staticmethod
     @once_differentiable
@@ -195,9 +204,9 @@ class _BestProducts(torch.autograd.Function):
                 own = [x.detach().requires_grad_() for x in weights]
                 products, _ = part.products(own[0], own[1] if squares is not None else None)
             documents = slice(part.owners[0][0], part.owners[-1][0] + 1)
-            rows = best[documents] - part.first
-            chosen = (rows >= 0) & (rows < len(products))  # others are in another part
-            places = rows.clamp(0, len(products) - 1) * gradient.shape[1] + columns
+            places = best[documents].long() - part.first
+            chosen = (places >= 0) & (places < len(products))  # others are in another part
+            places = places.clamp(0, len(products) - 1) * gradient.shape[1] + columns
             of_products = torch.zeros_like(products)
             of_best = gradient[documents].masked_fill(~chosen, 0)
             of_products.view(-1).index_add_(0, places.view(-1), of_best.reshape(-1))

@@ -103,9 +103,11 @@ def test_some_labels_in_another_order():
     assert scores(matcher, []).shape == (0, len(LABELS))
 
 
+@pytest.mark.parametrize("scores_at_once", [1, 20, passage_search.SCORES])
 @pytest.mark.parametrize("size", [1, 4])
-def test_new_words(size):
+def test_new_words(monkeypatch, size, scores_at_once):
     """They make a passage longer for the labels that have them, and for no others."""
+    monkeypatch.setattr(passage_search, "SCORES", scores_at_once)
     matcher, plain = both(size)
     text = TEXT.extended(["xylophone", "organ-grinder"])
     read = Texts.from_flat(*text.documents(LONG))
@@ -147,6 +149,49 @@ def test_words_of_the_best_passage_carry_its_score(size):
 def scores_of(plain, passages, labels):
     read = [[" ".join(passage)] for passage in passages]
     return plain(Texts.from_flat(*TEXT.documents(read)), labels)
+
+
+@pytest.mark.parametrize("scores_at_once", [1, 20, passage_search.SCORES])
+def test_the_first_of_equal_passages_is_the_best(monkeypatch, scores_at_once):
+    monkeypatch.setattr(passage_search, "SCORES", scores_at_once)
+    matcher, _ = both(1)
+    labels = matcher.prepare_labels(TEXT, label_set(), None).select(EVERY)
+    once = matcher.by_word(encoded(DOCUMENTS[:1]), labels)
+    twice = matcher.by_word(encoded([DOCUMENTS[0] * 2]), labels)
+    torch.testing.assert_close(twice[: len(once)], once)
+    assert once.count_nonzero()
+    assert not twice[len(once) :].any()
+
+
+def test_weights_that_are_not_trained():
+    matcher, _ = both(3)
+    expected = scores(matcher, LONG)
+    matcher.log_factor.requires_grad_(False)
+    found = scores(matcher, LONG)
+    torch.testing.assert_close(found, expected)
+    found.sum().backward()
+    torch.testing.assert_close(matcher.scale.grad, found.sum().detach() / matcher.scale)
+
+
+def test_weights_in_half_precision():
+    matcher, _ = both(3)
+    expected = scores(matcher, LONG).detach()
+    found = scores(matcher.bfloat16(), LONG)
+    torch.testing.assert_close(found.double(), expected, rtol=0.03, atol=0.03)
+    found.sum().backward()
+    assert matcher.log_factor.grad.isfinite().all()
+
+
+def test_weights_that_are_not_numbers():
+    """The scores are none either; nothing is looked up outside of a passage."""
+    matcher, _ = both(4)
+    text = TEXT.extended(["xylophone", "organ-grinder"])
+    labels = matcher.prepare_labels(text, label_set(), None).select(EVERY)
+    with torch.no_grad():
+        matcher.log_factor.fill_(math.nan)
+    found = matcher(Texts.from_flat(*text.documents(LONG)), labels)
+    assert found.isnan().any()
+    found.sum().backward()
 
 
 def test_a_size_that_is_none():
