@@ -52,10 +52,11 @@ def read_grid(table: str, folder: Path | None = None) -> Grid:
 def _apart(claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Make a claim with several rows one claim of each; ``$row`` and ``$over`` are their names."""
     for key in ("row", "over"):
-        if isinstance(names := claim.get(key), list):
-            says = str(claim.get("says"))
-            each = ({**claim, "says": says.replace(f"${key}", name), key: name} for name in names)
-            return [alone for one in each for alone in _apart(one)]
+        names = claim.get(key)
+        if isinstance(names, list):
+            return [alone for name in names for alone in _apart({**claim, key: name})]
+        if "says" in claim:
+            claim = {**claim, "says": str(claim["says"]).replace(f"${key}", str(names))}
     return [claim]
 
 

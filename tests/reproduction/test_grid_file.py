@@ -65,3 +65,10 @@ def test_a_claim_with_several_rows_is_one_of_each(folder):
     assert [(claim.row, claim.over) for claim in claims] == rows
     assert [claim.says for claim in claims] == [f"{row} beats {over} on en" for row, over in rows]
     assert all(claim.columns == ("en",) for claim in claims)
+
+
+def test_a_claim_with_single_rows_has_their_names_too(folder):
+    path = folder / "table1.yaml"
+    claim = "{says: $row beats $over, row: same, over: HAN}"
+    path.write_text(f"{path.read_text()}claims: [{claim}]\n")
+    assert [claim.says for claim in read_grid("1", folder).claims] == ["same beats HAN"]
