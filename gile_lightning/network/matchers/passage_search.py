@@ -65,7 +65,9 @@ class _Part(NamedTuple):
     first: int
     owners: list[tuple[int, int]]
 
-    def products(self, values: Tensor, squares: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    def products(
+        self, values: Tensor, squares: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None]:
         """Return the products of passages and labels [P, K].
 
         Also return by how much new words make passages longer [P, K], if there are any.
@@ -202,7 +204,7 @@ class _BestProducts(torch.autograd.Function):
         for part in _parts(tf, context.passages, context.labels):
             with torch.enable_grad():
                 own = [x.detach().requires_grad_() for x in weights]
-                products, _ = part.products(own[0], own[1] if squares is not None else None)
+                products, _ = part.products(*own)
             documents = slice(part.owners[0][0], part.owners[-1][0] + 1)
             places = best[documents].long() - part.first
             chosen = (places >= 0) & (places < len(products))  # others are in another part
