@@ -133,7 +133,7 @@ class LexicalPassage(LexicalMatch):
         added = (values / times).unsqueeze(1) * of_labels[columns] * factors
         if longer is not None:
             added /= longer[owners]
-        assert best is not None  # as rows are asked for
+        assert best is not None  # as they are asked for
         added *= best[owners] == rows.unsqueeze(1)
         words, places = (send(x, values.device) for x in (passages.words, passages.places))
         found = added.new_zeros(len(documents.word_ids), labels.label_count)
