@@ -96,7 +96,7 @@ def evidence(prepared: PreparedLabels, document: Texts) -> Evidence:
 def _factors(network: Network, labels: LabelBatch) -> Tensor:
     """Return how much matchers, and the regression if there is one, count: [parts, J]."""
     if network.label_residual is None:
-        return torch.ones(len(network.matchers) + 1, 1, device=labels.ids.device)
+        return torch.ones(len(network.matchers) + 1, 1, device=network.word_vectors.device)
     return network.label_residual.factors(labels.residual_ids)
 
 

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from gile_lightning.data.loading.ragged import segment_starts
 
-_COMPARED = 2**22  # scores compared at a time on a GPU
 _EACH = 4  # positives of a row in a trial
 _TRIALS = 3  # of which the quickest counts
 
@@ -136,31 +135,40 @@ def _count_at_once(
 ) -> Counts:
     """Count without a loop over rows: what a GPU is good at.
 
-    All positives are compared with what is to their left: to know which of them are tied, the GPU
-    would have to be waited for.
+    A stable sort leaves tied scores from left to right, so that a binary search among them finds
+    how many are before a positive. All positives are searched: to know which of them are tied, the
+    GPU would have to be waited for.
     """
     slot = torch.arange(len(label_ids), device=document.device)
     slot -= segment_starts(label_counts)[document]
     # the positives in rows; the padding is above every score, so it changes no count
     padded = scores.new_full((len(scores), most), torch.inf)
     padded[document, slot] = scores[document, label_ids]
-    ascending = scores.sort(dim=1).values
+    ascending, order = scores.sort(dim=1, stable=True)
     below = torch.searchsorted(ascending, padded)[document, slot]
     not_above = torch.searchsorted(ascending, padded, right=True)[document, slot]
-    tied_before = _tied_before(scores, document, label_ids)
+    place = _find_place(order, document, label_ids, below, not_above)
     positives_below = torch.searchsorted(padded.sort(dim=1).values, padded)[document, slot]
-    return Counts(below, not_above, tied_before, positives_below)
+    return Counts(below, not_above, place - below, positives_below)
 
 
-def _tied_before(scores: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """Count the equal scores to the left of cells (row, column), [T], of scores [B, K]."""
-    place = torch.arange(scores.shape[1], device=scores.device)
-    size = max(1, _COMPARED // len(place))
-    counts = [rows[:0]]
-    for row, column in zip(torch.split(rows, size), torch.split(columns, size), strict=True):
-        equal = scores[row] == scores[row, column].unsqueeze(1)
-        counts.append((equal & (place < column.unsqueeze(1))).sum(1))
-    return torch.cat(counts)
+def _find_place(order: Tensor, rows: Tensor, columns: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """Return where columns [P] are in the order of their rows.
+
+    Args:
+        order: the columns of each row in ascending order of their scores [B, K], those of equal
+            scores in ascending order.
+        rows: of the positives [P].
+        columns: of the positives [P].
+        low: the first place of a score that is equal to theirs [P].
+        high: the place after the last one [P].
+    """
+    high = high - 1
+    for _ in range(order.shape[1].bit_length()):  # halves them until one is left
+        middle = (low + high) // 2
+        left = order[rows, middle] < columns
+        low, high = torch.where(left, middle + 1, low), torch.where(left, high, middle)
+    return low
 
 
 def _in_threads(work: Callable[[NDArray[Any]], None], array: NDArray[Any], threads: int) -> None:

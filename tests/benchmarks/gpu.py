@@ -1,6 +1,7 @@
 """What a GPU does in a second: training, ranking metrics and prediction, in one table.
 
     python tests/benchmarks/gpu.py                           a GPU, no network, some minutes
+    python tests/benchmarks/gpu.py --profile FOLDER          and what takes the time, a file per row
     python tests/benchmarks/gpu.py --device cpu --small      tries the program
 
 Data are random ids with the sizes of the paper's BioASQ experiments. The rows of best.yaml have the
@@ -12,7 +13,11 @@ A row that fails says why, and the others go on; the program then leaves with st
 """
 
 import argparse
+import cProfile
 import gc
+import io
+import pstats
+import re
 import sys
 import tempfile
 import time
@@ -100,8 +105,8 @@ def prediction(workload: Workload, device: torch.device) -> Callable[[int], None
 def measure(step: Callable[[int], None], device: torch.device, seconds: float) -> dict[str, float]:
     """Return seconds per step, the share of the time that the device works, and peak memory."""
     wait = torch.cuda.synchronize if device.type == "cuda" else lambda: None
-    step(0)
-    step(1)
+    for place in range(3):  # each batch once
+        step(place)
     wait()
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
@@ -130,6 +135,31 @@ def _busy(step: Callable[[int], None], wait: Callable[[], None]) -> float:
         taken = time.perf_counter() - start
     kernels = (x for x in profiler.events() if x.device_type == DeviceType.CUDA)
     return sum(kernel.time_range.elapsed_us() for kernel in kernels) / 1e6 / taken
+
+
+def write_profile(step: Callable[[int], None], device: torch.device, file: Path) -> None:
+    """Write what five steps do: on the device, on the host by operator, and by Python function."""
+    from torch.profiler import ProfilerActivity, profile
+
+    activities = [ProfilerActivity.CPU]
+    if device.type == "cuda":
+        activities.append(ProfilerActivity.CUDA)
+    with profile(activities=activities) as profiler:
+        for place in range(5):
+            step(place)
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+    text = io.StringIO()
+    for order in ("self_cuda_time_total", "self_cpu_time_total")[device.type != "cuda" :]:
+        table = profiler.key_averages().table(order, row_limit=30, max_name_column_width=70)
+        print(f"by {order}", table, sep="\n", file=text)
+    calls = cProfile.Profile()
+    with calls:
+        for place in range(5):
+            step(place)
+    for order in ("tottime", "cumulative"):
+        pstats.Stats(calls, stream=text).sort_stats(order).print_stats(50)
+    file.write_text(text.getvalue())
 
 
 def rows(device: torch.device, small: bool):
@@ -168,6 +198,9 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--small", action="store_true", help="tiny sizes, to try the program")
     parser.add_argument("--minutes", type=float, default=7, help="after which no row begins")
+    parser.add_argument("--seconds", type=float, default=10, help="of steps in each row")
+    parser.add_argument("--only", default="", help="rows with these words in their names")
+    parser.add_argument("--profile", type=Path, help="a folder for what takes the time")
     arguments = parser.parse_args(given)
     begun, failed = time.perf_counter(), False
     device = torch.device(arguments.device)
@@ -175,11 +208,18 @@ def main(given: Sequence[str] | None = None) -> None:
     print(f"{named}, torch {torch.__version__}")
     print(f"{'':56}{'documents/s':>12}{'ms a step':>11}{'busy %':>8}{'GiB':>7}")
     for name, documents, make in rows(device, arguments.small):
+        if arguments.only not in name:
+            continue
         if time.perf_counter() - begun > 60 * arguments.minutes:
             print(f"{name:56}left out: {arguments.minutes:g} minutes are over")
             continue
         try:
-            found = measure(make(), device, 0.2 if arguments.small else 10.0)
+            step = make()
+            found = measure(step, device, 0.2 if arguments.small else arguments.seconds)
+            if arguments.profile is not None:
+                arguments.profile.mkdir(parents=True, exist_ok=True)
+                write_profile(step, device, arguments.profile / f"{file_name(name)}.txt")
+            del step
         except Exception as error:  # of any kind: the other rows are worth having
             failed = True
             print(f"{name:56}failed: {type(error).__name__}: {error}".partition("\n")[0])
@@ -190,6 +230,15 @@ def main(given: Sequence[str] | None = None) -> None:
             torch.cuda.empty_cache()
     if failed:
         sys.exit(1)
+
+
+def file_name(row: str) -> str:
+    """Return the name of a row in letters, digits and underscores.
+
+    >>> file_name("GILE-WAN, batch of 1,024")
+    'gile_wan_batch_of_1024'
+    """
+    return re.sub(r"[^a-z0-9]+", "_", row.lower().replace(",", "")).strip("_")
 
 
 def cells(found: dict[str, float], documents: int) -> str:

@@ -133,7 +133,8 @@ def _count(
     packet = func.overloadpacket
     name = packet.__name__
     unknown = packet is aten.repeat_interleave and kwargs.get("output_size") is None
-    if packet in WAITING or unknown:
+    looked_at = packet is aten.segment_reduce and not kwargs.get("unsafe")
+    if packet in WAITING or unknown or looked_at:
         waits[name] += 1
     elif packet in (aten.index, aten.index_put, aten.index_put_):
         ids = [x for x in args[1] if x is not None]

@@ -50,8 +50,8 @@ def test_vectors_that_the_cache_keeps(encoder, device, tmp_path):
     found = []
     for on in ("cpu", device):
         store = VectorStore(encoder, tmp_path / torch.device(on).type)
-        rows, of_passages = store.fill_with_passages([texts], device=on)
-        found.append([store.texts.take(rows), store.passages.take(of_passages)])
+        of_texts, of_passages = store.fill_with_passages([texts], device=on)
+        found.append([store.texts.take(of_texts), store.passages.take(of_passages)])
     of_texts, of_passages = found[0]
     assert not of_texts[-1].any()
     assert max(map(len, rows)) > 60

@@ -1,6 +1,6 @@
 """Search of each document's best passage for each label, in an inverted index of the labels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -9,9 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from gile_lightning.data.loading.ragged import segment_ids, segment_starts, send
+from gile_lightning.data.loading.ragged import distinct, segment_ids, segment_starts, send
 
 SCORES = 2**22  # of passages and labels that are computed at once: 16 MB
+SCORES_ON_A_GPU = 2**26
 
 
 class Postings(NamedTuple):
@@ -50,71 +51,78 @@ class Passages(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Some passages, one after another, and a table of what labels have of their stems.
+    """Some passages, one after another, and what labels have of their stems.
 
     Shapes: ``entries`` [M], which of `Passages` are these passages' and of a stem that a label has;
-    ``places`` [M], their rows in ``table`` [S, K], 0 for labels without the stem; ``bounds``
-    [P + 1], where the entries of each passage begin and end. The first passage has the number
-    ``first``. ``owners`` are the documents that the passages are of, and how many of them each has.
+    ``places`` [M], the place of their stem among the S stems; ``bounds`` [P + 1], where the entries
+    of each passage begin and end; ``postings`` [N], those of the stems, and ``cells`` [N], their
+    places in a table of stems and labels. The first passage has the number ``first``; the passages
+    are of the ``documents`` [B], which have ``sizes`` [B] of them, on the host.
     """
 
     entries: Tensor
     places: Tensor
-    table: Tensor
     bounds: Tensor
+    postings: Tensor
+    cells: Tensor
+    stem_count: int
     first: int
-    owners: list[tuple[int, int]]
+    documents: slice
+    sizes: Tensor
 
     def products(
-        self, values: Tensor, squares: Tensor | None = None
+        self, values: Tensor, squares: Tensor | None, tf: Tensor, label_count: int
     ) -> tuple[Tensor, Tensor | None]:
         """Return the products of passages and labels [P, K].
 
         Also return by how much new words make passages longer [P, K], if there are any.
         """
-        products = self._sums(self.table, values)
+        table = tf.new_zeros(self.stem_count, label_count)
+        table.view(-1)[self.cells] = tf[self.postings]
+        products = self._sums(table, values)
         if squares is None:
             return products, None
-        longer = (1 + self._sums(self.table.sign(), squares)).sqrt()
+        longer = (1 + self._sums(table.sign(), squares)).sqrt()
         return products / longer, longer
 
     def _sums(self, table: Tensor, values: Tensor) -> Tensor:
         return F.embedding_bag(
             *(self.places, table, self.bounds),
             mode="sum",
-            per_sample_weights=values[self.entries],
+            per_sample_weights=values.index_select(0, self.entries),
             include_last_offset=True,
         )
 
 
-def _parts(tf: Tensor, passages: Passages, labels: Postings) -> Iterator[_Part]:
+def _parts(passages: Passages, labels: Postings) -> Iterator[_Part]:
     """Yield some passages after others, but parts that share nothing with any label.
 
     Sizes are known on the host, so a device waits for nothing.
     """
-    device = tf.device
+    device = labels.labels.device
     owners, starts = segment_ids(passages.counts), segment_starts(labels.frequencies)
     shared = labels.frequencies[passages.terms].nonzero().squeeze(1)
     terms, passage_ids = passages.terms[shared], passages.rows[shared]
-    step = max(1, SCORES // max(1, labels.label_count))
+    most = SCORES if device.type == "cpu" else SCORES_ON_A_GPU
+    step = max(1, most // max(1, labels.label_count))
     firsts = torch.arange(0, len(owners) + step, step).clamp(max=len(owners))
     ends = torch.searchsorted(passage_ids, firsts).tolist()
     for n, (first, last) in enumerate(pairwise(firsts.tolist())):
         some = slice(ends[n], ends[n + 1])
         if some.start == some.stop:
             continue
-        stems, places = torch.unique(terms[some], return_inverse=True)
+        stems, places = distinct(terms[some], len(labels.frequencies))
         frequencies = labels.frequencies[stems]
         rows = segment_ids(frequencies)
         postings = torch.arange(len(rows)) + (starts[stems] - segment_starts(frequencies))[rows]
         bounds = torch.searchsorted(passage_ids[some], torch.arange(first, last + 1))
-        on_host = (shared[some], places, rows, postings, bounds)
-        entries, places, rows, postings, bounds = (send(x, device) for x in on_host)
-        table = tf.new_zeros(len(stems), labels.label_count)
-        table.view(-1)[rows * labels.label_count + labels.labels[postings]] = tf[postings]
-        documents, sizes = torch.unique_consecutive(owners[first:last], return_counts=True)
-        counts = list(zip(documents.tolist(), sizes.tolist(), strict=True))
-        yield _Part(entries, places, table, bounds, first, counts)
+        on_host = (shared[some], places, bounds, postings, rows)
+        entries, places, bounds, postings, rows = (send(x, device) for x in on_host)
+        cells = rows * labels.label_count + labels.labels[postings]
+        begin, end = int(owners[first]), int(owners[last - 1]) + 1
+        sizes = (owners[first:last] - begin).bincount(minlength=end - begin)
+        of = slice(begin, end)
+        yield _Part(entries, places, bounds, postings, cells, len(stems), first, of, sizes)
 
 
 @torch.no_grad()
@@ -141,30 +149,85 @@ def best_passages(
         numbers of these passages [B, K], -1 where no word is shared, if wanted; and by how much new
         words make them longer [B, K], if there are any.
     """
+    return _search(values, squares, tf, _parts(passages, labels), passages, labels, with_passages)
+
+
+def _search(
+    values: Tensor,
+    squares: Tensor | None,
+    tf: Tensor,
+    parts: Iterable[_Part],
+    passages: Passages,
+    labels: Postings,
+    with_passages: bool,
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """Do what `best_passages` does, in parts that were made before."""
     highest = values.new_zeros(len(passages.counts), labels.label_count)
     best = torch.full_like(highest, -1, dtype=torch.int32) if with_passages else None
     longer = torch.ones_like(highest) if with_passages and squares is not None else None
-    for part in _parts(tf, passages, labels):
-        products, lengths = part.products(values, squares)
-        start = 0
-        for document, size in part.owners:
-            own = products[start : start + size]
-            found = own.amax(0)
-            higher = found > highest[document]
-            if best is not None:
-                # `max` with indices takes three times as long on a CPU
-                backwards = torch.arange(size, 0, -1, dtype=torch.float32, device=own.device)
-                equal = torch.eq(own, found, out=torch.empty_like(own, dtype=torch.float32))
-                places = size - equal.mul_(backwards.unsqueeze(1)).amax(0).long()
-                numbers = (places + (part.first + start)).int()
-                best[document] = numbers.where(higher, best[document])
-                if longer is not None and lengths is not None:
-                    places = places.clamp(max=size - 1).unsqueeze(0)  # where products are NaN
-                    of_best = lengths[start : start + size].gather(0, places)[0]
-                    longer[document] = of_best.where(higher, longer[document])
-            torch.maximum(highest[document], found, out=highest[document])
-            start += size
+    for part in parts:
+        products, lengths = part.products(values, squares, tf, labels.label_count)
+        found, places = _highest(products, part.sizes, with_passages)
+        before = highest[part.documents]
+        if best is not None and places is not None:
+            higher = found > before
+            numbers = (places + part.first).int()
+            best[part.documents] = numbers.where(higher, best[part.documents])
+            if longer is not None and lengths is not None:
+                of_best = lengths.gather(0, places)
+                longer[part.documents] = of_best.where(higher, longer[part.documents])
+        torch.maximum(before, found, out=before)
     return highest, best, longer
+
+
+def _highest(products: Tensor, sizes: Tensor, with_places: bool) -> tuple[Tensor, Tensor | None]:
+    """Find the highest row of each segment in each column.
+
+    Args:
+        products: [P, K], none negative.
+        sizes: of the segments [B], on the host.
+        with_places: whether to tell which rows are the highest.
+
+    Returns:
+        The highest products [B, K], 0 in an empty segment; and the number of the first row that has
+        them [B, K], if wanted, any row where there is none.
+    """
+    how = _one_by_one if products.device.type == "cpu" else _at_once
+    return how(products, sizes, with_places)
+
+
+def _at_once(products: Tensor, sizes: Tensor, with_places: bool) -> tuple[Tensor, Tensor | None]:
+    """Do what `_highest` does without a loop."""
+    owners = send(segment_ids(sizes), products.device)
+    at = owners.unsqueeze(1).expand_as(products)
+    found = products.new_zeros(len(sizes), products.shape[1])
+    found.scatter_reduce_(0, at, products, "amax")
+    if not with_places:
+        return found, None
+    rows = torch.arange(len(products), device=products.device).unsqueeze(1)
+    rows = rows.where(products == found[owners], len(products) - 1)
+    places = torch.full_like(found, len(products) - 1, dtype=torch.long)
+    return found, places.scatter_reduce_(0, at, rows, "amin")
+
+
+def _one_by_one(products: Tensor, sizes: Tensor, with_places: bool) -> tuple[Tensor, Tensor | None]:
+    """Do what `_highest` does, segment by segment: on a CPU a segment stays in the cache."""
+    found = products.new_zeros(len(sizes), products.shape[1])
+    places = torch.zeros_like(found, dtype=torch.long) if with_places else None
+    start = 0
+    for n, size in enumerate(sizes.tolist()):
+        if not size:
+            continue
+        own = products[start : start + size]
+        torch.amax(own, 0, out=found[n])
+        if places is not None:
+            # `max` with indices takes three times as long
+            backwards = torch.arange(size, 0, -1, dtype=torch.float32)
+            equal = torch.eq(own, found[n], out=torch.empty_like(own, dtype=torch.float32))
+            behind = equal.mul_(backwards.unsqueeze(1)).amax(0).clamp(min=1)
+            torch.sub(start + size, behind.long(), out=places[n])
+        start += size
+    return found, places
 
 
 def best_products(
@@ -187,11 +250,11 @@ class _BestProducts(torch.autograd.Function):
         labels: Postings,
     ) -> Tensor:
         trained = context.needs_input_grad[0]
-        highest, best, _ = best_passages(
-            values, squares, tf, passages, labels, with_passages=trained
-        )
+        parts: Iterable[_Part] = _parts(passages, labels)
+        if trained:
+            context.parts = parts = list(parts)
+        highest, best, _ = _search(values, squares, tf, parts, passages, labels, trained)
         context.save_for_backward(values, squares, tf, best)
-        context.passages, context.labels = passages, labels
         return highest
 
     @staticmethod
@@ -201,16 +264,16 @@ class _BestProducts(torch.autograd.Function):
         weights = [x for x in (values, squares) if x is not None]
         gradients = [torch.zeros_like(x) for x in weights]
         columns = torch.arange(gradient.shape[1], device=gradient.device)
-        for part in _parts(tf, context.passages, context.labels):
+        for part in context.parts:
             with torch.enable_grad():
                 own = [x.detach().requires_grad_() for x in weights]
-                products, _ = part.products(*own)
-            documents = slice(part.owners[0][0], part.owners[-1][0] + 1)
-            places = best[documents].long() - part.first
+                of_new = None if squares is None else own[1]
+                products, _ = part.products(own[0], of_new, tf, gradient.shape[1])
+            places = best[part.documents].long() - part.first
             chosen = (places >= 0) & (places < len(products))  # others are in another part
             places = places.clamp(0, len(products) - 1) * gradient.shape[1] + columns
             of_products = torch.zeros_like(products)
-            of_best = gradient[documents].masked_fill(~chosen, 0)
+            of_best = gradient[part.documents].masked_fill(~chosen, 0)
             of_products.view(-1).index_add_(0, places.view(-1), of_best.reshape(-1))
             for total, found in zip(
                 gradients, torch.autograd.grad(products, own, of_products), strict=True

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError, positive
-from gile_lightning.data.loading.ragged import send
+from gile_lightning.data.loading.ragged import distinct, send
 from gile_lightning.training.samplers.sampler import (
     LabelSample,
     LabelSampler,
@@ -88,7 +88,7 @@ class SharedLabels(LabelSampler):
         rows, columns = positives(label_ids, label_counts)
         total = len(frequencies)
         drawn, probabilities = self.draw(self._count(total), frequencies, generator)
-        labels, position = torch.unique(torch.cat([columns, drawn]), return_inverse=True)
+        labels, position = distinct(torch.cat([columns, drawn]), total)
         targets = scatter_pairs(rows, position[: len(rows)], len(label_counts), len(labels), device)
         if self.correction == "none":
             return LabelSample(labels, targets, torch.ones_like(targets))

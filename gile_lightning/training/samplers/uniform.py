@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import positive
-from gile_lightning.data.loading.ragged import segment_starts
+from gile_lightning.data.loading.ragged import distinct, segment_starts
 from gile_lightning.training.samplers.sampler import (
     LabelSample,
     LabelSampler,
@@ -57,7 +57,7 @@ class UniformLabels(LabelSampler):
         negative_rows = torch.arange(documents, device=host).repeat_interleave(count)
         some_free = (free > 0)[negative_rows]  # a document may have every label
         negative_rows, drawn = negative_rows[some_free], drawn.flatten()[some_free]
-        labels, position = torch.unique(torch.cat([columns, drawn]), return_inverse=True)
+        labels, position = distinct(torch.cat([columns, drawn]), label_count)
         size = documents, len(labels)
         targets = scatter_pairs(rows, position[: len(rows)], *size, device)
         drawn_counts = scatter_pairs(negative_rows, position[len(rows) :], *size, device)

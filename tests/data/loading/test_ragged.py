@@ -1,9 +1,12 @@
+from functools import partial
 from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 import torch
+from torch.nn.functional import embedding_bag
 
+from gile_lightning.data.loading import ragged
 from gile_lightning.data.loading.ragged import (
     RaggedBatch,
     batch_from_arrow,
@@ -130,6 +133,21 @@ def test_split_with_what_a_pretrained_model_reads():
     first, second = texts.split(2)
     assert as_lists(first)[3:] == [[0, 1, 2, 3], [1, 3], [[1, 0, 0], [0, 1, 0]]]
     assert as_lists(second)[3:] == [[4, 5], [2], [[0, 0, 1]]]
+
+
+@pytest.mark.parametrize("piece", [1, 2, 3, 7, 256])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_sums_in_two_rounds(monkeypatch, piece, weighted):
+    """Of an id at its cut or not, and of none: in the beginning, in between and in the end."""
+    monkeypatch.setattr(ragged, "_PIECE", piece)
+    ids = torch.tensor([1, 1, 1, 1, 1, 1, 2, 4, 4, 5, 5, 5, 5])
+    values = torch.arange(39.0).view(13, 3)
+    weights = torch.arange(13.0) if weighted else None
+    starts = torch.searchsorted(ids, torch.arange(8))
+    bag = partial(embedding_bag, torch.arange(13), values, mode="sum", per_sample_weights=weights)
+    found = ragged._in_two_rounds(bag, starts, 13)
+    given = values * weights.unsqueeze(1) if weighted else values
+    assert torch.equal(found, torch.zeros(8, 3).index_add(0, ids, given))
 
 
 def test_on_a_device_no_size_depends_on_values():
