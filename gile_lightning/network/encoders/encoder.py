@@ -146,9 +146,13 @@ def pool_words(
     if not getattr(layer, "pointwise", False):
         pooled = pooling(layer(F.embedding(send(words, table.device), table), lengths), lengths)
         return pooled
-    rows, ids = distinct(words, len(table))
-    rows, ids = send(rows, table.device), send(ids, table.device)
-    states = layer(table.index_select(0, rows), torch.ones_like(rows))
+    if table.device.type == "cpu" or len(table) > len(words):
+        rows, ids = distinct(words, len(table))
+        table = table.index_select(0, send(rows, table.device))
+    else:  # the rows that are not used cost a GPU less than the host the search for them
+        ids = words
+    ids = send(ids, table.device)
+    states = layer(table, torch.ones(len(table), dtype=torch.long, device=table.device))
     if getattr(pooling, "accepts_ids", False):
         pooled = pooling(states, lengths, ids)
     else:

@@ -37,12 +37,8 @@ class HashedWords(Encoder):
     def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
         """Encode texts of B documents as [B, d]."""
         lengths = document_words(texts.sentence_lengths, texts.document_lengths)
-        ids = texts.word_ids.long()
-        factors, ids = (
-            send(x, self.idf.weights.device)
-            for x in (damping(ids, lengths, len(self.idf.weights)), ids)
-        )
-        weights = self.idf(ids) * factors
+        ids = send(texts.word_ids, self.idf.weights.device).long()
+        weights = self.idf(ids) * damping(ids, lengths, len(self.idf.weights))
         rows = segment_ids(lengths, ids) * self.output_dim
         features = weights.new_zeros(len(lengths) * self.output_dim)
         for places, signs in zip(*self.features_of(ids), strict=True):

@@ -1,6 +1,7 @@
 """Words weighted by their inverse document frequency."""
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.data.loading.ragged import Texts, segment_ids, send
@@ -67,10 +68,10 @@ class IdfMean(Encoder):
         """Encode texts of B documents as [B, d]."""
         lengths = document_words(texts.sentence_lengths, texts.document_lengths)
         weights = self.idf(texts.word_ids)
+        words = send(texts.words, weights.device)
         if self.sublinear_tf:
-            factors = damping(texts.words, lengths, len(word_vectors))
-            weights = weights * send(factors, weights.device).to(weights.dtype)
-        return weighted_mean(word_vectors, lengths, weights, texts.words)
+            weights = weights * damping(words, lengths, len(word_vectors)).to(weights.dtype)
+        return weighted_mean(word_vectors, lengths, weights, words)
 
 
 def weighted_mean(
@@ -90,7 +91,13 @@ def weighted_mean(
 
 def damping(words: Tensor, lengths: Tensor, size: int) -> Tensor:
     """Return (1 + ln c) / c [N] for words [N], below ``size``, that occur c times in a segment."""
-    pairs = segment_ids(lengths) * size + words
-    _, places, counts = torch.unique(pairs, return_inverse=True, return_counts=True)
+    pairs = segment_ids(lengths, words) * size + words
+    if pairs.device.type == "cpu":
+        _, places, counts = torch.unique(pairs, return_inverse=True, return_counts=True)
+    else:  # where `unique` would have the host wait for the number of pairs
+        pairs, order = pairs.sort()
+        begins = F.pad(pairs.diff(), (1, 0))[: len(pairs)] != 0
+        places = torch.empty_like(order).index_copy_(0, order, begins.cumsum(0))
+        counts = torch.zeros_like(places).index_add_(0, places, torch.ones_like(places))
     factors: Tensor = (1 + counts.log()) / counts
     return factors[places]

@@ -38,7 +38,7 @@ class IndexedLabels(LexicalLabels):
         columns = torch.full((len(self.bags.lengths),), -1)
         columns[ids.cpu()] = torch.arange(len(ids), device="cpu")
         labels = columns[self._labels]
-        kept = labels >= 0
+        kept = (labels >= 0).nonzero().squeeze(1)  # to index by a mask takes four times as long
         terms = self._terms[kept]
         frequencies = terms.bincount(minlength=self.bags.size)
         found = (send(x, self.place.device) for x in (labels[kept], terms, self._times[kept]))
@@ -155,7 +155,7 @@ class LexicalPassage(LexicalMatch):
         ids = documents.word_ids[words]
         size, terms = len(labels.frequencies), labels.stems[ids.long()]
         counts_something = F.pad(~self._common, (0, size - self.stem_count), value=True)
-        kept = (ids != self.unknown) & counts_something[terms]
+        kept = ((ids != self.unknown) & counts_something[terms]).nonzero().squeeze(1)
         rows, words, terms = rows[kept], words[kept], terms[kept]
         pairs, places, times = torch.unique(
             rows * size + terms, return_inverse=True, return_counts=True

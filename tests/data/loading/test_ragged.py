@@ -81,6 +81,7 @@ def test_distinct_ids():
     assert values.tolist() == [2, 7, 9]
     assert places.tolist() == [1, 0, 0, 2, 1]
     assert [part.tolist() for part in distinct(ids[:0], 10)] == [[], []]
+    assert [part.dtype for part in distinct(ids, 10)] == [torch.int64, torch.int32]
 
 
 @pytest.mark.parametrize("rows", [None, torch.tensor([8, 6, 7])])
@@ -159,11 +160,15 @@ def test_on_a_device_no_size_depends_on_values():
     assert sum_by_id(values, ids, ids, 7).shape == (7, 3)
 
 
-@pytest.mark.parametrize(("place", "pinned"), [("cpu", True), ("cuda:1", False)])
-def test_memory_of_the_host_alone_is_pinned(place, pinned):
+@pytest.mark.parametrize(
+    ("place", "size", "pinned"),
+    [("cpu", 2**16 + 1, True), ("cpu", 2**16, False), ("cuda:1", 2**16 + 1, False)],
+)
+def test_large_memory_of_the_host_alone_is_pinned(place, size, pinned):
     calls = []
     tensor = SimpleNamespace(
         device=torch.device(place),
+        nbytes=size,
         pin_memory=lambda: calls.append("pinned") or tensor,
         to=lambda device, non_blocking: calls.append((device, non_blocking)),
     )
