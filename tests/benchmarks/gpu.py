@@ -7,7 +7,7 @@
 Data are random ids with the sizes of the paper's BioASQ experiments. The rows of best.yaml have the
 model that the file describes, with random vectors in the place of pretrained ones (see `best.py`).
 Fine-tuned, its first encoder is a transformer of the size of all-MiniLM-L6-v2 with random weights,
-and there is no ridge regression, which the package refuses there.
+as in the rows of encoding, and there is no ridge regression, which the package refuses there.
 
 A row that fails says why, and the others go on; the program then leaves with status 1.
 """
@@ -30,6 +30,7 @@ from best import BestWorkload, write_encoder
 from workload import NAME, Workload
 
 from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.data.pretrained.backends import Backend, encode_with_passages
 from gile_lightning.metrics.collection import RankingMetrics
 from gile_lightning.network.encoders import HAN, BiGRU, WordEmbedding
 from gile_lightning.systems import NeuralSystem
@@ -100,6 +101,18 @@ def prediction(workload: Workload, device: torch.device) -> Callable[[int], None
             model.score(NAME, batch.texts, prepared).topk(10).indices.cpu()
 
     return step
+
+
+def encoding(
+    workload: BestWorkload, device: torch.device, backend: Backend, layers: int = 6
+) -> Callable[[int], None]:
+    """Vectors of texts and their passages by a frozen encoder, as they are made for the cache."""
+    (batch,) = workload.batches(1)
+    given = batch.subwords, batch.subword_counts, backend, device
+    with tempfile.TemporaryDirectory() as folder:
+        encoder = write_encoder(Path(folder), layers)
+        encode_with_passages(encoder, *given)  # which stays loaded
+    return lambda place: encode_with_passages(encoder, *given).vectors.cpu()
 
 
 def measure(step: Callable[[int], None], device: torch.device, seconds: float) -> dict[str, float]:
@@ -182,6 +195,13 @@ def rows(device: torch.device, small: bool):
             f"best.yaml, {name} encoder, batch of {few}",
             few,
             lambda m=make, o=options: best(m(), device, **o),
+        )
+    for backend in ("torch", "torch-bfloat16"):
+        make = partial(BestWorkload, batch_size=size, **sizes)
+        yield (
+            f"encoding by a pretrained model, {backend}",
+            size,
+            lambda m=make, b=backend: encoding(m(), device, b, 1 if small else 6),
         )
     batch, labels = (16, 300) if small else (4096, 26_104)
     yield f"ranking metrics, {labels:,} labels", batch, lambda: ranking(batch, labels, device)

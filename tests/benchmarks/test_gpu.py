@@ -15,7 +15,7 @@ def test_the_table(capsys):
     gpu.main(["--device", "cpu", "--small"])
     _, _, *rows = capsys.readouterr().out.splitlines()
     names = [row[:56].strip() for row in rows]
-    assert len(set(names)) == len(rows) == 7
+    assert len(set(names)) == len(rows) == 9
     assert [f"best.yaml, {kind} encoder, batch of 8" for kind in ("frozen", "fine-tuned")] == [
         name for name in names if "best" in name
     ]
