@@ -84,6 +84,7 @@ MODELS = {
     "popular, importance": {"sampler": PopularLabels(0.5, correction="importance")},
     "uniform, log_q": {"sampler": SharedUniformLabels(0.5, correction="log_q")},
     "hard": {"sampler": HardLabels(hard=1, random=1)},
+    "matchers": {"matchers": SCRATCH["matchers"]},
     "best_scratch": SCRATCH,
     "best": SCRATCH
     | {
@@ -213,6 +214,25 @@ def test_validation_step(make, kind):
         sums = [ranking.totals for ranking in evaluation.rankings.values()]
         totals.append([on_host(x) for x in (*sums, evaluation.micro.totals)])
     torch.testing.assert_close(totals[1], totals[0])
+
+
+@pytest.mark.parametrize("kind", [*SCORED, "matchers"])
+def test_explanation(make, monkeypatch, kind):
+    """It may wait, but joins no tensors of two devices, and says what one on the host says."""
+    monkeypatch.setattr(DeviceTensor, "tolist", lambda self: self.inner.tolist())
+    found = []
+    for here in (True, False):
+        model, batch = make(kind)
+        model.eval()
+        with StandInDevice(), torch.no_grad():
+            if not here:
+                move(model)
+            prepared = model.prepare_labels(NAME, model.tasks[NAME].labels)
+            given = NAME, batch.texts, prepared, torch.arange(len(prepared))
+            parts = model.contributions(*given), model.evidence(*given).words
+        found.append([{key: on_host(x) for key, x in part.items()} for part in parts])
+    assert found[0][0]
+    torch.testing.assert_close(found[1], found[0])
 
 
 def test_the_page_has_these_counts():
