@@ -137,7 +137,7 @@ def _count_at_once(
 
     A stable sort leaves tied scores from left to right, so that a binary search among them finds
     how many are before a positive. All positives are searched: to know which of them are tied, the
-    GPU would have to be waited for.
+    host would have to wait for the GPU.
     """
     slot = torch.arange(len(label_ids), device=document.device)
     slot -= segment_starts(label_counts)[document]
@@ -166,8 +166,8 @@ def _find_place(order: Tensor, rows: Tensor, columns: Tensor, low: Tensor, high:
     high = high - 1
     for _ in range(order.shape[1].bit_length()):  # halves them until one is left
         middle = (low + high) // 2
-        left = order[rows, middle] < columns
-        low, high = torch.where(left, middle + 1, low), torch.where(left, high, middle)
+        before = order[rows, middle] < columns
+        low, high = torch.where(before, middle + 1, low), torch.where(before, high, middle)
     return low
 
 

@@ -1,6 +1,6 @@
-"""Tests that need a GPU are skipped without one.
+"""Without a GPU the first case of each test of a part runs on the CPU; the others are skipped.
 
-``GILE_LIGHTNING_DEVICE=cpu pytest -n 0 tests/gpu`` tries the tests themselves on a CPU.
+That tries the tests themselves. ``GILE_LIGHTNING_DEVICE=cpu pytest -n 0 tests/gpu`` runs all there.
 """
 
 import os
@@ -8,14 +8,21 @@ import os
 import pytest
 import torch
 
-DEVICE = os.environ.get("GILE_LIGHTNING_DEVICE", "cuda")
+CHOSEN = os.environ.get("GILE_LIGHTNING_DEVICE")
+DEVICE = CHOSEN or ("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def pytest_collection_modifyitems(items) -> None:
-    if DEVICE == "cuda" and not torch.cuda.is_available():
-        for item in items:
-            if item.get_closest_marker("gpu"):
-                item.add_marker(pytest.mark.skip(reason="no GPU"))
+    if CHOSEN or DEVICE == "cuda":
+        return
+    tried = set()
+    for item in items:
+        if not item.get_closest_marker("gpu"):
+            continue
+        if "device" in item.fixturenames and item.function not in tried:
+            tried.add(item.function)
+        else:
+            item.add_marker(pytest.mark.skip(reason="no GPU"))
 
 
 @pytest.fixture

@@ -177,7 +177,7 @@ def _list_column(table: pa.Table, name: str) -> tuple[Tensor, Tensor]:
 def send(tensor: Tensor, device: torch.device) -> Tensor:
     """Return a tensor on a device, without waiting for it: a large one from pinned memory.
 
-    A GPU's driver takes small ones itself before it goes on, in half the time.
+    The driver of a GPU copies small ones before the call returns, in half the time.
     """
     if tensor.device == device:
         return tensor
@@ -228,10 +228,10 @@ def count_ids(ids: Tensor, size: int, chosen: Tensor | None = None) -> Tensor:
 def distinct(ids: Tensor, size: int) -> tuple[Tensor, Tensor]:
     """Return the distinct values [U] of ids [N] below ``size``, sorted, and every id's place there.
 
-    The places have the type of the ids.
+    No id is negative. The places have the type of the ids.
 
     It does what `torch.unique` does, by marking instead of sorting. For a batch of words and a
-    vocabulary of half a million that is ten times as fast, with NumPy on the host.
+    vocabulary of half a million that is several times as fast.
     """
     if _is_plain(ids):
         # NumPy marks at random places much faster than PyTorch, whose threads disturb each other
@@ -288,7 +288,7 @@ def _in_two_rounds(bag: Callable[[Tensor], Tensor], starts: Tensor, count: int) 
     cuts = torch.arange(0, count, _PIECE, device=starts.device)
     bounds = torch.cat([starts, cuts]).sort().values
     pieces = bag(bounds)
-    # where a segment begins at a cut, or is empty, so are pieces; the last one there has its places
+    # of the pieces that begin at one place all but the last are empty
     numbers = torch.arange(len(pieces), device=starts.device)
     return F.embedding_bag(numbers, pieces, torch.searchsorted(bounds, starts), mode="sum")
 

@@ -149,7 +149,7 @@ def pool_words(
     if table.device.type == "cpu" or len(table) > len(words):
         rows, ids = distinct(words, len(table))
         table = table.index_select(0, send(rows, table.device))
-    else:  # the rows that are not used cost a GPU less than the host the search for them
+    else:  # a GPU computes rows that are not used faster than the host finds those that are
         ids = words
     ids = send(ids, table.device)
     states = layer(table, torch.ones(len(table), dtype=torch.long, device=table.device))

@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 from gile_lightning.data.loading.ragged import distinct, segment_ids, segment_starts, send
 
 SCORES = 2**22  # of passages and labels that are computed at once: 16 MB
-SCORES_ON_A_GPU = 2**26
+SCORES_ON_A_GPU = 2**25  # 128 MB
 
 
 class Postings(NamedTuple):
@@ -55,30 +55,32 @@ class _Part(NamedTuple):
 
     Shapes: ``entries`` [M], which of `Passages` are these passages' and of a stem that a label has;
     ``places`` [M], the place of their stem among the S stems; ``bounds`` [P + 1], where the entries
-    of each passage begin and end; ``postings`` [N], those of the stems, and ``cells`` [N], their
-    places in a table of stems and labels. The first passage has the number ``first``; the passages
-    are of the ``documents`` [B], which have ``sizes`` [B] of them, on the host.
+    of each passage begin and end; ``postings`` [N] of the stems, and ``of_stems`` [N], the stem of
+    each; int32, as a training step keeps these until its backward pass. The first passage has the
+    number ``first``; the passages are of the ``documents`` [B], which have ``sizes`` [B] of them,
+    on the host.
     """
 
     entries: Tensor
     places: Tensor
     bounds: Tensor
     postings: Tensor
-    cells: Tensor
+    of_stems: Tensor
     stem_count: int
     first: int
     documents: slice
     sizes: Tensor
 
     def products(
-        self, values: Tensor, squares: Tensor | None, tf: Tensor, label_count: int
+        self, values: Tensor, squares: Tensor | None, tf: Tensor, labels: Postings
     ) -> tuple[Tensor, Tensor | None]:
         """Return the products of passages and labels [P, K].
 
         Also return by how much new words make passages longer [P, K], if there are any.
         """
-        table = tf.new_zeros(self.stem_count, label_count)
-        table.view(-1)[self.cells] = tf[self.postings]
+        table = tf.new_zeros(self.stem_count, labels.label_count)
+        cells = self.of_stems.long() * labels.label_count + labels.labels[self.postings]
+        table.view(-1)[cells] = tf[self.postings]
         products = self._sums(table, values)
         if squares is None:
             return products, None
@@ -116,13 +118,12 @@ def _parts(passages: Passages, labels: Postings) -> Iterator[_Part]:
         rows = segment_ids(frequencies)
         postings = torch.arange(len(rows)) + (starts[stems] - segment_starts(frequencies))[rows]
         bounds = torch.searchsorted(passage_ids[some], torch.arange(first, last + 1))
-        on_host = (shared[some], places, bounds, postings, rows)
+        on_host = (shared[some], places, bounds, postings.int(), rows.int())
         entries, places, bounds, postings, rows = (send(x, device) for x in on_host)
-        cells = rows * labels.label_count + labels.labels[postings]
         begin, end = int(owners[first]), int(owners[last - 1]) + 1
         sizes = (owners[first:last] - begin).bincount(minlength=end - begin)
         of = slice(begin, end)
-        yield _Part(entries, places, bounds, postings, cells, len(stems), first, of, sizes)
+        yield _Part(entries, places, bounds, postings, rows, len(stems), first, of, sizes)
 
 
 @torch.no_grad()
@@ -166,7 +167,7 @@ def _search(
     best = torch.full_like(highest, -1, dtype=torch.int32) if with_passages else None
     longer = torch.ones_like(highest) if with_passages and squares is not None else None
     for part in parts:
-        products, lengths = part.products(values, squares, tf, labels.label_count)
+        products, lengths = part.products(values, squares, tf, labels)
         found, places = _highest(products, part.sizes, with_passages)
         before = highest[part.documents]
         if best is not None and places is not None:
@@ -204,10 +205,10 @@ def _at_once(products: Tensor, sizes: Tensor, with_places: bool) -> tuple[Tensor
     found.scatter_reduce_(0, at, products, "amax")
     if not with_places:
         return found, None
-    rows = torch.arange(len(products), device=products.device).unsqueeze(1)
+    rows = torch.arange(len(products), dtype=torch.int32, device=products.device).unsqueeze(1)
     rows = rows.where(products == found[owners], len(products) - 1)
-    places = torch.full_like(found, len(products) - 1, dtype=torch.long)
-    return found, places.scatter_reduce_(0, at, rows, "amin")
+    places = torch.full_like(found, len(products) - 1, dtype=torch.int32)
+    return found, places.scatter_reduce_(0, at, rows, "amin").long()
 
 
 def _one_by_one(products: Tensor, sizes: Tensor, with_places: bool) -> tuple[Tensor, Tensor | None]:
@@ -255,6 +256,7 @@ class _BestProducts(torch.autograd.Function):
             context.parts = parts = list(parts)
         highest, best, _ = _search(values, squares, tf, parts, passages, labels, trained)
         context.save_for_backward(values, squares, tf, best)
+        context.labels = labels
         return highest
 
     @staticmethod
@@ -268,7 +270,7 @@ class _BestProducts(torch.autograd.Function):
             with torch.enable_grad():
                 own = [x.detach().requires_grad_() for x in weights]
                 of_new = None if squares is None else own[1]
-                products, _ = part.products(own[0], of_new, tf, gradient.shape[1])
+                products, _ = part.products(own[0], of_new, tf, context.labels)
             places = best[part.documents].long() - part.first
             chosen = (places >= 0) & (places < len(products))  # others are in another part
             places = places.clamp(0, len(products) - 1) * gradient.shape[1] + columns
