@@ -16,8 +16,10 @@ import pytest
 import report
 import roofline
 import torch
+import vectors
 
 from gile_lightning.data import BioASQ
+from gile_lightning.data.pretrained import backends
 from gile_testing import runs
 from gile_testing.corpora import ready
 
@@ -123,6 +125,20 @@ def test_prediction(tmp_path, capsys):
     found = prediction.main([str(runs.trained().output), str(texts), str(labels)])
     assert all(seconds > 0 for seconds in found.values())
     assert "1 labels ready" in capsys.readouterr().out
+
+
+def test_writing_of_many_vectors(monkeypatch, tmp_path, capsys):
+    for place, name in (
+        (backends, "encode"),
+        (backends, "identity"),
+        (vectors.vectors, "dimension"),
+    ):
+        monkeypatch.setattr(place, name, getattr(place, name))  # so that it is put back
+    vectors.stand_in()
+    for before in (0, 1_500):
+        vectors.write_all(tmp_path, 1_500)
+        known, stored, *_ = capsys.readouterr().out.splitlines()[-1].split()
+        assert (int(known), int(stored)) == (before, 1_500)
 
 
 def test_what_ranks_with_pretrained_vectors():

@@ -122,7 +122,7 @@ def write_all(folder: Path, number: int) -> None:
     """Write the vectors of so many texts, in a process of its own; print peak memory in MiB."""
     before = highest_memory()
     store = VectorStore("random", folder)
-    known = len(store)
+    known = len(store.texts)
     start = time.perf_counter()
     rows = store.fill(texts(number, 4), mark="all")
     seconds = time.perf_counter() - start
@@ -135,7 +135,7 @@ def write_all(folder: Path, number: int) -> None:
         residue = found - torch.from_numpy(numbers.astype(np.float32))[:, None]
         if not (residue.abs() < 8).all():
             raise RuntimeError("a text has the vector of another one")
-    print(known, len(store), seconds, before, peak)
+    print(known, len(store.texts), seconds, before, peak)
 
 
 def written(number: int) -> list[dict[str, object]]:
