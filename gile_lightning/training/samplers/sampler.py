@@ -40,7 +40,16 @@ class LabelSampler(Configured, ABC):
         generator: torch.Generator,
         device: torch.device,
     ) -> LabelSample:
-        """Draw a sample whose targets, weights and offsets are on a device; see the call."""
+        """Draw a sample whose targets, weights and offsets are on a device; see the call.
+
+        Raises:
+            ValueError: a label is none of those seen in training.
+        """
+        if len(label_ids) and int(label_ids.max()) >= len(frequencies):
+            raise ValueError(
+                f"a training document has the label {int(label_ids.max())}, but only the first "
+                f"{len(frequencies)} labels of the task are seen in training"
+            )
         given = label_ids, label_counts, frequencies, generator
         if "device" in signature(self.__call__).parameters:
             return self(*given, device)  # type: ignore[call-arg]

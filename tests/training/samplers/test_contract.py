@@ -162,3 +162,10 @@ def test_a_sampler_draws(kind, complete):
         kind()
     rates = complete().negative_rates(FREQUENCIES, 2.0)  # what it need not define
     assert rates is None or rates.tolist() == pytest.approx([0.1] * LABEL_COUNT)
+
+
+@every_sampler
+def test_a_label_that_is_not_seen(sampler):
+    given = *batch([[3], [LABEL_COUNT]]), FREQUENCIES, torch.Generator(), torch.device("cpu")
+    with pytest.raises(ValueError, match="has the label 10, but only the first 10 labels"):
+        sampler.sample(*given)
