@@ -134,6 +134,7 @@ def best_passages(
     passages: Passages,
     labels: Postings,
     with_passages: bool,
+    parts: Iterable[_Part] | None = None,
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Find the best passage of each document for each label.
 
@@ -144,29 +145,17 @@ def best_passages(
         passages: of B documents.
         labels: the index of K labels.
         with_passages: whether to tell which passages are the best.
+        parts: of the passages, if they are made already.
 
     Returns:
         The products of the best passages with the labels [B, K], 0 where no word is shared; the
         numbers of these passages [B, K], -1 where no word is shared, if wanted; and by how much new
         words make them longer [B, K], if there are any.
     """
-    return _search(values, squares, tf, _parts(passages, labels), passages, labels, with_passages)
-
-
-def _search(
-    values: Tensor,
-    squares: Tensor | None,
-    tf: Tensor,
-    parts: Iterable[_Part],
-    passages: Passages,
-    labels: Postings,
-    with_passages: bool,
-) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """Do what `best_passages` does, in parts that were made before."""
     highest = values.new_zeros(len(passages.counts), labels.label_count)
     best = torch.full_like(highest, -1, dtype=torch.int32) if with_passages else None
     longer = torch.ones_like(highest) if with_passages and squares is not None else None
-    for part in parts:
+    for part in _parts(passages, labels) if parts is None else parts:
         products, lengths = part.products(values, squares, tf, labels)
         found, places = _highest(products, part.sizes, with_passages)
         before = highest[part.documents]
@@ -251,12 +240,10 @@ class _BestProducts(torch.autograd.Function):
         labels: Postings,
     ) -> Tensor:
         trained = context.needs_input_grad[0]
-        parts: Iterable[_Part] = _parts(passages, labels)
-        if trained:
-            context.parts = parts = list(parts)
-        highest, best, _ = _search(values, squares, tf, parts, passages, labels, trained)
+        parts = list(_parts(passages, labels)) if trained else None
+        highest, best, _ = best_passages(values, squares, tf, passages, labels, trained, parts)
         context.save_for_backward(values, squares, tf, best)
-        context.labels = labels
+        context.parts, context.labels = parts, labels
         return highest
 
     @staticmethod
