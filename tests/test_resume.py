@@ -4,6 +4,7 @@ import csv
 import json
 import operator
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 
 from gile_lightning import fit
 from gile_lightning.commands.run_folder import read_metrics
+from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.boost import BOOSTS
 from gile_testing import children, runs
 
@@ -164,3 +166,34 @@ def test_a_regression_is_resumed_exactly(tmp_path, cache):
     assert_same(*map(outcome, outputs))
     last = torch.load(outputs[1] / "checkpoints/last.ckpt", weights_only=True)
     assert last["state_dict"]["networks.english.ridge.boost"] in BOOSTS
+
+
+def test_steps_prepared_ahead_are_the_same_and_resumed_exactly(tmp_path, cache, monkeypatch):
+    """As they are with a GPU; the other run prepares each in its turn."""
+    more = [
+        *("--config", str(CONFIG.with_name("fast.yaml")), "--model.embedding.dim", "20"),
+        *("--model.dropout", "0.3", "--checkpoint_every", "2", *runs.MATCHING),
+    ]
+    outputs = [tmp_path / name for name in ("in turn", "ahead")]
+    fit.main([*arguments(outputs[0], cache), *more])
+    setup, prepared = NeuralSystem.setup, []
+
+    def with_prefetch(self, stage):
+        def prepare(batch, step):
+            prepared.append((self.current_epoch, step, threading.current_thread()))
+            return self.prepare_ahead(batch, step)
+
+        setup(self, stage)
+        self.trainer.datamodule.prepare = prepare
+
+    monkeypatch.setattr(NeuralSystem, "setup", with_prefetch)
+    crash = {"class_path": "gile_testing.crash.Crash", "init_args": {"step": 11}}
+    again = [*arguments(outputs[1], cache), *more]
+    with pytest.raises(RuntimeError, match="crash"):
+        fit.main([*again, "--trainer.callbacks", json.dumps([crash])])
+    assert prepared[-1][:2] > (1, 3)  # further than the last checkpoint
+    prepared.clear()
+    fit.main([*again, "--ckpt_path", "last"])
+    assert_same(*map(outcome, outputs))
+    assert min(place for *place, _ in prepared) == [1, 3]
+    assert threading.main_thread() not in {thread for *_, thread in prepared}

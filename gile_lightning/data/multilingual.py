@@ -19,7 +19,7 @@ from gile_lightning.data.loading.one_by_one import OneByOne
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.loading.side_by_side import SideBySide
 from gile_lightning.data.shards.fingerprint import hash_of
-from gile_lightning.data.text_data_module import TextDataModule
+from gile_lightning.data.text_data_module import TextDataModule, TrainingLoader
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
@@ -156,12 +156,12 @@ class Multilingual(TextDataModule):
         for module in self.modules.values():
             yield from module.shards()
 
-    def train_dataloader(self) -> SideBySide:
+    def train_dataloader(self) -> TrainingLoader:
         """Return shuffled training batches of all languages."""
         longest = max(len(module.split("train")) for module in self.modules.values())
         for module in self.modules.values():
             module.repeat = longest
-        return SideBySide(self._loaders("train_dataloader"))
+        return self.prepared(SideBySide(self._loaders("train_dataloader")))
 
     def val_dataloader(self) -> OneByOne:
         """Return validation batches, in order."""

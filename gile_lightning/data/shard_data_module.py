@@ -21,7 +21,7 @@ from gile_lightning.data.pretrained.keyed_vectors import VectorsDtype
 from gile_lightning.data.pretrained.text_vectors import TextVectors
 from gile_lightning.data.pretrained.vectors import VectorStore
 from gile_lightning.data.shards.encoded_corpus import EncodedCorpus
-from gile_lightning.data.text_data_module import TextDataModule
+from gile_lightning.data.text_data_module import TextDataModule, TrainingLoader
 from gile_lightning.data.tokenizing.task import Task
 
 if TYPE_CHECKING:
@@ -197,9 +197,9 @@ class ShardDataModule(TextDataModule):
         """Return the encoded documents of train, validation or test."""
         return self.corpus.splits[name]
 
-    def train_dataloader(self) -> RaggedLoader:
+    def train_dataloader(self) -> TrainingLoader:
         """Return shuffled training batches."""
-        return self._loader("train", self.batch_size, shuffle=True)
+        return self.prepared(self._loader("train", self.batch_size, shuffle=True))
 
     def val_dataloader(self) -> RaggedLoader:
         """Return validation batches, in order."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,20 @@ from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.matchers import Matcher
 from gile_lightning.network.outputs import OutputLayer
 from gile_lightning.network.ridge import Ridge
+
+
+class DistinctWords(NamedTuple):
+    """The distinct words of documents and of label texts, which then are rows of a table of these.
+
+    Attributes:
+        ids: of the words [U], sorted.
+        documents: whose ``words`` are places among them.
+        label_texts: the same, if the output layer reads texts.
+    """
+
+    ids: Tensor
+    documents: Texts
+    label_texts: Texts | None
 
 
 class Network(nn.Module):
@@ -144,22 +158,57 @@ class Network(nn.Module):
         vectors: Tensor = self.label_dropout(self.label_norm(self.label_encoder(table, texts)))
         return vectors
 
-    def forward(self, documents: Texts, labels: LabelBatch) -> Tensor:
+    def forward(
+        self, documents: Texts, labels: LabelBatch, words: DistinctWords | None = None
+    ) -> Tensor:
         """Score documents against labels: logits [B, K].
 
         If word vectors are trained, each word of the batch is looked up once. So its gradients are
         summed up before they reach the embedding.
+
+        Args:
+            documents: the texts of B documents.
+            labels: the K labels.
+            words: what `distinct_words` returns of both, where it is known already.
         """
-        table, texts = None, [documents]
-        if self.output.scores_unseen and labels.texts is not None:
-            texts.append(labels.texts)
-        if self.word_vectors.requires_grad and torch.is_grad_enabled():
-            table, texts = self._look_up(*texts)
-        vectors = self.encode_labels(texts[1], table) if len(texts) > 1 else labels.ids
-        encoded = self.encode_documents(texts[0], table)
+        table, texts, label_texts = None, documents, self._texts_of(labels)
+        if words is None:
+            words = self.distinct_words(documents, labels)
+        if words is not None:
+            table, texts, label_texts = self._look_up(words.ids), words.documents, words.label_texts
+        vectors = labels.ids if label_texts is None else self.encode_labels(label_texts, table)
+        encoded = self.encode_documents(texts, table)
         dropped = self.dropout(encoded)
         logits = self.output(dropped, vectors)
         return self.add_to_logits(logits, documents, encoded, dropped, labels)
+
+    def _texts_of(self, labels: LabelBatch) -> Texts | None:
+        """Return the label texts, if the output layer reads any."""
+        return labels.texts if self.output.scores_unseen else None
+
+    def distinct_words(self, documents: Texts, labels: LabelBatch) -> DistinctWords | None:
+        """Return the distinct words of documents and label texts, if their vectors are trained."""
+        if not (self.word_vectors.requires_grad and torch.is_grad_enabled()):
+            return None
+        label_texts = self._texts_of(labels)
+        given = [documents] if label_texts is None else [documents, label_texts]
+        given = [self._without_new_words(texts) for texts in given]
+        words = torch.cat([texts.words for texts in given])
+        ids, rows = distinct(words, len(self.word_vectors))
+        places = torch.split(rows, [len(texts.words) for texts in given])
+        found = [
+            texts._replace(words=rows, ids=texts.words)
+            for texts, rows in zip(given, places, strict=True)
+        ]
+        return DistinctWords(ids, found[0], None if label_texts is None else found[1])
+
+    def _look_up(self, ids: Tensor) -> Tensor:
+        """Return the vectors of distinct words [U, d]."""
+        ids = send(ids, self.word_vectors.device)
+        if self.sparse and ids.device.type != "cpu":  # which nothing waits for
+            return sparse_rows(self.word_vectors, ids)
+        vectors: Tensor = self.embedding(ids)
+        return vectors
 
     def add_to_logits(
         self,
@@ -214,20 +263,6 @@ class Network(nn.Module):
     def _without_new_words(self, texts: Texts) -> Texts:
         """Replace words that the embedding lacks (`Tokenizer.extended`) by UNK, the last word."""
         return texts._replace(words=texts.words.clamp(max=len(self.word_vectors) - 1))
-
-    def _look_up(self, *texts: Texts) -> tuple[Tensor, list[Texts]]:
-        """Return the vectors of the texts' distinct words, and the texts as rows of these."""
-        texts = tuple(map(self._without_new_words, texts))
-        words = torch.cat([some.words for some in texts])
-        ids, rows = distinct(words, len(self.word_vectors))
-        places = torch.split(rows, [len(some.words) for some in texts])
-        ids = send(ids, self.word_vectors.device)
-        if self.sparse and ids.device.type != "cpu":  # which nothing waits for
-            table = sparse_rows(self.word_vectors, ids)
-        else:
-            table = self.embedding(ids)
-        pairs = zip(texts, places, strict=True)
-        return table, [some._replace(words=rows, ids=some.words) for some, rows in pairs]
 
 
 def _plus(logits: Tensor, score: Tensor, factor: Tensor | None = None) -> Tensor:

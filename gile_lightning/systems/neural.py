@@ -1,6 +1,6 @@
 """The neural systems: any encoder with any output layer."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Literal
@@ -50,6 +50,7 @@ from gile_lightning.systems.gradient import GradientSystem
 from gile_lightning.systems.label_encoding import encode_labels
 from gile_lightning.systems.label_regrouping import CHANGED, describe_labels
 from gile_lightning.systems.task_module import Extra, smallest_task
+from gile_lightning.systems.training_step import TrainingStep, prepare_step
 from gile_lightning.systems.weights import (
     PENALTIES,
     check_shared,
@@ -297,15 +298,20 @@ class NeuralSystem(GradientSystem):
         return self.initial_checkpoint if self._keep else None
 
     def setup(self, stage: str) -> None:
-        """Build the networks or check that they fit; find the vectors of a pretrained model."""
+        """Build the networks or check that they fit; find the vectors of a pretrained model.
+
+        With a GPU steps are prepared ahead.
+        """
         super().setup(stage)
+        data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
+        device = self.trainer.strategy.root_device
         if not self.inputs.isdisjoint(COMPUTED):
-            data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
-            data.keep_text_vectors(self.trainer.strategy.root_device, self.inputs)
+            data.keep_text_vectors(device, self.inputs)
+        if stage == "fit" and device.type != "cpu":
+            data.prepare = self.prepare_ahead
         if self._unfitted:
-            device = self.trainer.strategy.root_device
             for name, task in self.tasks.items():
-                documents = partial(self.trainer.datamodule.training_documents, name)  # type: ignore[attr-defined]
+                documents = partial(data.training_documents, name)
                 if self.initial_checkpoint is None:
                     distil(self.network(name), task, documents, self.cache_dir, device)
                 penalty = None if self._known is None else penalty_of(self._known, name)
@@ -354,24 +360,32 @@ class NeuralSystem(GradientSystem):
         sparse = {id(each.word_vectors) for each in networks if each.sparse}
         return {name: p for name, p in self.named_parameters() if id(p) in sparse}
 
-    def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> Tensor:
-        """Return the mean or sum of the losses of one batch per task."""
+    def prepare_step(self, name: str, documents: RaggedBatch, batch_idx: int) -> RaggedBatch:
+        """Add to the documents of a step what it draws and looks up: a `TrainingStep`."""
+        parts = self.network(name), self.encoded(name), self.sampler
+        # if another's data module moved them
+        documents = move_data_to_device(documents, self.batch_device)
+        step = prepare_step(*parts, documents, self.generator(name, batch_idx))
+        return documents._replace(prepared=step)
+
+    def prepare_ahead(
+        self, batch: Mapping[str, RaggedBatch], batch_idx: int
+    ) -> dict[str, RaggedBatch]:
+        """Prepare a step in another thread, which does not know the GPU and the precision."""
+        device = self.trainer.strategy.root_device
+        number = device.index if device.type == "cuda" else -1  # none
+        with torch.cuda.device(number), self.trainer.precision_plugin.train_step_context():
+            return {k: self.prepare_step(k, documents, batch_idx) for k, documents in batch.items()}
+
+    def training_step(self, batch: Mapping[str, RaggedBatch], batch_idx: int) -> Tensor:
+        """Return the mean or sum of the losses of one batch per task, prepared or not."""
         losses = []
-        batch = move_data_to_device(batch, self.batch_device)  # if another's data module moved it
         for name, documents in batch.items():
-            network, encoded = self.network(name), self.encoded(name)
-            generator = self.generator(name, batch_idx)
-            positives = documents.label_ids, documents.label_counts
-            sample = self.sampler.sample(
-                *positives, encoded.frequencies, generator, network.word_vectors.device
-            )
-            labels = encoded.select(sample.labels, network.output.scores_unseen)
-            labels = labels._replace(targets=sample.targets)
-            if network.label_residual is not None:
-                kept = network.label_residual.drop(labels.residual_ids, generator)
-                labels = labels._replace(residual_ids=kept)
-            logits = network(documents.texts, labels)
-            sample = self.sampler.refine(sample, logits.detach(), generator)
+            if documents.prepared is None:
+                documents = self.prepare_step(name, documents, batch_idx)
+            step: TrainingStep = documents.prepared
+            logits = self.network(name)(documents.texts, step.labels, step.words)
+            sample = self.sampler.refine(step.sample, logits.detach(), step.generator)
             if sample.offsets is not None:
                 logits = logits - sample.offsets
             loss = self.loss(logits, sample.targets, sample.weights)

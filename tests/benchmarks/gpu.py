@@ -2,6 +2,7 @@
 
     python tests/benchmarks/gpu.py                           a GPU, no network, some minutes
     python tests/benchmarks/gpu.py --profile FOLDER          and what takes the time, a file per row
+    python tests/benchmarks/gpu.py --in-turn                 training steps are not prepared ahead
     python tests/benchmarks/gpu.py --device cpu --small      tries the program
 
 Data are random ids with the sizes of the paper's BioASQ experiments. The rows of best.yaml have the
@@ -21,14 +22,17 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 from best import BestWorkload, write_encoder
 from workload import NAME, Workload
 
+from gile_lightning.data.loading.prefetch import PrefetchLoader
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.pretrained.backends import Backend, encode_with_passages
 from gile_lightning.metrics.collection import RankingMetrics
@@ -40,20 +44,28 @@ from gile_lightning.training.samplers import SharedUniformLabels
 SPARSE = {"embedding": partial(WordEmbedding, sparse=True), "optimizer": LazyAdam}
 
 
-def training(workload: Workload, device: torch.device, **parts: object) -> Callable[[int], None]:
+class How(NamedTuple):
+    """How models are trained: on which device, prepared ahead or in turn, in bfloat16 or not."""
+
+    device: torch.device
+    prefetch: bool = True
+    bfloat16: bool = False
+
+
+def training(workload: Workload, how: How, **parts: object) -> Callable[[int], None]:
     """A training step of a model, labels drawn and sent."""
     batches = list(workload.batches(3))
-    return steps(workload.model(**parts), device, lambda place: batches[place % 3])
+    return steps(workload.model(**parts), how, lambda place: batches[place % 3])
 
 
 def best(
-    workload: BestWorkload, device: torch.device, tuned: bool = False, layers: int = 6
+    workload: BestWorkload, how: How, tuned: bool = False, layers: int = 6
 ) -> Callable[[int], None]:
     """A training step of best.yaml: stored vectors are gathered, and sent with what else it reads.
 
     Args:
         workload: the documents.
-        device: where the model is.
+        how: it is trained.
         tuned: whether its first encoder is trained.
         layers: of this encoder.
     """
@@ -61,20 +73,42 @@ def best(
     with tempfile.TemporaryDirectory() as folder:
         encoder = write_encoder(Path(folder), layers) if tuned else None
         model = workload.model(encoder)
-    return steps(model, device, lambda place: workload.gathered(batches[place % 3]))
+    return steps(model, how, lambda place: workload.gathered(batches[place % 3]))
+
+
+class Endless:
+    """The batch of each place, without an end, in the place of a loader."""
+
+    done = 0
+
+    def __init__(self, batch: Callable[[int], RaggedBatch]) -> None:
+        self.batch = batch
+
+    def __iter__(self) -> Iterator[RaggedBatch]:
+        return map(self.batch, count())
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return nothing, as it cannot be stored."""
+        return {}
 
 
 def steps(
-    model: NeuralSystem, device: torch.device, batch: Callable[[int], RaggedBatch]
+    model: NeuralSystem, how: How, batch: Callable[[int], RaggedBatch]
 ) -> Callable[[int], None]:
     """Steps of a model, on the batch of each place."""
-    model = model.to(device)
+    model = model.to(how.device)
     optimizer = model.configure_optimizers()
-    optimizer = optimizer["optimizer"] if isinstance(optimizer, dict) else optimizer
+    prepare = partial(model.prepare_step, NAME)
+    prepared: Iterator[Any] = map(prepare, map(batch, count()), count())
+    if how.prefetch:
+        prepared = iter(PrefetchLoader(Endless(batch), prepare))  # type: ignore[arg-type]
+    precision = torch.autocast(how.device.type, torch.bfloat16, enabled=how.bfloat16)
 
     def step(place: int) -> None:
         optimizer.zero_grad()
-        model.training_step({NAME: batch(place)}, place).backward()
+        with precision:
+            loss = model.training_step({NAME: next(prepared)}, place)
+        loss.backward()
         optimizer.step()
 
     return step
@@ -175,18 +209,19 @@ def write_profile(step: Callable[[int], None], device: torch.device, file: Path)
     file.write_text(text.getvalue())
 
 
-def rows(device: torch.device, small: bool):
+def rows(how: How, small: bool):
     """Yield the name of each row, its documents per step, and what makes the step."""
+    device = how.device
     sizes = {"vocabulary": 2_000, "labels": 300} if small else {}
     for size in (8,) if small else (64, 256, 1024, 4096):
         make = partial(Workload, batch_size=size, **sizes)
-        yield f"GILE-WAN, batch of {size:,}", size, lambda m=make: training(m(), device, **SPARSE)
+        yield f"GILE-WAN, batch of {size:,}", size, lambda m=make: training(m(), how, **SPARSE)
     size = 8 if small else 1024
     make = partial(Workload, batch_size=size, **sizes)
     shared = SPARSE | {"sampler": SharedUniformLabels(0.003)}
-    yield f"one draw per batch of {size:,}", size, lambda: training(make(), device, **shared)
+    yield f"one draw per batch of {size:,}", size, lambda: training(make(), how, **shared)
     han = SPARSE | {"encoder": partial(HAN, layer=BiGRU)}
-    yield f"HAN-biGRU, batch of {size:,}", size, lambda: training(make(), device, **han)
+    yield f"HAN-biGRU, batch of {size:,}", size, lambda: training(make(), how, **han)
     tried = [("frozen", 8), ("fine-tuned", 8)]
     for name, few in tried if small else [("frozen", 64), ("frozen", 256), ("fine-tuned", 64)]:
         make = partial(BestWorkload, batch_size=few, **sizes)
@@ -194,7 +229,7 @@ def rows(device: torch.device, small: bool):
         yield (
             f"best.yaml, {name} encoder, batch of {few}",
             few,
-            lambda m=make, o=options: best(m(), device, **o),
+            lambda m=make, o=options: best(m(), how, **o),
         )
     for backend in ("torch", "torch-bfloat16"):
         make = partial(BestWorkload, batch_size=size, **sizes)
@@ -220,6 +255,8 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float, default=7, help="after which no row begins")
     parser.add_argument("--seconds", type=float, default=10, help="of steps in each row")
     parser.add_argument("--only", default="", help="rows with these words in their names")
+    parser.add_argument("--in-turn", action="store_true", help="prepare no step ahead")
+    parser.add_argument("--bfloat16", action="store_true", help="train as bf16-mixed does")
     parser.add_argument("--profile", type=Path, help="a folder for what takes the time")
     arguments = parser.parse_args(given)
     begun, failed = time.perf_counter(), False
@@ -227,7 +264,8 @@ def main(given: Sequence[str] | None = None) -> None:
     named = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
     print(f"{named}, torch {torch.__version__}")
     print(f"{'':56}{'documents/s':>12}{'ms a step':>11}{'busy %':>8}{'GiB':>7}")
-    for name, documents, make in rows(device, arguments.small):
+    how = How(device, not arguments.in_turn, arguments.bfloat16)
+    for name, documents, make in rows(how, arguments.small):
         if arguments.only not in name:
             continue
         if time.perf_counter() - begun > 60 * arguments.minutes:

@@ -22,8 +22,14 @@ def test_the_table(capsys):
     assert all(float(row[56:68].replace(",", "")) > 0 for row in rows)
 
 
+def test_training_in_turn_and_in_bfloat16(capsys):
+    gpu.main(["--device", "cpu", "--small", "--only", "WAN", "--in-turn", "--bfloat16"])
+    (row,) = capsys.readouterr().out.splitlines()[2:]
+    assert float(row[56:68].replace(",", "")) > 0
+
+
 def test_a_row_that_fails(monkeypatch, capsys):
-    def rows(device, small):
+    def rows(how, small):
         yield "one", 1, lambda: 1 / 0
         yield "two", 1, lambda: lambda place: None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -106,7 +106,8 @@ class RaggedBatch(NamedTuple):
     [B] is the number of labels of each; ``rows`` [B], where known, are the documents' places in
     their split. A loss, which is a mean over these documents, is multiplied with ``loss_weight``.
     Then its mean over all processes is the mean over all documents of the step. It is B over the
-    mean B of the processes. The fields for a pretrained model are those of `Texts`.
+    mean B of the processes. The fields for a pretrained model are those of `Texts`. ``prepared`` is
+    what a system has drawn and looked up for the documents ahead of their training step.
     """
 
     words: Tensor
@@ -121,6 +122,7 @@ class RaggedBatch(NamedTuple):
     vectors: Tensor | None = None
     passages: Tensor | None = None
     passage_counts: Tensor | None = None
+    prepared: Any = None
 
     @property
     def texts(self) -> Texts:

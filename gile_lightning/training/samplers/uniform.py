@@ -54,9 +54,10 @@ class UniformLabels(LabelSampler):
         draws = torch.rand(documents, count, generator=generator, device=host)
         order = (draws * free.unsqueeze(-1)).long()
         drawn = order + _labels_before(order, rows, columns, label_counts, label_count)
-        negative_rows = torch.arange(documents, device=host).repeat_interleave(count)
-        some_free = (free > 0)[negative_rows]  # a document may have every label
-        negative_rows, drawn = negative_rows[some_free], drawn.flatten()[some_free]
+        negative_rows = torch.arange(documents, device=host)
+        if not (free > 0).all():  # a document has every label
+            negative_rows, drawn = negative_rows[free > 0], drawn[free > 0]
+        negative_rows, drawn = negative_rows.repeat_interleave(count), drawn.flatten()
         labels, position = distinct(torch.cat([columns, drawn]), label_count)
         size = documents, len(labels)
         targets = scatter_pairs(rows, position[: len(rows)], *size, device)
