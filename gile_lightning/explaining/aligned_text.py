@@ -11,7 +11,8 @@ import sentencex
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import PRETRAINED, Texts, join, segment_ids
+from gile_lightning.data.loading.flat import segment_ids
+from gile_lightning.data.loading.ragged import PRETRAINED, Texts, join
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 _STOPS = frozenset(".!?")

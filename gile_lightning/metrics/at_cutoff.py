@@ -5,7 +5,7 @@ from abc import ABC
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import send
+from gile_lightning.data.loading.flat import send
 from gile_lightning.metrics.document_metric import DocumentMetric
 from gile_lightning.metrics.ranks import Ranks
 

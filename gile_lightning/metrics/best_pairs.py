@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, distributed
 
-from gile_lightning.data.loading.ragged import segment_ids, send
+from gile_lightning.data.loading.flat import segment_ids, send
 from gile_lightning.metrics.ranking import select
 
 DEPTH = 50  # labels kept of a document

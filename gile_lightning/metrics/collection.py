@@ -5,7 +5,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import count_ids, send
+from gile_lightning.data.loading.flat import count_ids, send
 from gile_lightning.metrics.propensity import propensity_scored_at
 from gile_lightning.metrics.ranking import rank_positives
 from gile_lightning.metrics.ranks import Ranks

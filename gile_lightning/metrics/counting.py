@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import segment_starts
+from gile_lightning.data.loading.flat import segment_starts
 
 _EACH = 4  # positives of a row in a trial
 _TRIALS = 3  # of which the quickest counts

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, distributed
 
-from gile_lightning.data.loading.ragged import RaggedBatch, segment_ids, send
+from gile_lightning.data.loading.flat import segment_ids, send
+from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.metrics.ranking import rank_positives, select
 

@@ -8,7 +8,8 @@ from lightning.fabric.utilities import move_data_to_device
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.loading.ragged import RaggedBatch, send
+from gile_lightning.data.loading.flat import send
+from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.metrics.best_pairs import BestPairs
 from gile_lightning.metrics.collection import RankingMetrics

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import count_ids, send
+from gile_lightning.data.loading.flat import count_ids, send
 from gile_lightning.metrics.predictions import predictions
 from gile_lightning.metrics.summed import SummedMetric
 from gile_lightning.metrics.thresholded import scores_of_positives

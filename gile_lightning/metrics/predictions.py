@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gile_lightning.data.loading.ragged import count_ids, send
+from gile_lightning.data.loading.flat import count_ids, send
 
 CELLS = 1024  # a power of two: probability * CELLS is exact
 BLOCK = 64  # columns per block; a multiple of every vector unit

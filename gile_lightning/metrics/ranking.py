@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import segment_ids, segment_starts, send
+from gile_lightning.data.loading.flat import segment_ids, segment_starts, send
 from gile_lightning.metrics.counting import count_below, refuse_nan
 from gile_lightning.metrics.ranks import Ranks
 

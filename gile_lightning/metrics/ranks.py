@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import segment_starts
+from gile_lightning.data.loading.flat import segment_starts
 
 
 class Ranks(NamedTuple):

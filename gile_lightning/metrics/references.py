@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import RaggedBatch, segment_ids
+from gile_lightning.data.loading.flat import segment_ids
+from gile_lightning.data.loading.ragged import RaggedBatch
 
 
 def popularity_scores(like: Tensor) -> Tensor:

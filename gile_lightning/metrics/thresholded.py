@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import segment_ids, send
+from gile_lightning.data.loading.flat import segment_ids, send
 from gile_lightning.metrics.predictions import CELLS, candidates, count_above
 from gile_lightning.metrics.ranking import check_positives
 from gile_lightning.metrics.summed import SummedMetric

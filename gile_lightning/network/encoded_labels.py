@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts, gather_segments, segment_starts, send
+from gile_lightning.data.loading.flat import gather_segments, segment_starts, send
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.label_residual import NOT_SEEN
 from gile_lightning.network.matchers import MatcherLabels
 

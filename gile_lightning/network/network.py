@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts, distinct, send
+from gile_lightning.data.loading.flat import distinct, send
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.encoded_labels import LabelBatch
 from gile_lightning.network.encoders.encoder import Encoder, Sharing
 from gile_lightning.network.encoders.pretrained import Pretrained

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import Texts, send
+from gile_lightning.data.loading.flat import send
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.encoded_labels import EncodedLabels, LabelBatch
 from gile_lightning.network.network import Network
 

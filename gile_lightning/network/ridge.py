@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import Part
 from gile_lightning.common.progress import Progress
-from gile_lightning.data.loading.ragged import Texts, segment_ids
+from gile_lightning.data.loading.flat import segment_ids
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.encoders import HashedWords
 from gile_lightning.network.label_residual import NOT_SEEN
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE

@@ -7,7 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts, segment_ids, segment_starts
+from gile_lightning.data.loading.flat import segment_ids, segment_starts
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.encoders.encoder import Encoder
 from gile_lightning.released.layers import ReleasedAttention, ReleasedDense
 

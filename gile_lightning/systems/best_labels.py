@@ -7,7 +7,8 @@ import torch
 from lightning.fabric.utilities import move_data_to_device
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import RaggedBatch, segment_ids
+from gile_lightning.data.loading.flat import segment_ids
+from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.system import SCORES, System
 

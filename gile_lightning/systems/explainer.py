@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import Texts, segment_ids
+from gile_lightning.data.loading.flat import segment_ids
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.explaining import (
     AlignedText,

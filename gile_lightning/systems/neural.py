@@ -15,14 +15,8 @@ from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.document import SPLITS
 from gile_lightning.data.known import KNOWN_DOCUMENTS, KnownDocuments
-from gile_lightning.data.loading.ragged import (
-    COMPUTED,
-    PRETRAINED,
-    RaggedBatch,
-    Texts,
-    segment_ids,
-    send,
-)
+from gile_lightning.data.loading.flat import segment_ids, send
+from gile_lightning.data.loading.ragged import COMPUTED, PRETRAINED, RaggedBatch, Texts
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task

@@ -13,7 +13,8 @@ from torch import Tensor
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.progress import track
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts, segment_ids
+from gile_lightning.data.loading.flat import segment_ids
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.pretrained import VectorStore
 from gile_lightning.data.tokenizing.frequencies import document_frequencies
 from gile_lightning.data.tokenizing.label_set import LabelSet

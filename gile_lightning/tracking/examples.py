@@ -10,13 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import (
-    RaggedBatch,
-    Texts,
-    gather_segments,
-    segment_ids,
-    segment_starts,
-)
+from gile_lightning.data.loading.flat import gather_segments, segment_ids, segment_starts
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.explaining import Explanation

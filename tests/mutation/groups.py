@@ -8,7 +8,12 @@ ROOT = Path(__file__).parents[2]
 GROUPS = {
     "metrics": (["metrics/*.py"], ["metrics/test_*.py"]),
     "ragged": (
-        ["data/loading/ragged.py", "network/encoders/[!_]*.py", "network/encoded_labels.py"],
+        [
+            "data/loading/flat.py",
+            "data/loading/ragged.py",
+            "network/encoders/[!_]*.py",
+            "network/encoded_labels.py",
+        ],
         ["data/loading/test_*.py", "network/encoders/test_*.py", "network/test_*.py"],
     ),
     "samplers": (["training/samplers/*.py"], ["training/samplers/test_*.py"]),
@@ -16,7 +21,7 @@ GROUPS = {
     "losses": (["training/losses/*.py"], ["training/losses/test_*.py"]),
     "resume": (
         [
-            "data/loading/[!r]*.py",
+            "data/loading/[!fr]*.py",
             "data/loading/rows.py",
             "data/shards/draws.py",
             "data/shards/replay.py",

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import segment_ids, send
+from gile_lightning.data.loading.flat import segment_ids, send
 from gile_lightning.data.pretrained.subwords import NEXT
 
 PASSAGE = 8  # subwords of a passage at most

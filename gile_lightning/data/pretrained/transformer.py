@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.loading.ragged import send
+from gile_lightning.data.loading.flat import send
 from gile_lightning.data.pretrained.model import dimension, find_model
 from gile_lightning.data.pretrained.passages import (
     hidden_counts,

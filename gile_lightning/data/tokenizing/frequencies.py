@@ -6,7 +6,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts, segment_ids
+from gile_lightning.data.loading.flat import segment_ids
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 
 
 def count_pairs(rows: Tensor, ids: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import Part
-from gile_lightning.data.loading.ragged import Texts, distinct, send
+from gile_lightning.data.loading.flat import distinct, send
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 Sharing = Literal["none", "encoders", "attention", "both"]

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts, send
+from gile_lightning.data.loading.flat import send
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.encoders.encoder import Attention, Encoder, pool_words
 from gile_lightning.network.encoders.layers import Dense
 from gile_lightning.network.encoders.pooling import AttentionPooling, AveragePooling, attends

@@ -5,7 +5,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from gile_lightning.common.errors import positive
-from gile_lightning.data.loading.ragged import Texts, segment_ids, send
+from gile_lightning.data.loading.flat import segment_ids, send
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.encoders.encoder import Encoder
 from gile_lightning.network.encoders.idf import Idf, damping
 from gile_lightning.network.encoders.segments import document_words

@@ -4,7 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts, segment_ids, send
+from gile_lightning.data.loading.flat import segment_ids, send
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.frequencies import inverse_frequencies
 from gile_lightning.network.encoders.encoder import Encoder
 from gile_lightning.network.encoders.segments import document_words, segment_sum

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from gile_lightning.common.errors import positive
 from gile_lightning.common.factories import Part
-from gile_lightning.data.loading.ragged import segment_ids, segment_starts, send
+from gile_lightning.data.loading.flat import segment_ids, segment_starts, send
 from gile_lightning.network.encoders.recurrence import Recurrence
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError, positive
-from gile_lightning.data.loading.ragged import Texts, segment_ids
+from gile_lightning.data.loading.flat import segment_ids
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.encoders.corpus_vectors import CorpusVectors
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError, positive
-from gile_lightning.data.loading.ragged import Texts, send
+from gile_lightning.data.loading.flat import send
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.pretrained import backends, dimension, transformer
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.encoder import Encoder

@@ -10,12 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from gile_lightning.data.loading.ragged import (
-    segment_ids,
-    segment_starts,
-    send,
-    sum_by_id,
-)
+from gile_lightning.data.loading.flat import segment_ids, segment_starts, send, sum_by_id
 
 
 def document_words(sentence_lengths: Tensor, document_lengths: Tensor) -> Tensor:

@@ -5,7 +5,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import Texts, segment_ids, send
+from gile_lightning.data.loading.flat import segment_ids, send
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.matchers.cosine import Cosine
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
 

@@ -11,14 +11,14 @@ from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.progress import track
-from gile_lightning.data.loading.ragged import (
-    Texts,
+from gile_lightning.data.loading.flat import (
     distinct,
     gather_segments,
     segment_ids,
     segment_starts,
     send,
 )
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.frequencies import inverse_frequencies, word_pairs
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer

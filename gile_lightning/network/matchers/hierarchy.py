@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import gather_segments, segment_ids, segment_starts
+from gile_lightning.data.loading.flat import gather_segments, segment_ids, segment_starts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 
 RELATIVES = 3  # kinds of them

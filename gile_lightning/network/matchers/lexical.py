@@ -6,8 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import (
-    Texts,
+from gile_lightning.data.loading.flat import (
     distinct,
     gather_segments,
     segment_ids,
@@ -15,6 +14,7 @@ from gile_lightning.data.loading.ragged import (
     send,
     sum_by_id,
 )
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.frequencies import count_pairs
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer

@@ -8,7 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from gile_lightning.common.errors import positive
-from gile_lightning.data.loading.ragged import Texts, segment_ids, segment_starts, send
+from gile_lightning.data.loading.flat import segment_ids, segment_starts, send
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.segments import document_words

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError, positive
-from gile_lightning.data.loading.ragged import Texts, segment_ids, segment_starts, send
+from gile_lightning.data.loading.flat import segment_ids, segment_starts, send
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.segments import document_words

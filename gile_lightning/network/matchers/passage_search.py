@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from gile_lightning.data.loading.ragged import distinct, segment_ids, segment_starts, send
+from gile_lightning.data.loading.flat import distinct, segment_ids, segment_starts, send
 
 SCORES = 2**22  # of passages and labels that are computed at once: 16 MB
 SCORES_ON_A_GPU = 2**25  # 128 MB

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import segment_ids
+from gile_lightning.data.loading.flat import segment_ids
 from gile_lightning.network.matchers.hierarchy import Hierarchy
 
 _FACTOR = 0x2545F4914F6CDD1D  # odd: a word moves all higher bits of a phrase's key

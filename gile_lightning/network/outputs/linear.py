@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import send
+from gile_lightning.data.loading.flat import send
 from gile_lightning.network.outputs.layer import OutputLayer
 
 

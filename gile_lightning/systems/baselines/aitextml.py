@@ -7,13 +7,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError, positive
-from gile_lightning.data.loading.ragged import (
-    RaggedBatch,
-    Texts,
-    gather_segments,
-    segment_ids,
-    segment_starts,
-)
+from gile_lightning.data.loading.flat import gather_segments, segment_ids, segment_starts
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.training_data import TrainingData

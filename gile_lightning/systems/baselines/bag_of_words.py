@@ -8,7 +8,8 @@ from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 from torch import Tensor, nn
 
-from gile_lightning.data.loading.ragged import Texts, segment_ids
+from gile_lightning.data.loading.flat import segment_ids
+from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 

@@ -14,7 +14,8 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.loading.ragged import RaggedBatch, Texts, segment_ids
+from gile_lightning.data.loading.flat import segment_ids
+from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems.baselines.bag_of_words import flat_counts, word_counts

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError, positive
-from gile_lightning.data.loading.ragged import segment_ids, segment_starts
+from gile_lightning.data.loading.flat import segment_ids, segment_starts
 from gile_lightning.metrics.references import mix
 from gile_lightning.training.losses.rows import add_to_rows
 

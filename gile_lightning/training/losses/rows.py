@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from gile_lightning.data.loading.ragged import distinct, sum_by_id
+from gile_lightning.data.loading.flat import distinct, sum_by_id
 
 
 def add_to_rows(

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError, positive
-from gile_lightning.data.loading.ragged import send
+from gile_lightning.data.loading.flat import send
 from gile_lightning.training.samplers.sampler import LabelSample, LabelSampler
 from gile_lightning.training.samplers.shared_uniform import SharedUniformLabels
 

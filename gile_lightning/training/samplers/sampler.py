@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.factories import Configured
-from gile_lightning.data.loading.ragged import segment_ids, send
+from gile_lightning.data.loading.flat import segment_ids, send
 
 
 class LabelSample(NamedTuple):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError, positive
-from gile_lightning.data.loading.ragged import distinct, send
+from gile_lightning.data.loading.flat import distinct, send
 from gile_lightning.training.samplers.sampler import (
     LabelSample,
     LabelSampler,

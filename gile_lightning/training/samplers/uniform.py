@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import positive
-from gile_lightning.data.loading.ragged import distinct, segment_starts
+from gile_lightning.data.loading.flat import distinct, segment_starts
 from gile_lightning.training.samplers.sampler import (
     LabelSample,
     LabelSampler,
