@@ -173,6 +173,7 @@ def test_steps_prepared_ahead_are_the_same_and_resumed_exactly(tmp_path, cache, 
     more = [
         *("--config", str(CONFIG.with_name("fast.yaml")), "--model.embedding.dim", "20"),
         *("--model.dropout", "0.3", "--checkpoint_every", "2", *runs.MATCHING),
+        *("--trainer.precision", "bf16-mixed"),
     ]
     outputs = [tmp_path / name for name in ("in turn", "ahead")]
     fit.main([*arguments(outputs[0], cache), *more])
@@ -184,7 +185,7 @@ def test_steps_prepared_ahead_are_the_same_and_resumed_exactly(tmp_path, cache, 
             return self.prepare_ahead(batch, step)
 
         setup(self, stage)
-        self.trainer.datamodule.prepare = prepare
+        self.trainer.datamodule.prepare_step = prepare
 
     monkeypatch.setattr(NeuralSystem, "setup", with_prefetch)
     crash = {"class_path": "gile_testing.crash.Crash", "init_args": {"step": 11}}

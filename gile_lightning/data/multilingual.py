@@ -161,7 +161,7 @@ class Multilingual(TextDataModule):
         longest = max(len(module.split("train")) for module in self.modules.values())
         for module in self.modules.values():
             module.repeat = longest
-        return self.prepared(SideBySide(self._loaders("train_dataloader")))
+        return self.prefetched(SideBySide(self._loaders("train_dataloader")))
 
     def val_dataloader(self) -> OneByOne:
         """Return validation batches, in order."""

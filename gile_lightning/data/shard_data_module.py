@@ -199,7 +199,7 @@ class ShardDataModule(TextDataModule):
 
     def train_dataloader(self) -> TrainingLoader:
         """Return shuffled training batches."""
-        return self.prepared(self._loader("train", self.batch_size, shuffle=True))
+        return self.prefetched(self._loader("train", self.batch_size, shuffle=True))
 
     def val_dataloader(self) -> RaggedLoader:
         """Return validation batches, in order."""

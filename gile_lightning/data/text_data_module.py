@@ -16,7 +16,7 @@ from gile_lightning.common.factories import Configured
 from gile_lightning.data.known import Known, KnownDocuments
 from gile_lightning.data.label_changes import LabelChanges
 from gile_lightning.data.loading.loader import RaggedLoader
-from gile_lightning.data.loading.prefetch import PrefetchLoader, Prepare
+from gile_lightning.data.loading.prefetch import PrefetchLoader, PrepareStep
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.loading.side_by_side import SideBySide
 from gile_lightning.data.tokenizing.task import Task
@@ -36,13 +36,13 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
         tasks: tokenizer and label set by the name of the language; there after `setup`.
         meta: counts of what was encoded and what was left out; there after `setup`.
         cache_dir: the folder for what is computed from texts.
-        prepare: if set, training batches are prepared by it, ahead of their step.
+        prepare_step: if set, training batches are prepared by it, ahead of their step.
     """
 
     tasks: dict[str, Task]
     meta: dict[str, Any]
     cache_dir: Path
-    prepare: Prepare | None = None
+    prepare_step: PrepareStep | None = None
 
     @property
     def builtin(self) -> bool:
@@ -182,9 +182,9 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
     def shards(self) -> Iterator[Path]:
         """Yield the folders in the cache that hold the encoded corpus."""
 
-    def prepared(self, loader: RaggedLoader | SideBySide) -> TrainingLoader:
-        """Have training batches prepared, if that is wanted."""
-        return loader if self.prepare is None else PrefetchLoader(loader, self.prepare)
+    def prefetched(self, loader: RaggedLoader | SideBySide) -> TrainingLoader:
+        """Have training batches prepared ahead, if that is wanted."""
+        return loader if self.prepare_step is None else PrefetchLoader(loader, self.prepare_step)
 
     def transfer_batch_to_device(
         self, batch: Any, device: torch.device, dataloader_idx: int

@@ -294,15 +294,17 @@ class NeuralSystem(GradientSystem):
     def setup(self, stage: str) -> None:
         """Build the networks or check that they fit; find the vectors of a pretrained model.
 
-        With a GPU steps are prepared ahead.
+        With a GPU steps are prepared ahead, unless weights are not float32.
         """
         super().setup(stage)
         data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
         device = self.trainer.strategy.root_device
         if not self.inputs.isdisjoint(COMPUTED):
             data.keep_text_vectors(device, self.inputs)
-        if stage == "fit" and device.type != "cpu":
-            data.prepare = self.prepare_ahead
+        # another precision changes the type of new tensors in all threads, while the model trains
+        exact = self.trainer.precision in ("32-true", "16-mixed", "bf16-mixed")
+        if stage == "fit" and device.type != "cpu" and exact:
+            data.prepare_step = self.prepare_ahead
         if self._unfitted:
             for name, task in self.tasks.items():
                 documents = partial(data.training_documents, name)
@@ -357,7 +359,7 @@ class NeuralSystem(GradientSystem):
     def prepare_step(self, name: str, documents: RaggedBatch, batch_idx: int) -> RaggedBatch:
         """Add to the documents of a step what it draws and looks up: a `TrainingStep`."""
         parts = self.network(name), self.encoded(name), self.sampler
-        # if another's data module moved them
+        # back to the host, where another's data module has moved them
         documents = move_data_to_device(documents, self.batch_device)
         step = prepare_step(*parts, documents, self.generator(name, batch_idx))
         return documents._replace(prepared=step)
@@ -365,10 +367,13 @@ class NeuralSystem(GradientSystem):
     def prepare_ahead(
         self, batch: Mapping[str, RaggedBatch], batch_idx: int
     ) -> dict[str, RaggedBatch]:
-        """Prepare a step in another thread, which does not know the GPU and the precision."""
+        """Prepare a step in another thread, which does not know the GPU.
+
+        Nothing is done there that autocast changes. Entering it would clear what it keeps for the
+        thread that trains.
+        """
         device = self.trainer.strategy.root_device
-        number = device.index if device.type == "cuda" else -1  # none
-        with torch.cuda.device(number), self.trainer.precision_plugin.train_step_context():
+        with torch.cuda.device(device.index if device.type == "cuda" else -1):  # none
             return {k: self.prepare_step(k, documents, batch_idx) for k, documents in batch.items()}
 
     def training_step(self, batch: Mapping[str, RaggedBatch], batch_idx: int) -> Tensor:

@@ -144,6 +144,7 @@ class System(TaskModule):
             self.attach(data.training_data(), resumed=resumed)
         elif stage == "test":
             self.set_tasks(data.tasks)
+        data.prepare_step = None  # of another system, which the data had before
         testing = stage == "test"
         for name, task in data.tasks.items():
             self._evaluations[name] = Evaluation(

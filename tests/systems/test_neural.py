@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from sklearn.metrics import f1_score
 from torch import nn
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data import BioASQ
+from gile_lightning.data.loading.prefetch import PrefetchLoader
 from gile_lightning.network.encoders import Mean, WordEmbedding
 from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.matchers import LexicalMatch, NameMention
@@ -176,3 +179,38 @@ def test_check_leaves_no_trace():
     model.check(DOCUMENTS)
     assert torch.equal(torch.get_rng_state(), before)
     assert not list(model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("place", "precision", "ahead"),
+    [
+        ("cuda:0", "32-true", True),
+        ("cuda:0", "bf16-mixed", True),
+        ("cuda:0", "bf16-true", False),
+        ("cpu", "32-true", False),
+    ],
+)
+def test_steps_are_prepared_ahead_with_a_gpu(place, precision, ahead):
+    data = TwoLanguages()
+    data.prepare_step = "of another system"
+    model = NeuralSystem(**PARTS)
+    model.build(data.tasks)
+    strategy = SimpleNamespace(root_device=torch.device(place), broadcast=lambda value: value)
+    model.trainer = SimpleNamespace(
+        strategy=strategy, datamodule=data, precision=precision, ckpt_path=None
+    )
+    model.setup("test")
+    assert data.prepare_step is None
+    model.setup("fit")
+    assert data.prepare_step == (model.prepare_ahead if ahead else None)
+
+
+def test_training_batches_are_prepared_where_a_system_wants_it(tmp_path):
+    data = BioASQ(cache_dir=tmp_path, builtin_documents=300, batch_size=50)
+    data.prepare_data()
+    data.setup()
+    plain = list(data.train_dataloader())
+    data.prepare_step = lambda batch, step: (step, batch["english"].rows.tolist())
+    loader = data.train_dataloader()
+    assert isinstance(loader, PrefetchLoader)
+    assert list(loader) == [(i, batch["english"].rows.tolist()) for i, batch in enumerate(plain)]

@@ -10,7 +10,7 @@ from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.loading.side_by_side import SideBySide
 
-Prepare = Callable[[dict[str, RaggedBatch], int], Any]
+PrepareStep = Callable[[dict[str, RaggedBatch], int], Any]
 """Makes what a training step takes of its batch and its number in the epoch."""
 
 _Batch = tuple[dict[str, RaggedBatch], int, dict[str, Any]]
@@ -26,15 +26,17 @@ class PrefetchLoader:
 
     Args:
         loader: the training batches.
-        prepare: what is done to each of them, in other threads.
+        prepare_step: what is done to each of them, in other threads.
         ahead: how many steps are prepared at a time, in a thread each.
     """
 
     batch_sampler = None  # Lightning asks for it beside `sampler`
 
-    def __init__(self, loader: RaggedLoader | SideBySide, prepare: Prepare, ahead: int = 2) -> None:
+    def __init__(
+        self, loader: RaggedLoader | SideBySide, prepare_step: PrepareStep, ahead: int = 2
+    ) -> None:
         self.loader = loader
-        self.prepare = prepare
+        self.prepare_step = prepare_step
         self.ahead = ahead
         self._state: dict[str, Any] | None = None  # the loader itself is some steps further
 
@@ -43,32 +45,39 @@ class PrefetchLoader:
         return len(self.loader)
 
     def __iter__(self) -> Iterator[Any]:
+        left = len(self) - self.done
         with (
             closing(self._batches()) as batches,
             ThreadPoolExecutor(1, "read") as reader,  # which keeps their order
             ThreadPoolExecutor(self.ahead, "prepare") as workers,
         ):
 
-            def begin() -> Future[_Step | None]:
-                return workers.submit(self._step, reader.submit(next, batches, None))
+            def begin() -> Future[_Step]:
+                return workers.submit(self._step, reader.submit(next, batches))
 
-            coming = deque(begin() for _ in range(self.ahead))
-            while (step := coming.popleft().result()) is not None:
-                coming.append(begin())
-                prepared, self._state = step
-                yield prepared
+            coming = deque(begin() for _ in range(min(self.ahead, left)))
+            for step in range(left - 1):
+                if step + self.ahead < left:
+                    coming.append(begin())
+                yield self._take(coming)
+        # the last one, after which nothing is ever run: here the threads are at their end
+        if coming:
+            yield self._take(coming)
+
+    def _take(self, coming: "deque[Future[_Step]]") -> Any:
+        """Return the next step, which then nothing here refers to: it may be large."""
+        prepared, self._state = coming.popleft().result()
+        return prepared
 
     def _batches(self) -> Generator[_Batch, None, None]:
         """Yield the batch of each step, its number, and the position after it."""
         for number, batch in enumerate(self.loader, self.loader.done):
             yield batch, number, self.loader.state_dict()
 
-    def _step(self, coming: "Future[_Batch | None]") -> _Step | None:
+    def _step(self, coming: "Future[_Batch]") -> _Step:
         """Return a step when its batch has been read, and the position after it."""
-        if (found := coming.result()) is None:
-            return None
-        batch, number, state = found
-        return self.prepare(batch, number), state
+        batch, number, state = coming.result()
+        return self.prepare_step(batch, number), state
 
     @property
     def done(self) -> int:

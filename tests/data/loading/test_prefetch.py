@@ -1,4 +1,6 @@
+import gc
 import threading
+import weakref
 from itertools import islice
 
 import datasets
@@ -17,6 +19,10 @@ DOCUMENTS = datasets.Dataset.from_dict(
 
 def numbered(batch, step):
     return step, {name: part.words.tolist() for name, part in batch.items()}
+
+
+def threads():
+    return [x for x in threading.enumerate() if x.name.startswith(("read_", "prepare_"))]
 
 
 def make(prepare=numbered, languages=("english",), **options):
@@ -102,7 +108,7 @@ def test_an_error_comes_at_its_step_and_the_thread_ends():
     with pytest.raises(ValueError, match="step 3"):
         taken.extend(loader)
     assert taken == [0, 1, 2]
-    assert not [thread for thread in threading.enumerate() if "prepare" in thread.name]
+    assert not threads()
 
 
 def test_an_epoch_can_be_left():
@@ -110,9 +116,31 @@ def test_an_epoch_can_be_left():
     steps = iter(loader)
     assert len(list(islice(steps, 3))) == 3
     steps.close()
-    assert not [thread for thread in threading.enumerate() if "prepare" in thread.name]
+    assert not threads()
     plain, _ = make()
     plain.set_epoch(1)
     loader.set_epoch(1)
     assert loader.state_dict() == plain.state_dict()
     assert [rows for _, rows in loader] == [numbered(batch, 0)[1] for batch in plain]
+
+
+class Step:
+    """What is prepared, and can be counted."""
+
+
+def test_what_was_taken_is_kept_nowhere():
+    alive = weakref.WeakSet()
+
+    def prepare(batch, step):
+        made = Step()
+        alive.add(made)
+        return made
+
+    _, loader = make(prepare)
+    steps = iter(loader)
+    for taken in range(1, 8):
+        next(steps)
+        for thread in ("read", "prepare"):
+            assert any(x.name.startswith(thread) for x in threads()) == (taken < 7)
+        gc.collect()
+        assert len(alive) <= min(2, 7 - taken)
