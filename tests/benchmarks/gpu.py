@@ -84,6 +84,9 @@ class Endless:
     def __init__(self, batch: Callable[[int], RaggedBatch]) -> None:
         self.batch = batch
 
+    def __len__(self) -> int:
+        return sys.maxsize
+
     def __iter__(self) -> Iterator[RaggedBatch]:
         return map(self.batch, count())
 
