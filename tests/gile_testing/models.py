@@ -22,7 +22,12 @@ from gile_lightning.network.encoders import (
     SumPooling,
     WordEmbedding,
 )
-from gile_lightning.network.matchers import LexicalMatch, LexicalPassage, NameMention
+from gile_lightning.network.matchers import (
+    CharacterMatch,
+    LexicalMatch,
+    LexicalPassage,
+    NameMention,
+)
 from gile_lightning.network.outputs import (
     GILE,
     Bilinear,
@@ -93,6 +98,7 @@ MODELS = {
     "SoftmaxCrossEntropy": {"loss": SoftmaxCrossEntropy()},
     "LexicalMatch": {"matchers": [partial(LexicalMatch, stemmer="english")]},
     "LexicalPassage": {"matchers": [partial(LexicalPassage, stemmer="english", passage_words=5)]},
+    "CharacterMatch": {"matchers": [CharacterMatch]},
     "NameMention": {"matchers": [partial(NameMention, hidden=3, taxonomy=True)]},
     "residual and regression": FROZEN | {"label_residual": LabelResidual, "ridge": Ridge},
 }

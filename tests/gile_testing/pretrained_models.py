@@ -16,6 +16,7 @@ from gile_lightning.network import LabelResidual, Ridge
 from gile_lightning.network.encoders import Concatenation, IdfMean, Pretrained
 from gile_lightning.network.matchers import (
     BestPassage,
+    CharacterMatch,
     Cosine,
     DistilledCosine,
     LexicalMatch,
@@ -35,6 +36,7 @@ MATCHERS = [
     partial(LexicalMatch, stemmer="english"),
     partial(LexicalPassage, stemmer="english"),
     partial(NameMention, hidden=3),
+    CharacterMatch,
     Cosine,
 ]
 PRETRAINED = {

@@ -28,7 +28,7 @@ ELSEWHERE = {
     "DistilledCosine": "checked below",
     "_Rows": "runs on devices alone; tests/network/encoders/test_sparse_rows.py",
     **dict.fromkeys(("EncodedLabels", "CosineLabels", "DistilledLabels"), "labels, not trained"),
-    **dict.fromkeys(("IndexedLabels", "LexicalLabels", "MentionLabels"), "labels, not trained"),
+    **dict.fromkeys(("BagLabels", "IndexedLabels", "MentionLabels"), "labels, not trained"),
 }
 
 

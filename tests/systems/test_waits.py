@@ -29,6 +29,7 @@ from gile_lightning.network.encoders import (
 )
 from gile_lightning.network.matchers import (
     BestPassage,
+    CharacterMatch,
     Cosine,
     LexicalMatch,
     LexicalPassage,
@@ -64,6 +65,7 @@ SCRATCH = FROZEN | {
         partial(LexicalMatch, stemmer="english"),
         partial(LexicalPassage, stemmer="english", passage_words=4),
         partial(NameMention, hidden=3, taxonomy=True),
+        CharacterMatch,
     ],
     "label_residual": LabelResidual,
     "ridge": partial(Ridge, word_features=8),

@@ -1,6 +1,7 @@
 """Matchers: scores from comparing the texts of documents and labels."""
 
 from gile_lightning.network.matchers.best_passage import BestPassage
+from gile_lightning.network.matchers.character import CharacterMatch
 from gile_lightning.network.matchers.cosine import Cosine
 from gile_lightning.network.matchers.distilled import DistilledCosine
 from gile_lightning.network.matchers.lexical import LexicalMatch
@@ -10,6 +11,7 @@ from gile_lightning.network.matchers.mention import NameMention
 
 __all__ = [
     "BestPassage",
+    "CharacterMatch",
     "Cosine",
     "DistilledCosine",
     "LexicalMatch",

@@ -13,7 +13,8 @@ from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.segments import document_words
-from gile_lightning.network.matchers.lexical import Bags, LexicalLabels, LexicalMatch, norms
+from gile_lightning.network.matchers.bag_match import BagLabels, Bags, norms
+from gile_lightning.network.matchers.lexical import LexicalMatch
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE, EncodeTexts
 from gile_lightning.network.matchers.passage_search import (
     Passages,
@@ -25,7 +26,7 @@ from gile_lightning.network.matchers.passage_search import (
 COMMON_IDF = math.log(2)  # of a word of half of the training documents
 
 
-class IndexedLabels(LexicalLabels):
+class IndexedLabels(BagLabels):
     """The bags of words of a label set, indexed by their stems."""
 
     def __init__(self, bags: Bags) -> None:
@@ -44,7 +45,9 @@ class IndexedLabels(LexicalLabels):
         frequencies = terms.bincount(minlength=self.bags.size)
         found = (send(x, self.place.device) for x in (labels[kept], terms, self._times[kept]))
         labels, terms, times = found
-        return Postings(labels, terms, times, frequencies, self.bags.stems, len(ids), self.bags.new)
+        return Postings(
+            labels, terms, times, frequencies, self.bags.of_words, len(ids), self.bags.new
+        )
 
 
 class LexicalPassage(LexicalMatch):
@@ -82,7 +85,7 @@ class LexicalPassage(LexicalMatch):
         super().__init__(tokenizer, stemmer, scale, synonyms)
         self.passage_words = passage_words
         # of stems that count nothing, on the host; before words are counted, there is none
-        self._common = torch.zeros(self.stem_count, dtype=torch.bool)
+        self._common = torch.zeros(self.term_count, dtype=torch.bool)
 
     def count_words(self, frequencies: Tensor, documents: int) -> None:
         """Set the idf of stems; see `stem_rarity`."""
@@ -98,7 +101,7 @@ class LexicalPassage(LexicalMatch):
 
     def _weight(self, size: int) -> Tensor:
         weight = super()._weight(size)
-        common = F.pad(self._common, (0, size - self.stem_count))
+        common = F.pad(self._common, (0, size - self.term_count))
         return weight.masked_fill(send(common, weight.device), 0)
 
     def prepare_labels(
@@ -155,7 +158,7 @@ class LexicalPassage(LexicalMatch):
         words = torch.arange(len(rows)) + shift[rows]
         ids = documents.word_ids[words]
         size, terms = len(labels.frequencies), labels.stems[ids.long()]
-        counts_something = F.pad(~self._common, (0, size - self.stem_count), value=True)
+        counts_something = F.pad(~self._common, (0, size - self.term_count), value=True)
         kept = ((ids != self.unknown) & counts_something[terms]).nonzero().squeeze(1)
         rows, words, terms = rows[kept], words[kept], terms[kept]
         pairs, places, times = torch.unique(
@@ -175,7 +178,7 @@ class LexicalPassage(LexicalMatch):
             a product into a score [K].
         """
         weight = self._weight(len(labels.frequencies))
-        old = passages.terms < self.stem_count
+        old = passages.terms < self.term_count
         on_host = (passages.rows, passages.terms, passages.times, old.nonzero().squeeze(1))
         rows, terms, times, of_old = (send(x, weight.device) for x in on_host)
         values = (1 + times.to(weight.dtype).log()) * weight[terms]

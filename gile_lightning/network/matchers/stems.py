@@ -43,15 +43,27 @@ def _stem_ids(words: tuple[str, ...], language: str) -> NDArray[np.int64]:
 
 
 def stem_rarity(stems: Tensor, frequencies: Tensor, documents: int) -> Tensor:
-    """Return log((1 + N) / (1 + n)) for every stem that n of N documents have.
-
-    n is the sum of the counts of its words, at most N: documents that have several words of a stem
-    count several times.
+    """Return `term_rarity` of all stems, from the stem of each word [V].
 
     Args:
         stems: the stem of each word [V].
         frequencies: documents that have each word [V].
         documents: N.
     """
-    counts = frequencies.new_zeros(int(stems.max()) + 1).index_add_(0, stems, frequencies)
+    return term_rarity(stems, frequencies, int(stems.max()) + 1, documents)
+
+
+def term_rarity(terms: Tensor, frequencies: Tensor, size: int, documents: int) -> Tensor:
+    """Return log((1 + N) / (1 + n)) for every term [size] that n of N documents have.
+
+    n is the sum of the counts of its words, at most N: documents that have several words of a term
+    count several times.
+
+    Args:
+        terms: a term of some word each [M].
+        frequencies: documents that have this word [M].
+        size: above the id of every term.
+        documents: N.
+    """
+    counts = frequencies.new_zeros(size).index_add_(0, terms, frequencies)
     return inverse_frequencies(counts.clamp(max=documents), documents).float()

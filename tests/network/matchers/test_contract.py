@@ -6,10 +6,16 @@ import pytest
 import torch
 
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.network.matchers import LexicalMatch, LexicalPassage, NameMention
+from gile_lightning.network.matchers import (
+    CharacterMatch,
+    LexicalMatch,
+    LexicalPassage,
+    NameMention,
+)
 from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
 MATCHERS = {
+    "CharacterMatch": CharacterMatch,
     "LexicalMatch": LexicalMatch,
     "LexicalMatch, stems": partial(LexicalMatch, stemmer="english"),
     "LexicalPassage": partial(LexicalPassage, stemmer="english", passage_words=4),
@@ -77,7 +83,7 @@ def test_labels_without_a_word_of_the_documents(matcher, names):
     assert not found.any()
 
 
-@pytest.mark.parametrize("kind", [LexicalMatch, LexicalPassage, NameMention])
+@pytest.mark.parametrize("kind", [CharacterMatch, LexicalMatch, LexicalPassage, NameMention])
 def test_synonyms_can_be_left_out(kind):
     without = LabelSet(list(LABELS), [text for text, _ in LABELS.values()], [1] * len(LABELS))
     left_out = scores(made(partial(kind, synonyms=False)))

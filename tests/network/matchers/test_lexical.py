@@ -9,7 +9,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.network.matchers import LexicalMatch
-from gile_lightning.network.matchers.lexical import multiply
+from gile_lightning.network.matchers.bag_match import multiply
 from gile_lightning.network.matchers.stems import stem_ids
 from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
@@ -46,7 +46,7 @@ def dense(matcher, stemmer):
     sets = ([" ".join(document) for document in DOCUMENTS], label_texts())
     tables = []
     for texts in sets:
-        counts = torch.zeros(len(texts), matcher.stem_count, dtype=torch.float64)
+        counts = torch.zeros(len(texts), matcher.term_count, dtype=torch.float64)
         for row, text in enumerate(texts):
             for word in words(text):
                 counts[row, STEMS[word] if stemmer else TEXT.vocabulary.index(word)] += 1
