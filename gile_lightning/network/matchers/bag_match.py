@@ -184,6 +184,7 @@ class BagMatch(Matcher):
         factors = norms(tf * weight[labels.terms], owners, len(sizes))
         factors = self.scale * LOGIT_SCALE / factors
         if compact:
+            kept = kept.nonzero().squeeze(1)  # to index by a mask takes four times as long
             sizes = owners[kept].bincount(minlength=len(sizes))
             found = columns[kept], tf[kept], sizes, factors
         else:
