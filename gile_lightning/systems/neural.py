@@ -5,10 +5,8 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from lightning.fabric.utilities import move_data_to_device
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gile_lightning.common.console import say
@@ -38,7 +36,7 @@ from gile_lightning.network.encoders.encoder import Sharing
 from gile_lightning.network.matchers import Matcher
 from gile_lightning.network.outputs import GILE, MatchersOnly, OutputLayer
 from gile_lightning.systems.boost import DOCUMENTS, best_boost
-from gile_lightning.systems.calibrated import training_ids
+from gile_lightning.systems.earlier_model import PENALTIES, EarlierModel, rest_residuals
 from gile_lightning.systems.fingerprint import Fingerprints, check_fingerprints, fingerprints
 from gile_lightning.systems.gradient import GradientSystem
 from gile_lightning.systems.label_encoding import encode_labels
@@ -46,17 +44,14 @@ from gile_lightning.systems.label_regrouping import CHANGED, describe_labels
 from gile_lightning.systems.task_module import Extra, smallest_task
 from gile_lightning.systems.training_step import TrainingStep, prepare_step
 from gile_lightning.systems.weights import (
-    PENALTIES,
+    KnownToRidge,
     check_shared,
     count_words,
     distil,
     fit_ridge,
-    penalty_of,
-    rest_residuals,
     set_word_vectors,
-    weights_for,
 )
-from gile_lightning.training.checkpoint import STATE, tasks_of
+from gile_lightning.training.checkpoint import STATE
 from gile_lightning.training.losses import BinaryCrossEntropy, Loss
 from gile_lightning.training.samplers import LabelSampler, UniformLabels
 from gile_lightning.training.scores import LOSS
@@ -142,15 +137,13 @@ class NeuralSystem(GradientSystem):
         self.language_loss = language_loss
         self.networks = nn.ModuleDict()
         self.encoded_labels = nn.ModuleDict()
-        self.initial_checkpoint: dict[str, Any] | None = None
+        self.earlier: EarlierModel | None = None
         self._joint_dim: int | None = None
         self._unfitted = False  # whether the regressions are still to be solved
         self._fingerprints: Fingerprints = {}
         self._documents: dict[str, dict[str, Tensor]] = {}  # their hashes, by split
         self._corpora: dict[str, str] = {}
-        self._new: dict[str, NDArray[np.bool_]] = {}  # of documents and labels, to `_known`
-        self._new_labels: dict[str, Tensor] = {}
-        self._keep = True
+        self._known_to_ridge: dict[str, KnownToRidge | None] = {}
         self._encoded_tasks: dict[str, Task] = {}
 
     # --- building ---
@@ -234,8 +227,7 @@ class NeuralSystem(GradientSystem):
 
     def start_from(self, checkpoint: dict[str, Any], keep: bool = True) -> None:
         """Have `attach` begin with the weights of a checkpoint; see `System.start_from`."""
-        self.initial_checkpoint = checkpoint
-        self._keep = keep
+        self.earlier = EarlierModel(checkpoint, keep)
 
     def attach(self, data: TrainingData, resumed: bool = False) -> None:
         """Build the networks for training data, and set their initial weights.
@@ -249,22 +241,19 @@ class NeuralSystem(GradientSystem):
         """
         self.cache_dir = data.cache_dir
         self._unfitted = not resumed
-        checkpoint = self.initial_checkpoint
-        self.build(data.tasks, None if checkpoint is None else checkpoint[STATE]["extra"])
+        earlier = self.earlier
+        self.build(data.tasks, None if earlier is None else earlier.extra)
         networks = {name: self.network(name) for name in data.tasks}
-        if checkpoint is not None:
+        if earlier is not None:
             encoded = {name: self.encoded(name) for name in networks}
-            self.load_state_dict(weights_for(networks, encoded, checkpoint, data, self._keep))
-            if self._keep:
-                for name, old in tasks_of(checkpoint).items():
-                    if name in data.tasks:
-                        state, labels = checkpoint[STATE]["calibrations"], data.tasks[name].labels
-                        ids = training_ids(labels, old.labels)[: labels.seen]
-                        self._new_labels[name] = ids < 0
-                        rest_residuals(networks[name], data.documents(name))
-                        self.calibrations.begin_with(state, name, old.labels, labels)
-                        counts = checkpoint[STATE].get(CHANGED, {}).get(name, {})
-                        say(f"labels ({name}): {describe_labels(old.labels, labels, counts)}")
+            self.load_state_dict(earlier.weights(networks, encoded, data))
+            state = earlier.checkpoint[STATE]
+            for name, old in earlier.kept_labels.items():
+                if name in networks:
+                    labels, counts = data.tasks[name].labels, state.get(CHANGED, {}).get(name, {})
+                    rest_residuals(networks[name], data.documents(name))
+                    self.calibrations.begin_with(state["calibrations"], name, old, labels)
+                    say(f"labels ({name}): {describe_labels(old, labels, counts)}")
         elif not resumed:
             for name, network in networks.items():
                 set_word_vectors(network, name, self.encoded(name), data)
@@ -272,24 +261,18 @@ class NeuralSystem(GradientSystem):
         self._corpora = dict(data.corpora)
         if not resumed:
             for name in networks:
-                self._count_documents(name, data)
+                self._know_documents(name, data)
 
-    def _count_documents(self, name: str, data: TrainingData) -> None:
-        """Keep the hashes of documents, and which of training are new to the earlier model."""
-        known = KnownDocuments()
-        if self.initial_checkpoint is not None:
-            known = KnownDocuments.of(self.initial_checkpoint[STATE]["extra"]).get(name, known)
-            known = known if self._keep else known.of_weights()
+    def _know_documents(self, name: str, data: TrainingData) -> None:
+        """Keep the hashes of the documents, and what the earlier regression knows of them."""
         found = {split: data.hashes(name, split) for split in SPLITS}
         hashes = {split: own for split, own in found.items() if own is not None}
+        known = KnownDocuments()
+        if self.earlier is not None:
+            known, labels = self.earlier.documents(name), data.tasks[name].labels
+            self._known_to_ridge[name] = self.earlier.ridge(name, hashes.get("train"), labels)
         if "train" in hashes:
-            self._new[name] = known.splits(hashes["train"]) != SPLITS.index("train")
             self._documents[name] = known.joined(hashes).stored()
-
-    @property
-    def _known(self) -> dict[str, Any] | None:
-        """The checkpoint that it began with, if what that knows of its documents stays."""
-        return self.initial_checkpoint if self._keep else None
 
     def setup(self, stage: str) -> None:
         """Build the networks or check that they fit; find the vectors of a pretrained model.
@@ -308,13 +291,10 @@ class NeuralSystem(GradientSystem):
         if self._unfitted:
             for name, task in self.tasks.items():
                 documents = partial(data.training_documents, name)
-                if self.initial_checkpoint is None:
+                if self.earlier is None:
                     distil(self.network(name), task, documents, self.cache_dir, device)
-                penalty = None if self._known is None else penalty_of(self._known, name)
-                new = None if penalty is None else self._new.get(name)
-                total = task.labels.documents
-                labels = self._new_labels.get(name)
-                fit_ridge(self.network(name), documents(), total, penalty, new, labels)
+                known = self._known_to_ridge.get(name)
+                fit_ridge(self.network(name), documents(), task.labels.documents, known)
             self._unfitted = False
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:

@@ -1,9 +1,9 @@
-"""The weights that networks begin with: word vectors, counts of words, those of a checkpoint."""
+"""What networks learn before training: word vectors, counts of words, a ridge regression."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,15 +17,12 @@ from gile_lightning.data.loading.flat import segment_ids
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.pretrained import VectorStore
 from gile_lightning.data.tokenizing.frequencies import document_frequencies
-from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.training_data import TrainingData
-from gile_lightning.network import NOT_SEEN, EncodedLabels, LabelledVectors, Network
+from gile_lightning.network import EncodedLabels, LabelledVectors, Network
 from gile_lightning.network.encoders import Idf, WordEmbedding
 from gile_lightning.network.matchers import DistilledCosine, Matcher
-from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.label_encoding import encode_texts
-from gile_lightning.training.checkpoint import HPARAMS, STATE
 
 PENALTIES = "penalties"  # of what a checkpoint says beside its tasks: by task
 
@@ -72,13 +69,26 @@ def count_words(network: Network, name: str, data: TrainingData) -> None:
             part.count_words(*counts)
 
 
+class KnownToRidge(NamedTuple):
+    """What an earlier ridge regression knows.
+
+    Attributes:
+        penalty: its penalty.
+        new: [D] which of the training documents it was not fitted to; None for all.
+        new_labels: [L] which seen labels it does not know. On documents that it knows they alone
+            count.
+    """
+
+    penalty: float
+    new: NDArray[np.bool_] | None
+    new_labels: Tensor
+
+
 def fit_ridge(
     network: Network,
     documents: Iterable[RaggedBatch],
     total: int | None = None,
-    penalty: float | None = None,
-    new: NDArray[np.bool_] | None = None,
-    new_labels: Tensor | None = None,
+    known: KnownToRidge | None = None,
 ) -> None:
     """Solve the ridge regression of a network on its training documents, if it has one.
 
@@ -88,9 +98,7 @@ def fit_ridge(
         network: whose regression is solved.
         documents: the training documents.
         total: their number, if known, to tell the time left.
-        penalty: that of an earlier regression, which goes on; None for a new one.
-        new: which of the documents the earlier regression was not fitted to; None for all.
-        new_labels: [L] which labels it does not know. On documents that it knows they alone count.
+        known: what an earlier regression knows, which goes on; None for a new one.
     """
     if network.ridge is None:
         return
@@ -102,37 +110,19 @@ def fit_ridge(
         for batch in _watched(documents, "ridge regression", total):
             vectors = network.ridge_features(batch.texts, network.encode_documents(batch.texts))
             ids, counts = batch.label_ids, batch.label_counts
-            if new is None or new_labels is None:
+            if known is None or known.new is None:
                 yield LabelledVectors(vectors, ids, counts)
                 continue
-            some = torch.from_numpy(new[start : start + len(counts)]).to(counts.device)
+            some = torch.from_numpy(known.new[start : start + len(counts)]).to(counts.device)
             start += len(counts)
             places = segment_ids(counts)
-            kept = some[places] | new_labels.to(ids.device)[ids]
+            kept = some[places] | known.new_labels.to(ids.device)[ids]
             counts = places[kept].bincount(minlength=len(counts))
             yield LabelledVectors(vectors, ids[kept], counts, some)
 
     with torch.no_grad():
-        network.ridge.fit(labelled(), penalty)
+        network.ridge.fit(labelled(), None if known is None else known.penalty)
     network.train(training)
-
-
-def rest_residuals(network: Network, documents: Iterable[RaggedBatch]) -> None:
-    """Have the residuals rest of labels that no training document has; see `LabelResidual`."""
-    if network.label_residual is not None:
-        resting = torch.ones_like(network.label_residual.resting)
-        for batch in documents:
-            resting[batch.label_ids.long()] = False
-        network.label_residual.resting = resting
-
-
-def penalty_of(checkpoint: dict[str, Any], name: str) -> float | None:
-    """Return the penalty of a task's regression in a checkpoint, None without a regression."""
-    penalties: dict[str, float] | None = checkpoint[STATE]["extra"].get(PENALTIES)
-    if penalties is not None:
-        return penalties.get(name)
-    ridge = checkpoint.get(HPARAMS, {}).get("ridge")  # of an earlier version
-    return None if ridge is None else float(ridge["init_args"]["penalty"])
 
 
 def distil(
@@ -184,81 +174,6 @@ def _subwords(batch: RaggedBatch) -> tuple[Any, Any]:
     if batch.subwords is None or batch.subword_counts is None:
         raise InputError("texts without subwords: set --data.pretrained and prepare them again")
     return batch.subwords.numpy(), batch.subword_counts.numpy()
-
-
-def weights_for(
-    networks: Mapping[str, Network],
-    encoded: Mapping[str, EncodedLabels],
-    checkpoint: dict[str, Any],
-    data: TrainingData,
-    keep: bool = True,
-) -> dict[str, Tensor]:
-    """Return the weights of a checkpoint as those of networks for other label sets.
-
-    Args:
-        networks: by task.
-        encoded: their labels.
-        checkpoint: the checkpoint.
-        data: what the networks are to be trained on.
-        keep: whether the ridge regression is to know what it knew.
-
-    Raises:
-        InputError: the checkpoint lacks a language, a label or word vectors.
-    """
-    stored = checkpoint[STATE]["tasks"]
-    weights = dict(checkpoint["state_dict"])
-    for name, network in networks.items():
-        if name not in stored:
-            raise InputError(
-                f"the checkpoint knows {', '.join(stored)}, not {name}: set data.languages"
-            )
-        if stored[name] is None:  # imported weights, without words and labels
-            if not set_word_vectors(network, name, encoded[name], data):
-                raise InputError(
-                    "the checkpoint holds no word vectors and the corpus brings none: set "
-                    "--data.word_vectors"
-                )
-            weights[f"networks.{name}.embedding.weight"] = network.embedding.weight
-        old = LabelSet(**stored[name]["labels"]) if stored[name] else LabelSet([], [], [])
-        weights |= _weights_of_labels(network, name, data.tasks[name], old, weights, keep)
-    names = tuple(f"networks.{name}." for name in networks)
-    return {key: weight for key, weight in weights.items() if key.startswith(names)}
-
-
-def _weights_of_labels(
-    network: Network,
-    name: str,
-    task: Task,
-    old: LabelSet,
-    weights: Mapping[str, Tensor],
-    keep: bool,
-) -> dict[str, Tensor]:
-    """Return the weights of single labels, found by URI or name in the old label set."""
-    ids = training_ids(task.labels, old)[: task.labels.seen]  # NOT_SEEN for new ones
-    found: dict[str, Tensor] = {}
-    if not network.output.scores_unseen:
-        pairs = zip(task.labels.names, ids.tolist(), strict=False)
-        if new := [label for label, i in pairs if i == NOT_SEEN]:
-            raise InputError(
-                f"the output layer {type(network.output).__name__} knows its labels by "
-                f"number, and {len(new)} of the corpus' labels ({name}; such as "
-                f"{new[0]!r}) are none of the checkpoint's"
-            )
-        found |= network.output.select(_below(f"networks.{name}.output.", weights), ids)
-    if network.label_residual is not None:
-        prefix = f"networks.{name}.label_residual."
-        found |= network.label_residual.select(_below(prefix, weights), ids)
-    prefix = f"networks.{name}.ridge."
-    if network.ridge is not None and keep:
-        found |= network.ridge.select(_below(prefix, weights), ids)
-    elif network.ridge is not None:  # which is solved anew
-        own = network.ridge.named_buffers(recurse=False)
-        found |= {prefix + key: buffer for key, buffer in own}
-    return found
-
-
-def _below(prefix: str, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {key: value for key, value in weights.items() if key.startswith(prefix)}
 
 
 def check_shared(own: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> None:

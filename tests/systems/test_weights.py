@@ -17,7 +17,7 @@ from gile_lightning.network.matchers import DistilledCosine, LexicalMatch, NameM
 from gile_lightning.network.outputs import GILE, Linear
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems import weights as module
-from gile_lightning.systems.weights import penalty_of
+from gile_lightning.systems.earlier_model import penalty_of
 from gile_lightning.training.checkpoint import HPARAMS, STATE
 from gile_testing.two_languages import (
     HIERARCHICAL,
