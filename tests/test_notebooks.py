@@ -42,7 +42,7 @@ assert all(1 <= rank <= len(labels) for values in found.values() for rank in val
 for label in explanation.labels:
     assert abs(sum(label.contributions.values()) - label.logit) < 1e-3
 words = sum(best.by_word)
-parts = ("words", "words of a passage", "parts of words", "names")
+parts = ("words", "words of a passage", "character n-grams", "names")
 assert abs(words - sum(best.contributions[part] for part in parts)) < 1e-3
 assert not other.predicted and other.name == also
 """,

@@ -13,7 +13,13 @@ from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.network import LabelResidual, Ridge
 from gile_lightning.network.encoders import HAN, HNN, WAN, Concatenation, IdfMean, SumPooling
 from gile_lightning.network.encoders.layers import BiGRU, Dense
-from gile_lightning.network.matchers import LexicalMatch, Mention, NameMention
+from gile_lightning.network.matchers import (
+    CharacterMatch,
+    LexicalMatch,
+    LexicalPassage,
+    Mention,
+    NameMention,
+)
 from gile_lightning.network.outputs import GILE, Bilinear, Linear, MatchersOnly
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.baselines import Popularity
@@ -33,6 +39,7 @@ MODELS = {
     "best_scratch": {
         **{"encoder": IDF, "label_encoder": IDF, "output": partial(GILE, joint_dim=9)},
         **{**RESIDUAL, "ridge": partial(Ridge, word_features=16)},
+        "matchers": [*MATCHERS[:2], partial(LexicalPassage, stemmer="english"), CharacterMatch],
     },
 }
 PARTS = {

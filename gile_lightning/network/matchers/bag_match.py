@@ -1,8 +1,6 @@
-"""The cosine of bags of weighted terms, which are words or parts of words."""
+"""The cosine of bags of weighted terms, which are words or character n-grams."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 import torch
@@ -22,31 +20,30 @@ from gile_lightning.data.tokenizing.frequencies import count_pairs
 from gile_lightning.network.encoders.segments import document_words
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE, Matcher, MatcherLabels
 
+HOST = torch.device("cpu")  # where terms are looked up
+
 
 class Bags(NamedTuple):
     """The bags of terms of K labels, one after another.
 
     Shapes: ``terms`` [N] ids, each once per label; ``counts`` [N], how often the label has it;
-    ``lengths`` [K], the size of each bag. ``size`` is above the id of every term. These are where
-    the scores are computed. ``of_words`` is what the matcher needs to find the terms of documents'
-    words, on the host. ``new`` says whether any label has a term that is new to the matcher.
+    ``lengths`` [K], the size of each bag. They are where the scores are computed. ``size`` is above
+    the id of every term. ``new`` says whether any label has a term that is new to the matcher.
+    ``stems``, on the host, are those of all words [V + new words], where terms are stems.
     """
 
     terms: Tensor
     counts: Tensor
     lengths: Tensor
-    of_words: Tensor
     size: int
     new: bool = False
+    stems: Tensor | None = None
 
 
-def count_terms(labels: Sequence[Sequence[int]], of_words: Tensor, size: int, known: int) -> Bags:
-    """Count the terms of K labels, whose ids are below ``size``; those of known ones, ``known``."""
-    lengths = torch.tensor([*map(len, labels)], dtype=torch.long)
-    terms = torch.tensor([*chain.from_iterable(labels)], dtype=torch.long)
+def count_terms(terms: Tensor, lengths: Tensor, size: int) -> Bags:
+    """Count the terms [N] of K labels, one label after another, whose ids are below ``size``."""
     rows, terms, counts = count_pairs(segment_ids(lengths), terms, size)
-    new = bool((terms >= known).any())
-    return Bags(terms, counts, rows.bincount(minlength=len(labels)), of_words, size, new)
+    return Bags(terms, counts, rows.bincount(minlength=len(lengths)), size)
 
 
 class BagLabels(MatcherLabels):
@@ -117,7 +114,7 @@ class BagMatch(Matcher):
 
         The occurrences of a term share evenly what the term adds.
         """
-        documents = documents.to(labels.of_words.device)
+        documents = documents.to(HOST)
         shared = self._shared(documents, labels)
         lengths = document_words(documents.sentence_lengths, documents.document_lengths)
         factors = shared.factors.unsqueeze(1).repeat(1, len(lengths))
@@ -152,7 +149,7 @@ class BagMatch(Matcher):
         number.
         """
         weight = self._weight(labels.size)
-        documents, device = documents.to(labels.of_words.device), weight.device
+        documents, device = documents.to(HOST), weight.device
         lengths = document_words(documents.sentence_lengths, documents.document_lengths)
         words, terms = self.find_terms(documents.word_ids, labels)
         rows, terms, counts = count_pairs(segment_ids(lengths)[words], terms, labels.size)

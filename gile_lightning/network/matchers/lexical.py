@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -56,14 +57,20 @@ class LexicalMatch(BagMatch):
         """Count the words of the labels' names, texts and synonyms."""
         stems = stem_ids([*tokenizer.vocabulary, *tokenizer.further], self.stemmer)
         of_words = stems.tolist()
-        bags: list[list[int]] = []
+        terms: list[int] = []
+        lengths: list[int] = []
         for name, text, synonyms in zip(labels.names, labels.texts, labels.synonyms, strict=True):
             texts = (name, text, *(synonyms if self.synonyms else ()))
             words = [word for each in texts for word in tokenizer.word_ids(tokenizer.words(each))]
-            bags.append([of_words[word] for word in words if word != self.unknown])
-        return BagLabels(count_terms(bags, stems, int(stems.max()) + 1, self.term_count))
+            found = [of_words[word] for word in words if word != self.unknown]
+            terms += found
+            lengths.append(len(found))
+        flat, sizes = (torch.tensor(x, dtype=torch.long) for x in (terms, lengths))
+        bags = count_terms(flat, sizes, int(stems.max()) + 1)
+        new = bool((bags.terms >= self.term_count).any())
+        return BagLabels(bags._replace(new=new, stems=stems))
 
     def find_terms(self, words: Tensor, labels: Any) -> tuple[Tensor, Tensor]:
         """Return the places of all words but the unknown one, and their stems."""
         places = (words != self.unknown).nonzero().squeeze(1)
-        return places, labels.of_words[words[places].long()]
+        return places, labels.stems[words[places].long()]

@@ -31,6 +31,8 @@ class IndexedLabels(BagLabels):
 
     def __init__(self, bags: Bags) -> None:
         super().__init__(bags)
+        assert bags.stems is not None  # as terms are stems
+        self._stems = bags.stems
         order = bags.terms.argsort(stable=True)
         self._labels = segment_ids(bags.lengths)[order]
         self._terms, self._times = bags.terms[order], bags.counts[order]
@@ -45,9 +47,7 @@ class IndexedLabels(BagLabels):
         frequencies = terms.bincount(minlength=self.bags.size)
         found = (send(x, self.place.device) for x in (labels[kept], terms, self._times[kept]))
         labels, terms, times = found
-        return Postings(
-            labels, terms, times, frequencies, self.bags.of_words, len(ids), self.bags.new
-        )
+        return Postings(labels, terms, times, frequencies, self._stems, len(ids), self.bags.new)
 
 
 class LexicalPassage(LexicalMatch):

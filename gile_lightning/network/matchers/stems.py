@@ -43,7 +43,7 @@ def _stem_ids(words: tuple[str, ...], language: str) -> NDArray[np.int64]:
 
 
 def stem_rarity(stems: Tensor, frequencies: Tensor, documents: int) -> Tensor:
-    """Return `term_rarity` of all stems, from the stem of each word [V].
+    """Return the `term_rarity` of all stems.
 
     Args:
         stems: the stem of each word [V].
@@ -54,10 +54,10 @@ def stem_rarity(stems: Tensor, frequencies: Tensor, documents: int) -> Tensor:
 
 
 def term_rarity(terms: Tensor, frequencies: Tensor, size: int, documents: int) -> Tensor:
-    """Return log((1 + N) / (1 + n)) for every term [size] that n of N documents have.
+    """Return log((1 + N) / (1 + n)) for every term [size].
 
-    n is the sum of the counts of its words, at most N: documents that have several words of a term
-    count several times.
+    n is about the number of the N documents that have the term: the sum of those of its words, at
+    most N. Documents that have several words of a term count several times.
 
     Args:
         terms: a term of some word each [M].

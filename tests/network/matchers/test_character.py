@@ -1,5 +1,6 @@
 """Matching by character n-grams, against counts and cosines that are made with dictionaries."""
 
+import copy
 import math
 from collections import Counter
 from functools import partial
@@ -10,6 +11,7 @@ import torch
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.matchers import CharacterMatch
 from gile_lightning.network.matchers.character import ngrams
 from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
@@ -37,8 +39,7 @@ def bag(words, known_words_only):
 def idf(gram):
     """Count the documents of every word that has the n-gram, and never more than there are."""
     having = [w for w in TEXT.vocabulary[:-1] if gram in ngrams(w, 3, 5)]
-    times = [list(ngrams(w, 3, 5)).count(gram) for w in having]
-    found = sum(n * sum(w in words for words in WORDS) for w, n in zip(having, times, strict=True))
+    found = sum(w in words for w in having for words in WORDS)
     return math.log((1 + len(WORDS)) / (1 + min(found, len(WORDS))))
 
 
@@ -117,11 +118,59 @@ def test_each_word_has_the_share_of_its_ngrams(document):
         grams = bag([word], True)
         for column, (name, (_, more)) in enumerate(LABELS.items()):
             label = bag([w for text in (name, *more) for w in TEXT.words(text)], False)
-            shared = [gram for gram in grams if gram in label and idf(gram)]
+            shared = [gram for gram in grams if gram in label]
             assert bool(row[column]) == bool(shared)
+
+
+def repeated(counts, documents):
+    """Return the idf of "ana" and of "<ba", where "banana" and "ban" are all words."""
+    matcher = CharacterMatch(Tokenizer(["banana", "ban", "UNK"]))
+    matcher.count_words(torch.tensor(counts), documents)
+    return [float(matcher.idf[matcher.table.ids[gram]]) for gram in ("ana", "<ba")]
+
+
+def test_documents_of_ngrams():
+    """A word that has it twice counts twice; there are never more documents than there are."""
+    assert repeated([2, 1, 9], 9) == pytest.approx([math.log(10 / 5), math.log(10 / 4)])
+    assert repeated([2, 2, 9], 3) == [0.0, 0.0]
+
+
+def test_words_of_a_file_of_word_vectors():
+    """Label words that such a tokenizer drops count, and letters in upper case as in lower case."""
+    text = Tokenizer(["Acute", "abdomen", "ab\ufffd2", "UNK"], known_words_only=True)
+    matcher = CharacterMatch(text)
+    matcher.count_words(torch.tensor([1, 1, 0, 0]), 4)
+    assert not any("\ufffd" in gram for gram in matcher.table.ids)
+    labels = LabelSet(["Abdominal surgery", "acute"], ["", ""], [0, 0])
+    prepared = matcher.prepare_labels(text, labels, None).select(torch.arange(2))
+    documents = Texts.from_flat(*text.documents(["abdomen", "Acute pain"]))
+    found = matcher(documents, prepared).detach()
+    assert found[0, 0] > 1
+    assert found[1, 1] == pytest.approx(3.0)  # the same words, times the scale
+    assert found.count_nonzero() == 2
+
+
+def test_parts_made_without_memory_leave_nothing_behind():
+    """As the check of a configuration makes them, before training does."""
+    text = Tokenizer(["stomach", "UNK"])
+    with torch.device("meta"):
+        CharacterMatch(text)
+    matcher = CharacterMatch(text)
+    matcher.count_words(torch.tensor([1, 0]), 4)
+    labels = matcher.prepare_labels(text, LabelSet(["Stomach"], [""], [0]), None)
+    documents = Texts.from_flat(*text.documents(["stomach"]))
+    found = matcher(documents, labels.select(torch.arange(1)))
+    assert found.tolist() == [[pytest.approx(3.0)]]
+
+
+def test_copies_share_the_table():
+    matcher = CharacterMatch(TEXT)
+    assert copy.deepcopy(matcher).table is matcher.table
 
 
 @pytest.mark.parametrize(("shortest", "longest"), [(0, 3), (4, 3)])
 def test_sizes_that_are_none(shortest, longest):
-    with pytest.raises(InputError, match=f"shortest is {shortest} and longest {longest}"):
+    with pytest.raises(
+        InputError, match=f"shortest is {shortest} and longest {longest}; give 1 <= shortest"
+    ):
         CharacterMatch(TEXT, shortest=shortest, longest=longest)
