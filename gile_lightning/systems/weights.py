@@ -1,4 +1,4 @@
-"""What networks learn before training: word vectors, counts of words, a ridge regression."""
+"""The weights that networks begin with: word vectors, counts of words, a ridge regression."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -23,8 +23,6 @@ from gile_lightning.network import EncodedLabels, LabelledVectors, Network
 from gile_lightning.network.encoders import Idf, WordEmbedding
 from gile_lightning.network.matchers import DistilledCosine, Matcher
 from gile_lightning.systems.label_encoding import encode_texts
-
-PENALTIES = "penalties"  # of what a checkpoint says beside its tasks: by task
 
 
 def set_word_vectors(
