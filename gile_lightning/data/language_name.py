@@ -15,6 +15,7 @@ NAMES = {  # by ISO 639-1 code: languages that have a Snowball stemmer, or that 
     **{"pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho"},
     **{"sv": "swedish", "ta": "tamil", "tr": "turkish", "uk": "ukrainian", "yi": "yiddish"},
 }
+_ELIDING = {"ca", "fr", "ga", "it"}
 _CODES = {name: code for code, name in NAMES.items()}
 _NAME = re.compile(r"\w([\w ()-]*[\w)])?")
 _LONGEST = 50  # with four bytes for each character, a file system still takes it
@@ -52,3 +53,14 @@ def code_of(language: str) -> str | None:
     """
     name = language.lower()
     return _CODES.get(name, name if name in NAMES else None)
+
+
+def elides(language: str) -> bool:
+    """Return whether words of a language lose a vowel before another, as in "dell'acqua".
+
+    An apostrophe between letters then parts two words. The Moses tokenizer has the same rule.
+
+    >>> elides("Italian"), elides("fr"), elides("english")
+    (True, True, False)
+    """
+    return code_of(language) in _ELIDING

@@ -191,7 +191,7 @@ def _save(
 
 def _settings(task: Task, name: str, frozen: bool, calibrated: bool) -> str:
     tokenizer = task.tokenizer
-    known = {"known_words_only": tokenizer.known_words_only}
+    known = {"known_words_only": tokenizer.known_words_only, "elision": tokenizer.elision}
     limits = tokenizer.max_document_words, tokenizer.max_sentences, tokenizer.max_sentence_words
     settings = {
         _MARK: {"format": ONNX_FORMAT},

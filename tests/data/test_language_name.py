@@ -23,6 +23,24 @@ def test_a_name_that_is_no_file_or_module_is_refused(name, why, tmp_path):
 NAMES = ["en", "pt_BR", "en-US", "language_1", "chinese (simplified)", "bokmål", "中文", "ک" * 50]
 
 
+@pytest.mark.parametrize(
+    ("options", "parted"),
+    [
+        ({"language": "italian"}, True),
+        ({"language": "FR"}, True),
+        ({"language": "text", "sentences": "ca"}, True),
+        ({"language": "german"}, False),
+        ({"language": "text"}, False),
+        ({}, False),
+    ],
+    ids=str,
+)
+def test_languages_whose_apostrophes_part_words(options, parted, tmp_path):
+    data = Corpus("x.jsonl", cache_dir=tmp_path, **options)
+    assert data.settings.elision == parted
+    assert data.settings.tokenizer(["UNK"]).elision == parted
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_other_names_are_those_of_files_and_modules(name, tmp_path):
     check_language(name)

@@ -14,8 +14,7 @@ from gile_lightning.data.shards.draws import REPEATED, TRAIN, UNLABELLED, count_
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.raw_shard import RawShard
 from gile_lightning.data.tokenizing.label_set import LabelFacts, LabelSet
-from gile_lightning.data.tokenizing.tokenizer import Tokenizer, build_vocabulary
-from gile_lightning.data.tokenizing.words import tokenize
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, build_vocabulary
 
 
 def label_set_of(
@@ -94,7 +93,8 @@ def tokenizer_of(
         words = words.copy()
         other_names = chain.from_iterable(synonyms.get(name, ()) for name in label_texts)
         terms = chain(label_texts.values(), label_texts, other_names)
-        for word in {word for term in terms for word in tokenize(term)}:
+        split = settings.tokenizer([UNKNOWN]).tokens
+        for word in {word for term in terms for word in split(term)}:
             words[word] = max(words[word], settings.min_count)
     min_count = settings.min_count
     vocabulary = build_vocabulary(words, min_count)

@@ -86,7 +86,7 @@ class BatchSplitter:
         for are_lines, new in groupby(islice(self._numbers, before, None), self._is_line):
             if are_lines:  # a call for all of them costs less than one for each
                 text = "\n".join([*new, ""])  # type: ignore[list-item]  # they are texts
-                words = tokenize_lines(text)
+                words = tokenize_lines(self._tokenizer.parted(text))
                 self._ids.fromlist([-1 if word == "\n" else number(word) for word in words])
                 continue
             for part in new:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.pretrained.backends import Backend, check_backend
 from gile_lightning.data.pretrained.subwords import Kind, Reading
-from gile_lightning.data.tokenizing.words import known_words, tokenize, truncate
+from gile_lightning.data.tokenizing.words import known_words, part_elisions, tokenize, truncate
 
 UNKNOWN = "UNK"
 
@@ -69,6 +69,8 @@ class Tokenizer:
         max_windows: how many pieces of that length it reads of a longer text.
         document_prompt: what it reads before every document; see `Reading`.
         label_prompt: what it reads before every label.
+        elision: whether an apostrophe between letters parts words, as in "dell'acqua"; see
+            `elides`.
     """
 
     vocabulary: Sequence[str]
@@ -84,6 +86,7 @@ class Tokenizer:
     max_windows: int = 1
     document_prompt: str | None = None
     label_prompt: str | None = None
+    elision: bool = False
     further: tuple[str, ...] = ()
     _ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -128,11 +131,19 @@ class Tokenizer:
 
     def words(self, text: str | list[str]) -> list[str]:
         """Split a text into words; a list of words is left as it is."""
-        if not self.known_words_only:
-            return text if isinstance(text, list) else tokenize(text)
         if isinstance(text, list):
-            return [word for word in text if word in self._ids]
-        return list(known_words(text, self._ids))
+            return [w for w in text if w in self._ids] if self.known_words_only else text
+        if not self.known_words_only:
+            return self.tokens(text)
+        return list(known_words(self.parted(text), self._ids))
+
+    def tokens(self, text: str) -> list[str]:
+        """Split a text into words, and drop none."""
+        return tokenize(self.parted(text))
+
+    def parted(self, text: str) -> str:
+        """Return a text whose words are parted at apostrophes, where the language does so."""
+        return part_elisions(text) if self.elision else text
 
     def split(self, pieces: Sequence[str | list[str]] | Sequence[str]) -> list[list[str]]:
         """Split the pieces of a document into sentences of words, truncated."""

@@ -15,6 +15,7 @@ _NUMBER = re.compile(r"\d+(?:[.,٫٬]\d+)*")  # with the separators of Arabic to
 # words (hyphenated ones stay whole), clitics ('s), single punctuation marks in ASCII, newlines
 _ASCII_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _ASCII_TOKEN = re.compile(r"[a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*|'[a-zA-Z0-9]+|[^a-zA-Z0-9\s]|\n")
+_ELISION = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")  # between letters
 _EDGES = re.compile(r"([\W_]*)(.*?)([\W_]*)$", re.DOTALL)
 _PUNCTUATION = str.maketrans(
     dict.fromkeys("‐‑−", "-")
@@ -28,6 +29,15 @@ _INVISIBLE = [0x34F, 0x61C, *range(0x200C, 0x2010), *range(0x202A, 0x202F), *ran
 _INVISIBLE += [0xFEFF, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]
 # the space without a width parts words, as in Thai and Khmer
 _PLAIN = _PUNCTUATION | dict.fromkeys(_INVISIBLE, "") | {0x200B: " "}
+
+
+def part_elisions(text: str) -> str:
+    """Put a space after each apostrophe between letters, as if it had been written there.
+
+    >>> part_elisions("dell'acqua d’Italia, '90")
+    "dell' acqua d' Italia, '90"
+    """
+    return _ELISION.sub("' ", text)
 
 
 def tokenize(text: str) -> list[str]:
@@ -166,6 +176,7 @@ def read(
     known_words_only: bool,
     language: str | None,
     limits: Sequence[int | None],
+    elision: bool = False,
 ) -> list[list[str]]:
     """Split a text into sentences of words, as an exported model reads it.
 
@@ -175,11 +186,14 @@ def read(
         known_words_only: whether all others are dropped.
         language: by whose rules sentences end; None for one sentence.
         limits: how much to keep, as in `truncate`.
+        elision: whether an apostrophe between letters parts words; see `part_elisions`.
     """
     pieces: Iterable[str] = [text]
     if language is not None:
         import sentencex
 
         pieces = sentencex.segment(language, text)
+    if elision:
+        pieces = map(part_elisions, pieces)
     split = (list(known_words(x, known)) if known_words_only else tokenize(x) for x in pieces)
     return truncate(split, *limits)  # type: ignore[arg-type]  # the first limit is a number

@@ -14,7 +14,6 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.flat import gather_segments, segment_starts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
-from gile_lightning.data.tokenizing.words import tokenize
 from gile_lightning.network.matchers.bag_match import BagLabels, BagMatch, count_terms
 from gile_lightning.network.matchers.matcher import EncodeTexts
 from gile_lightning.network.matchers.stems import term_rarity
@@ -84,7 +83,7 @@ class CharacterMatch(BagMatch):
         found, lengths = [np.empty(0, dtype=np.int64)], []
         for name, synonyms in zip(labels.names, labels.synonyms, strict=True):
             texts = (name, *(synonyms if self.synonyms else ()))
-            grams = [grams_of(word) for word in chain.from_iterable(map(tokenize, texts))]
+            grams = [grams_of(word) for word in chain.from_iterable(map(tokenizer.tokens, texts))]
             found += grams
             lengths.append(sum(map(len, grams)))
         terms = torch.from_numpy(np.concatenate(found))

@@ -266,3 +266,23 @@ def test_unambiguous_keeps_every_number(length):
         for i, word in enumerate(words):
             if word not in (*words[:i], "a ", "UNK", "") and "\ufffd" not in word:
                 assert names[i] == word
+
+
+ELISIONS = {
+    "la qualità dell'acqua": ["la", "qualità", "dell", "'", "acqua"],
+    "L’eau d'été, aujourd'hui": ["l", "'", "eau", "d", "'", "été", ",", "aujourd", "'", "hui"],
+    "un po' d'aria, anni '90": ["un", "po", "'", "d", "'", "aria", ",", "anni", "'NUM"],
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), ELISIONS.items())
+def test_elisions_part_words(text, expected):
+    """As if a space followed the apostrophe, and only between letters."""
+    split = Tokenizer(["UNK"], elision=True)
+    assert split.words(text) == split.tokens(text) == expected
+    known = Tokenizer(["acqua", "eau", "hui", "aria", "UNK"], known_words_only=True, elision=True)
+    assert known.words(text) == [word for word in expected if word in known.vocabulary]
+    assert known.tokens(text) == expected
+    assert Tokenizer(["UNK"]).words(text) != expected
+    assert split.settings()["elision"]
+    assert split.words([text]) == [text]
