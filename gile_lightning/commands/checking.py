@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gile_lightning.commands.languages import MULTILINGUAL, stemmer_of
+from gile_lightning.commands.languages import MULTILINGUAL
 from gile_lightning.common.console import show
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.formats.skipped import told
 from gile_lightning.data.inspection import inspect
+from gile_lightning.data.language_name import stemmer_of
 from gile_lightning.data.near_duplicates import NEAR
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.tracking.page import render
@@ -110,29 +111,24 @@ def recommendations(
     data: TextDataModule, corpus: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, str]]:
     """Yield what to set for a corpus, and why; the rules are those of docs/best.md."""
+    foreign = any(stemmer_of(name) != "english" for name in corpus)
     if data.builtin:
         yield "--config best_scratch", "single words tell the labels of invented texts"
+    elif foreign:
+        why = "learns all from the corpus; best with the encoder below may be better: compare both"
+        yield "--config best_scratch", why
+        yield f"--data.pretrained {MULTILINGUAL}", "for best; all-MiniLM-L6-v2 knows English alone"
     else:
         yield "--config best", "the best on real texts; best_scratch without pretrained weights"
     largest = max(figures["documents"].get("train", 0) for figures in corpus.values())
     if largest >= _LARGE:
         yield "--config large", "laid over that one, trains word vectors too; compare both"
-    stemmers = {stemmer_of(name) for name in corpus}
-    stemmer = stemmers.pop() if len(stemmers) == 1 else None
-    if stemmer != "english":
-        where = "of LexicalMatch, LexicalPassage and NameMention (docs/best.md, Other corpora)"
-        what = "no other stemmer fits all texts" if stemmer is None else "the language of the texts"
-        yield f"stemmer: {stemmer or 'null'}", f"{what}; {where}"
-        if not data.builtin:
-            yield f"--data.pretrained {MULTILINGUAL}", "all-MiniLM-L6-v2 knows English alone"
     known, undescribed = (
         sum(figures["labels"][key] for figures in corpus.values())
         for key in ("known", "undescribed")
     )
     if undescribed < known:
         yield "--data.label_text name_description", "as in both files; either may tell a label"
-    else:
-        yield "--data.label_text name", "no label has a description, which would help unseen ones"
     if 0 < undescribed < known:
         yield "--data.undescribed_labels name", f"keeps {undescribed:,} labels without description"
     documents: dict[str, int] = {}

@@ -6,11 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import Stemmer
 import yaml
 
-from gile_lightning.data.language_name import NAMES
+from gile_lightning.data.language_name import stemmer_of
 from gile_lightning.data.pretrained import find_model
+from gile_lightning.network.matchers.stems import AUTO
 
 MULTILINGUAL = "paraphrase-multilingual-MiniLM-L12-v2"
 # models whose folder may lack a card
@@ -39,7 +39,7 @@ def language_warning(config: Any, languages: Sequence[str], pretrained: str | No
     fitting_one = fitting.pop() if len(fitting) == 1 else None
     remedies = [
         f"model.matchers has the stemmer {stemmer} (set stemmer: {fitting_one or 'null'})"
-        for stemmer in sorted(set(_stemmers(config["model"])) - {fitting_one})
+        for stemmer in sorted(set(_stemmers(config["model"])) - {fitting_one, AUTO})
     ]
     if pretrained is not None and knows_english_alone(pretrained):
         remedies.append(
@@ -49,17 +49,6 @@ def language_warning(config: Any, languages: Sequence[str], pretrained: str | No
     if not remedies:
         return None
     return f"warning: the language of texts is {', '.join(foreign)}, but {', and '.join(remedies)}"
-
-
-def stemmer_of(language: str) -> str | None:
-    """Return the name of a language's Snowball stemmer, if there is one.
-
-    >>> stemmer_of("de"), stemmer_of("German"), stemmer_of("ukrainian")
-    ('german', 'german', None)
-    """
-    name = language.lower()
-    name = NAMES.get(name.partition("-")[0], name)
-    return name if name in Stemmer.algorithms() else None
 
 
 def knows_english_alone(model: str) -> bool:

@@ -18,7 +18,6 @@ from gile_lightning.data.formats.word_vectors import (
 )
 from gile_lightning.data.known import Known, KnownDocuments
 from gile_lightning.data.label_changes import ChangedLabels, LabelChanges, changed, read_changes
-from gile_lightning.data.language_name import elides
 from gile_lightning.data.pretrained import Backend, VectorsDtype
 from gile_lightning.data.reader import Reader
 from gile_lightning.data.shard_data_module import ShardDataModule
@@ -195,7 +194,7 @@ class DocumentDataModule(Reader, ShardDataModule):
             document_prompt,
             label_prompt,
             held_out_labels,
-            elides(language) or elides(sentences or ""),
+            language,
         )
         self.settings.tokenizer([UNKNOWN])  # refuses wrong settings
         self.vectors_dtype = vectors_dtype

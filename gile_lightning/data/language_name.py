@@ -2,6 +2,7 @@
 
 import re
 
+import Stemmer
 from torch import nn
 
 from gile_lightning.common.errors import InputError
@@ -64,3 +65,14 @@ def elides(language: str) -> bool:
     (True, True, False)
     """
     return code_of(language) in _ELIDING
+
+
+def stemmer_of(language: str) -> str | None:
+    """Return the name of a language's Snowball stemmer, if there is one.
+
+    >>> stemmer_of("de"), stemmer_of("German"), stemmer_of("ukrainian")
+    ('german', 'german', None)
+    """
+    name = language.lower()
+    name = NAMES.get(name.partition("-")[0], name)
+    return name if name in Stemmer.algorithms() else None

@@ -115,9 +115,10 @@ def test_several_languages_and_bare_names(files, tmp_path):
     pairs = {name: x["mentions"]["all"]["pairs"] for name, x in checked["corpus"].items()}
     assert pairs == {"english": 10, "german": 10}  # eels count too
     encoder = "--data.pretrained paraphrase-multilingual-MiniLM-L12-v2"
-    text = "--data.label_text"
-    assert advice[1][:4] == ["--config best", "stemmer: german", encoder, f"{text} name"]
-    assert advice[2][1:4] == ["stemmer: null", encoder, f"{text} name_description"]
+    text = "--data.label_text name_description"
+    assert advice[1][:2] == ["--config best_scratch", encoder]
+    assert text not in advice[1]
+    assert advice[2][:3] == ["--config best_scratch", encoder, text]
 
 
 @pytest.mark.parametrize(("documents", "large"), [(29_999, False), (30_000, True)])

@@ -2,7 +2,8 @@ import pytest
 import Stemmer
 
 from gile_lightning import fit
-from gile_lightning.commands.languages import knows_english_alone, language_warning, stemmer_of
+from gile_lightning.commands.languages import knows_english_alone, language_warning
+from gile_lightning.data.language_name import stemmer_of
 from gile_testing import runs
 
 MINILM = "all-MiniLM-L6-v2"
@@ -22,6 +23,8 @@ def model(stemmer):
         (["german"], "german", None),
         (["de"], "german", None),
         (["german"], None, None),
+        (["german"], "auto", None),
+        (["english", "ukrainian"], "auto", None),
         (["german"], "english", "german"),
         (["it"], "english", "italian"),
         (["pt-BR"], "english", "portuguese"),

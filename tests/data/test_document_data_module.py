@@ -56,7 +56,7 @@ CHANGES = {
     "max_sentence_words": 30, "sentences": "en", "validation_size": 0.2, "test_size": 0.2,
     "held_out_labels": 1, "split_seed": 1, "split_year": 2006, "label_text": "name",
     "label_synonyms": True, "label_parents": 1, "label_words": True, "undescribed_labels": "name",
-    "encoding": "latin-1", "columns": Columns(labels="tags"),
+    "encoding": "latin-1", "columns": Columns(labels="tags"), "language": "german",
 }  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def test_setting_that_changes_the_result_changes_the_fingerprint(corpus, option)
 
 def test_setting_that_does_not_change_the_result_keeps_the_fingerprint(corpus, tmp_path):
     options = {"batch_size": 3, "eval_batch_size": 5, "seed": 7, "cache_dir": tmp_path / "other"}
-    options |= {"samples_per_epoch": 9, "train_share": 0.5, "language": "german"}
+    options |= {"samples_per_epoch": 9, "train_share": 0.5}
     options |= {"num_proc": 4}
     assert corpus(**options).fingerprint() == corpus().fingerprint()
 

@@ -34,7 +34,7 @@ class EncodingSettings:
         label_prompt: what it reads before every label.
         held_out_labels: share (below 1) or number of labels to hold out, drawn from those that
             both training and validation documents have.
-        elision: whether an apostrophe between letters parts words; see `Tokenizer`.
+        language: of the texts; see `Tokenizer`.
     """
 
     min_count: int = 5
@@ -54,7 +54,7 @@ class EncodingSettings:
     document_prompt: str | None = None
     label_prompt: str | None = None
     held_out_labels: float = 0.0
-    elision: bool = False
+    language: str = "english"
 
     def state(self) -> dict[str, Any]:
         """Return plain values, for the cache key."""

@@ -11,6 +11,7 @@ import sentencex
 from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError, positive
+from gile_lightning.data.language_name import elides
 from gile_lightning.data.pretrained.backends import Backend, check_backend
 from gile_lightning.data.pretrained.subwords import Kind, Reading
 from gile_lightning.data.tokenizing.words import known_words, part_elisions, tokenize, truncate
@@ -69,8 +70,8 @@ class Tokenizer:
         max_windows: how many pieces of that length it reads of a longer text.
         document_prompt: what it reads before every document; see `Reading`.
         label_prompt: what it reads before every label.
-        elision: whether an apostrophe between letters parts words, as in "dell'acqua"; see
-            `elides`.
+        language: of the texts, by name or code. In some an apostrophe between letters parts words,
+            as in "dell'acqua"; see `elides`.
     """
 
     vocabulary: Sequence[str]
@@ -86,7 +87,7 @@ class Tokenizer:
     max_windows: int = 1
     document_prompt: str | None = None
     label_prompt: str | None = None
-    elision: bool = False
+    language: str = "english"
     further: tuple[str, ...] = ()
     _ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -143,7 +144,7 @@ class Tokenizer:
 
     def parted(self, text: str) -> str:
         """Return a text whose words are parted at apostrophes, where the language does so."""
-        return part_elisions(text) if self.elision else text
+        return part_elisions(text) if elides(self.language) else text
 
     def split(self, pieces: Sequence[str | list[str]] | Sequence[str]) -> list[list[str]]:
         """Split the pieces of a document into sentences of words, truncated."""

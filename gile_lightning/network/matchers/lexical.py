@@ -9,7 +9,7 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.matchers.bag_match import BagLabels, BagMatch, count_terms
 from gile_lightning.network.matchers.matcher import EncodeTexts
-from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
+from gile_lightning.network.matchers.stems import find_stemmer, stem_ids, stem_rarity
 
 
 class LexicalMatch(BagMatch):
@@ -24,8 +24,8 @@ class LexicalMatch(BagMatch):
         tokenizer: has the vocabulary. ``data.label_words`` adds words of label texts that no
             training document has.
         stemmer: the language of the Snowball stemmer that reduces words to stems before they are
-            compared; null compares words as they are. A model of several languages needs null, as
-            all languages get the same stemmer.
+            compared; ``auto`` for that of the texts (``data.language``), if Snowball has it; null
+            compares words as they are.
         scale: the scale before training.
         synonyms: whether the words of a label's synonyms are in its bag.
     """
@@ -40,6 +40,7 @@ class LexicalMatch(BagMatch):
         scale: float = 10.0,
         synonyms: bool = True,
     ) -> None:
+        stemmer = find_stemmer(stemmer, tokenizer.language)
         stems = stem_ids(tokenizer.vocabulary, stemmer)
         super().__init__(int(stems.max()) + 1, scale)
         self.synonyms = synonyms

@@ -26,7 +26,7 @@ from gile_lightning.network.matchers.phrases import (
     inside_longer,
     largest,
 )
-from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
+from gile_lightning.network.matchers.stems import find_stemmer, stem_ids, stem_rarity
 
 FEATURES = 9  # of a label that occurs in a document
 TAXONOMY = 2 + RELATIVES  # further ones
@@ -99,8 +99,8 @@ class NameMention(Matcher):
         tokenizer: has the vocabulary. ``data.label_words`` adds words of names that no training
             document has.
         stemmer: the language of the Snowball stemmer that reduces words to stems before they are
-            compared; null compares words as they are. A model of several languages needs null, as
-            all languages get the same stemmer.
+            compared; ``auto`` for that of the texts (``data.language``), if Snowball has it; null
+            compares words as they are.
         max_words: longer phrases are not searched for.
         synonyms: whether synonyms are searched for too.
         hidden: the number of units with a ReLU; 0 for a linear score.
@@ -125,10 +125,10 @@ class NameMention(Matcher):
             raise InputError(f"hidden is {hidden}; 0, for a linear score, or more units")
         super().__init__()
         self.synonyms = synonyms
-        self.stemmer = stemmer
+        self.stemmer = find_stemmer(stemmer, tokenizer.language)
         self.max_words = max_words
         self.unknown = len(tokenizer.vocabulary) - 1
-        stems = stem_ids(tokenizer.vocabulary, stemmer)
+        stems = stem_ids(tokenizer.vocabulary, self.stemmer)
         self.register_buffer("stems", stems, persistent=False)
         self.register_buffer("rarity", torch.zeros(int(stems.max()) + 1))
         self.taxonomy = taxonomy

@@ -278,11 +278,11 @@ ELISIONS = {
 @pytest.mark.parametrize(("text", "expected"), ELISIONS.items())
 def test_elisions_part_words(text, expected):
     """As if a space followed the apostrophe, and only between letters."""
-    split = Tokenizer(["UNK"], elision=True)
+    split = Tokenizer(["UNK"], language="french")
     assert split.words(text) == split.tokens(text) == expected
-    known = Tokenizer(["acqua", "eau", "hui", "aria", "UNK"], known_words_only=True, elision=True)
+    known = Tokenizer(["acqua", "eau", "hui", "aria", "UNK"], known_words_only=True, language="it")
     assert known.words(text) == [word for word in expected if word in known.vocabulary]
     assert known.tokens(text) == expected
     assert Tokenizer(["UNK"]).words(text) != expected
-    assert split.settings()["elision"]
+    assert split.settings()["language"] == "french"
     assert split.words([text]) == [text]

@@ -2,7 +2,9 @@ import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.network.matchers import LexicalMatch, LexicalPassage, NameMention
+from gile_lightning.network.matchers.stems import AUTO, find_stemmer, stem_ids, stem_rarity
 
 
 def groups(words, stemmer):
@@ -26,6 +28,26 @@ def groups(words, stemmer):
 )
 def test_words_of_one_stem(stemmer, expected):
     assert groups([word for group in expected for word in group], stemmer) == expected
+
+
+@pytest.mark.parametrize(
+    ("stemmer", "language", "expected"),
+    [
+        (AUTO, "italian", "italian"),
+        (AUTO, "it", "italian"),
+        (AUTO, "ukrainian", None),
+        ("english", "italian", "english"),
+        (None, "italian", None),
+    ],
+)
+def test_stemmer_of_the_texts(stemmer, language, expected):
+    assert find_stemmer(stemmer, language) == expected
+    text = Tokenizer(["acqua", "acque", "UNK"], language=language)
+    for kind in (LexicalMatch, LexicalPassage, NameMention):
+        assert (
+            kind(text, stemmer=stemmer).stems.tolist()
+            == stem_ids(text.vocabulary, expected).tolist()
+        )
 
 
 def test_an_unknown_language():
