@@ -115,9 +115,9 @@ def recommendations(
     if data.builtin:
         yield "--config best_scratch", "single words tell the labels of invented texts"
     elif foreign:
-        why = "learns all from the corpus; best with the encoder below may be better: compare both"
-        yield "--config best_scratch", why
-        yield f"--data.pretrained {MULTILINGUAL}", "for best; all-MiniLM-L6-v2 knows English alone"
+        yield "--config best_scratch", "learns all from the corpus"
+        why = "the other one to compare; all-MiniLM-L6-v2 knows English alone"
+        yield f"--config best --data.pretrained {MULTILINGUAL}", why
     else:
         yield "--config best", "the best on real texts; best_scratch without pretrained weights"
     largest = max(figures["documents"].get("train", 0) for figures in corpus.values())

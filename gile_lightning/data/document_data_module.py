@@ -194,8 +194,7 @@ class DocumentDataModule(Reader, ShardDataModule):
             document_prompt,
             label_prompt,
             held_out_labels,
-            language,
-        )
+        ).of_language(language)
         self.settings.tokenizer([UNKNOWN])  # refuses wrong settings
         self.vectors_dtype = vectors_dtype
         self.word_vectors = word_vectors

@@ -49,10 +49,10 @@ def check_language(name: str) -> None:
 def code_of(language: str) -> str | None:
     """Return the ISO 639-1 code of a language, by its name or code, if it is known.
 
-    >>> code_of("German"), code_of("de"), code_of("ukrainian"), code_of("text")
+    >>> code_of("German"), code_of("de-AT"), code_of("ukrainian"), code_of("text")
     ('de', 'de', 'uk', None)
     """
-    name = language.lower()
+    name = _without_region(language)
     return _CODES.get(name, name if name in NAMES else None)
 
 
@@ -70,9 +70,15 @@ def elides(language: str) -> bool:
 def stemmer_of(language: str) -> str | None:
     """Return the name of a language's Snowball stemmer, if there is one.
 
-    >>> stemmer_of("de"), stemmer_of("German"), stemmer_of("ukrainian")
-    ('german', 'german', None)
+    >>> stemmer_of("de"), stemmer_of("German"), stemmer_of("pt_BR"), stemmer_of("ukrainian")
+    ('german', 'german', 'portuguese', None)
     """
-    name = language.lower()
-    name = NAMES.get(name.partition("-")[0], name)
+    name = _without_region(language)
+    name = NAMES.get(name, name)
     return name if name in Stemmer.algorithms() else None
+
+
+def _without_region(language: str) -> str:
+    """Return the name or code in lower case, of "it-IT" or "pt_BR" what comes first."""
+    code, mark, _ = language.lower().replace("_", "-").partition("-")
+    return code if mark and code in NAMES else language.lower()

@@ -43,7 +43,7 @@ class Multilingual(TextDataModule):
         self.modules = modules
         for number, (name, module) in enumerate(modules.items()):
             check_language(name)
-            module.language = name
+            module.language, module.settings = name, module.settings.of_language(name)
             # another order of documents in each
             module.seed = (module.seed if seed is None else seed) + number
         self.cache_dir = next(iter(modules.values())).cache_dir

@@ -14,7 +14,6 @@ from torch.export import Dim
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
-from gile_lightning.data.language_name import elides
 from gile_lightning.data.tokenizing import words
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.exporting import predict
@@ -192,7 +191,7 @@ def _save(
 
 def _settings(task: Task, name: str, frozen: bool, calibrated: bool) -> str:
     tokenizer = task.tokenizer
-    known = {"known_words_only": tokenizer.known_words_only, "elision": elides(tokenizer.language)}
+    known = {"known_words_only": tokenizer.known_words_only, "elision": tokenizer.elision}
     limits = tokenizer.max_document_words, tokenizer.max_sentences, tokenizer.max_sentence_words
     settings = {
         _MARK: {"format": ONNX_FORMAT},

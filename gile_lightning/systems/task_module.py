@@ -228,7 +228,7 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
         state = checkpoint[STATE]
         for name, task in self.tasks.items():
             stored = state["tasks"].get(name)
-            if stored is None or Task.from_state(stored) != task:
+            if stored is None or Task.from_state(stored, name) != task:
                 raise InputError(
                     "the checkpoint was trained with another corpus or other text settings "
                     f"({name}); continue with the data it was trained on"

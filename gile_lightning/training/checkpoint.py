@@ -203,4 +203,4 @@ def tasks_of(checkpoint: dict[str, Any]) -> dict[str, Task]:
     states = checkpoint[STATE]["tasks"].items()
     for name, _ in states:
         check_language(name)
-    return {name: Task.from_state(state) for name, state in states if state is not None}
+    return {name: Task.from_state(state, name) for name, state in states if state is not None}

@@ -114,7 +114,7 @@ def test_several_languages_and_bare_names(files, tmp_path):
         advice[len(languages)] = [item["set"] for item in checked["recommended"]]
     pairs = {name: x["mentions"]["all"]["pairs"] for name, x in checked["corpus"].items()}
     assert pairs == {"english": 10, "german": 10}  # eels count too
-    encoder = "--data.pretrained paraphrase-multilingual-MiniLM-L12-v2"
+    encoder = "--config best --data.pretrained paraphrase-multilingual-MiniLM-L12-v2"
     text = "--data.label_text name_description"
     assert advice[1][:2] == ["--config best_scratch", encoder]
     assert text not in advice[1]

@@ -28,6 +28,8 @@ NAMES = ["en", "pt_BR", "en-US", "language_1", "chinese (simplified)", "bokmål"
     [
         ({"language": "italian"}, True),
         ({"language": "FR"}, True),
+        ({"language": "it-IT"}, True),
+        ({"language": "fr_CA"}, True),
         ({"language": "german"}, False),
         ({"language": "text"}, False),
         ({}, False),

@@ -262,3 +262,14 @@ def test_side_by_side_of_unlike_loaders(make):
     with pytest.raises(InputError, match=message):
         SideBySide(loaders)
     assert len(OneByOne(loaders)) == 11
+
+
+def test_each_language_is_read_by_its_own_rules(folder, tmp_path):
+    """The modules themselves need not say which language they are."""
+    corpora = {
+        name: Corpus(str(folder / f"{name}.jsonl"), cache_dir=tmp_path, **OPTIONS)
+        for name in ("french", "german")
+    }
+    found = {name: task.tokenizer for name, task in ready(Multilingual(corpora)).tasks.items()}
+    assert [found[name].language for name in corpora] == ["french", "german"]
+    assert [found[name].elision for name in corpora] == [True, False]

@@ -250,17 +250,16 @@ def odd_texts():
 
 @pytest.mark.parametrize("known_words_only", [False, True])
 @pytest.mark.parametrize("sentences", [None, "de"])
-@pytest.mark.parametrize("language", ["english", "catalan"])
-def test_words_are_ours(known_words_only, sentences, language, given):
+@pytest.mark.parametrize("elision", [False, True])
+def test_words_are_ours(known_words_only, sentences, elision, given):
     """Of each text the script reads the ids that the tokenizer gives."""
-    settings = {"known_words_only": known_words_only, "sentences": sentences, "language": language}
+    settings = {"known_words_only": known_words_only, "sentences": sentences, "elision": elision}
     own = task(**settings)
     more = sorted({sign for line in odd_texts() for sign in line.lower().split()})[::3]
     vocabulary = [*dict.fromkeys([*own.tokenizer.vocabulary[:-1], *more, "l", "'eau", "ß"]), "UNK"]
     tokenizer = Tokenizer(vocabulary, **own.tokenizer.settings())
     model = Model(given[0])
-    reading = {"known_words_only": known_words_only, "language": sentences}
-    reading["elision"] = language == "catalan"
+    reading = {"known_words_only": known_words_only, "language": sentences, "elision": elision}
     assert model.settings["reading"].keys() == {*reading, "limits"}
     model.settings["reading"] |= reading
     model.ids = {w: i for i, w in enumerate(vocabulary[:-1] if known_words_only else vocabulary)}

@@ -1,9 +1,10 @@
 """The settings of encoding."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from gile_lightning.data.language_name import elides
 from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
@@ -35,6 +36,7 @@ class EncodingSettings:
         held_out_labels: share (below 1) or number of labels to hold out, drawn from those that
             both training and validation documents have.
         language: of the texts; see `Tokenizer`.
+        elision: whether an apostrophe between letters parts words; see `Tokenizer`.
     """
 
     min_count: int = 5
@@ -55,6 +57,11 @@ class EncodingSettings:
     label_prompt: str | None = None
     held_out_labels: float = 0.0
     language: str = "english"
+    elision: bool = False
+
+    def of_language(self, language: str) -> "EncodingSettings":
+        """Return the settings for texts of a language."""
+        return replace(self, language=language, elision=elides(language))
 
     def state(self) -> dict[str, Any]:
         """Return plain values, for the cache key."""

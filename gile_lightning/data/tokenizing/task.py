@@ -52,15 +52,19 @@ class Task:
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> "Task":
+    def from_state(cls, state: dict[str, Any], name: str | None = None) -> "Task":
         """Rebuild what `state` returned.
+
+        Args:
+            state: what it returned.
+            name: of the task, which is the language of an earlier version's tokenizer.
 
         Raises:
             InputError: it is not what `state` returns.
         """
         try:
             _check(state["labels"])
-            return cls._of(state)
+            return cls._of(state if name is None else {"language": name, **state})
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
             raise InputError(

@@ -11,7 +11,6 @@ import sentencex
 from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError, positive
-from gile_lightning.data.language_name import elides
 from gile_lightning.data.pretrained.backends import Backend, check_backend
 from gile_lightning.data.pretrained.subwords import Kind, Reading
 from gile_lightning.data.tokenizing.words import known_words, part_elisions, tokenize, truncate
@@ -70,8 +69,9 @@ class Tokenizer:
         max_windows: how many pieces of that length it reads of a longer text.
         document_prompt: what it reads before every document; see `Reading`.
         label_prompt: what it reads before every label.
-        language: of the texts, by name or code. In some an apostrophe between letters parts words,
-            as in "dell'acqua"; see `elides`.
+        language: of the texts, by name or code.
+        elision: whether an apostrophe between letters parts words, as in "dell'acqua"; see
+            `elides`.
     """
 
     vocabulary: Sequence[str]
@@ -88,6 +88,7 @@ class Tokenizer:
     document_prompt: str | None = None
     label_prompt: str | None = None
     language: str = "english"
+    elision: bool = False
     further: tuple[str, ...] = ()
     _ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -136,7 +137,7 @@ class Tokenizer:
             return [w for w in text if w in self._ids] if self.known_words_only else text
         if not self.known_words_only:
             return self.tokens(text)
-        return list(known_words(self.parted(text), self._ids))
+        return list(known_words(text, self._ids, self.elision))
 
     def tokens(self, text: str) -> list[str]:
         """Split a text into words, and drop none."""
@@ -144,7 +145,7 @@ class Tokenizer:
 
     def parted(self, text: str) -> str:
         """Return a text whose words are parted at apostrophes, where the language does so."""
-        return part_elisions(text) if elides(self.language) else text
+        return part_elisions(text) if self.elision else text
 
     def split(self, pieces: Sequence[str | list[str]] | Sequence[str]) -> list[list[str]]:
         """Split the pieces of a document into sentences of words, truncated."""

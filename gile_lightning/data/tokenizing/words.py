@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"\d+(?:[.,٫٬]\d+)*")  # with the separators of Arabic to
 # words (hyphenated ones stay whole), clitics ('s), single punctuation marks in ASCII, newlines
 _ASCII_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _ASCII_TOKEN = re.compile(r"[a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*|'[a-zA-Z0-9]+|[^a-zA-Z0-9\s]|\n")
-_ELISION = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")  # between letters
+_ELISION = re.compile(r"([^\W\d_][\u0300-\u036f]*)['‘’](?=[^\W\d_])")  # between letters
 _EDGES = re.compile(r"([\W_]*)(.*?)([\W_]*)$", re.DOTALL)
 _PUNCTUATION = str.maketrans(
     dict.fromkeys("‐‑−", "-")
@@ -37,7 +37,7 @@ def part_elisions(text: str) -> str:
     >>> part_elisions("dell'acqua d’Italia, '90")
     "dell' acqua d' Italia, '90"
     """
-    return _ELISION.sub("' ", text)
+    return _ELISION.sub(r"\1' ", text)
 
 
 def tokenize(text: str) -> list[str]:
@@ -65,8 +65,10 @@ def tokenize_lines(text: str) -> list[str]:
     return _ASCII_TOKEN.findall(_ASCII_NUMBER.sub(NUMBER, text.lower()))
 
 
-def known_words(text: str, known: Container[str]) -> Iterator[str]:
+def known_words(text: str, known: Container[str], elision: bool = False) -> Iterator[str]:
     """Find the known words of a text: first whole between spaces, else without marks around them.
+
+    With ``elision`` an apostrophe between letters parts words that are not known whole.
 
     >>> list(known_words("The U.S. (and l'Europe), 2004!", {"the", "u.s.", "l", "(", ",", "2004"}))
     ['the', 'u.s.', '(', 'l', ',', '2004']
@@ -78,19 +80,22 @@ def known_words(text: str, known: Container[str]) -> Iterator[str]:
         elif lower in known:
             yield lower
         elif lower.isascii():
-            yield from _parts(lower, known)
+            yield from _parts(lower, known, elision)
         elif (plain := _plain(chunk)) in known:
             yield plain
         else:
-            yield from _parts(_composed(lower.translate(_PUNCTUATION)), known)
+            yield from _parts(_composed(lower.translate(_PUNCTUATION)), known, elision)
 
 
-def _parts(text: str, known: Container[str]) -> Iterator[str]:
+def _parts(text: str, known: Container[str], elision: bool) -> Iterator[str]:
     """Find the known words of a text that is none itself."""
     head, word, tail = _EDGES.match(text).groups()  # type: ignore[union-attr]
     if marks := _mark().match(tail):  # at the end of the word
         word, tail = word + marks[0], tail[marks.end() :]
-    inner = [word] if _found(word, known) else _tokens(word)
+    inner: Iterable[str] = [word]
+    if not _found(word, known):
+        parted = part_elisions(word) if elision else word
+        inner = _tokens(word) if parted == word else known_words(parted, known)
     yield from filter(None, (_found(token, known) for token in (*head, *inner, *tail)))
 
 
@@ -193,7 +198,8 @@ def read(
         import sentencex
 
         pieces = sentencex.segment(language, text)
-    if elision:
-        pieces = map(part_elisions, pieces)
-    split = (list(known_words(x, known)) if known_words_only else tokenize(x) for x in pieces)
+    if known_words_only:
+        split = (list(known_words(x, known, elision)) for x in pieces)
+    else:
+        split = (tokenize(part_elisions(x) if elision else x) for x in pieces)
     return truncate(split, *limits)  # type: ignore[arg-type]  # the first limit is a number

@@ -19,6 +19,16 @@ def test_saved_and_loaded(tmp_path):
     assert loaded.labels.synonyms == [["Wandel"], []]
 
 
+def test_an_earlier_version_knew_no_language():
+    """Its language is then the name of the task; words were never parted at apostrophes."""
+    german = Task(Tokenizer(["a", "UNK"], language="german"), TASK.labels)
+    stored = german.state()
+    assert Task.from_state(stored, "text") == german
+    del stored["language"], stored["elision"]
+    assert Task.from_state(stored, "german") == german
+    assert Task.from_state(stored).tokenizer.language == "english"
+
+
 def test_loaded_encodes_alike():
     loaded = Task.from_state(json.loads(json.dumps(TASK.state())))
     words, lengths, sentences = loaded.tokenizer.documents(

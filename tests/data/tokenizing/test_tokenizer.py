@@ -272,17 +272,26 @@ ELISIONS = {
     "la qualità dell'acqua": ["la", "qualità", "dell", "'", "acqua"],
     "L’eau d'été, aujourd'hui": ["l", "'", "eau", "d", "'", "été", ",", "aujourd", "'", "hui"],
     "un po' d'aria, anni '90": ["un", "po", "'", "d", "'", "aria", ",", "anni", "'NUM"],
+    "dell‘acqua, perche\u0301'l": ["dell", "'", "acqua", ",", "perché", "'", "l"],
 }
 
 
 @pytest.mark.parametrize(("text", "expected"), ELISIONS.items())
 def test_elisions_part_words(text, expected):
     """As if a space followed the apostrophe, and only between letters."""
-    split = Tokenizer(["UNK"], language="french")
+    split = Tokenizer(["UNK"], elision=True)
     assert split.words(text) == split.tokens(text) == expected
-    known = Tokenizer(["acqua", "eau", "hui", "aria", "UNK"], known_words_only=True, language="it")
+    known = Tokenizer(["acqua", "eau", "hui", "aria", "UNK"], known_words_only=True, elision=True)
     assert known.words(text) == [word for word in expected if word in known.vocabulary]
     assert known.tokens(text) == expected
     assert Tokenizer(["UNK"]).words(text) != expected
-    assert split.settings()["language"] == "french"
+    assert split.settings()["elision"]
     assert split.words([text]) == [text]
+
+
+def test_words_with_an_apostrophe_that_a_file_has_stay_whole():
+    words = ["aujourd'hui", "l'eau", "l'", "eau", "d'", "été", "UNK"]
+    known = Tokenizer(words, known_words_only=True, elision=True)
+    assert known.words("Aujourd’hui, l'eau d'été (aujourd'hui) l'air") == [
+        *("aujourd'hui", "l'eau", "d'", "été", "aujourd'hui", "l'"),
+    ]
