@@ -8,9 +8,8 @@ from typing import Any
 
 import yaml
 
-from gile_lightning.data.language_name import stemmer_of
+from gile_lightning.data.language_name import AUTO, stemmer_of
 from gile_lightning.data.pretrained import find_model
-from gile_lightning.network.matchers.stems import AUTO
 
 MULTILINGUAL = "paraphrase-multilingual-MiniLM-L12-v2"
 # models whose folder may lack a card

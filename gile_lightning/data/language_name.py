@@ -16,6 +16,7 @@ NAMES = {  # by ISO 639-1 code: languages that have a Snowball stemmer, or that 
     **{"pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho"},
     **{"sv": "swedish", "ta": "tamil", "tr": "turkish", "uk": "ukrainian", "yi": "yiddish"},
 }
+AUTO = "auto"  # the stemmer of the texts' language
 _ELIDING = {"ca", "fr", "ga", "it"}
 _CODES = {name: code for code, name in NAMES.items()}
 _NAME = re.compile(r"\w([\w ()-]*[\w)])?")
@@ -76,6 +77,11 @@ def stemmer_of(language: str) -> str | None:
     name = _without_region(language)
     name = NAMES.get(name, name)
     return name if name in Stemmer.algorithms() else None
+
+
+def find_stemmer(stemmer: str | None, language: str) -> str | None:
+    """Return the name of a Snowball stemmer; for `AUTO` the language's, None if it has none."""
+    return stemmer_of(language) if stemmer == AUTO else stemmer
 
 
 def _without_region(language: str) -> str:

@@ -5,11 +5,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gile_lightning.data.language_name import find_stemmer
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.matchers.bag_match import BagLabels, BagMatch, count_terms
 from gile_lightning.network.matchers.matcher import EncodeTexts
-from gile_lightning.network.matchers.stems import find_stemmer, stem_ids, stem_rarity
+from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
 
 
 class LexicalMatch(BagMatch):

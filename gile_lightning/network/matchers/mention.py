@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError, positive
+from gile_lightning.data.language_name import find_stemmer
 from gile_lightning.data.loading.flat import segment_ids, segment_starts, send
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -26,7 +27,7 @@ from gile_lightning.network.matchers.phrases import (
     inside_longer,
     largest,
 )
-from gile_lightning.network.matchers.stems import find_stemmer, stem_ids, stem_rarity
+from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
 
 FEATURES = 9  # of a label that occurs in a document
 TAXONOMY = 2 + RELATIVES  # further ones

@@ -10,15 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError, nearest
-from gile_lightning.data.language_name import stemmer_of
 from gile_lightning.data.tokenizing.frequencies import inverse_frequencies
-
-AUTO = "auto"
-
-
-def find_stemmer(stemmer: str | None, language: str) -> str | None:
-    """Return the name of a Snowball stemmer; for `AUTO` the language's, None if it has none."""
-    return stemmer_of(language) if stemmer == AUTO else stemmer
 
 
 def stem_ids(words: Sequence[str], stemmer: str | None) -> Tensor:

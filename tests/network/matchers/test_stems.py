@@ -2,9 +2,10 @@ import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.language_name import AUTO, find_stemmer
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.matchers import LexicalMatch, LexicalPassage, NameMention
-from gile_lightning.network.matchers.stems import AUTO, find_stemmer, stem_ids, stem_rarity
+from gile_lightning.network.matchers.stems import stem_ids, stem_rarity
 
 
 def groups(words, stemmer):
