@@ -6,7 +6,7 @@ from typing import Any
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.descriptions import Described, TextRecipe, described
-from gile_lightning.data.formats.label_files import read_labels
+from gile_lightning.data.formats.label_files import is_vocabulary, read_labels
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.tokenizing.label_set import LabelSet
 
@@ -18,10 +18,13 @@ def read_candidates(
 ) -> dict[str, Described]:
     """Return labels by name, checked.
 
+    A label of a published vocabulary may lack a description in any case. It is counted among what
+    is left out, and `candidate_labels` makes no candidate of it.
+
     Args:
         labels: descriptions by name; or records with ``name`` and ``description``, and perhaps
             ``synonyms``, ``parents`` and ``uri``; or a file, as `read_labels` takes it.
-        by_name: whether a label may lack a description.
+        by_name: whether a label without a description is scored by its name.
         language: of the labels, if a file has several.
         skipped: counts what a file has and is left out.
 
@@ -31,7 +34,9 @@ def read_candidates(
     """
     if isinstance(labels, Path | str):
         records: Iterable[Described] = read_labels(labels, skipped, language=language)
+        published = is_vocabulary(labels)
     else:
+        published = False
         if isinstance(labels, Mapping):
             labels = [{"name": name, "description": text} for name, text in labels.items()]
         records = (_record(i, label) for i, label in enumerate(labels))
@@ -45,13 +50,20 @@ def read_candidates(
                 f"{found[label.name].where}"
             )
         if not label.description and not by_name:
-            raise InputError(
-                f"{label.where}: the label {label.name!r} has no description to score it by; "
-                "add one, or train with --data.undescribed_labels name"
-            )
+            if not published:
+                raise InputError(
+                    f"{label.where}: the label {label.name!r} has no description to score it by; "
+                    "add one, or train with --data.undescribed_labels name"
+                )
+            skipped.add("labels without a description", label.where)
         found[label.name] = label
     if not found:
         raise InputError("no label given; leave labels out to use the model's own")
+    if not by_name and not any(label.description for label in found.values()):
+        raise InputError(
+            f"{labels}: no label has a description to score it by; train with "
+            "--data.undescribed_labels name"
+        )
     return found
 
 
@@ -61,7 +73,8 @@ def candidate_labels(
     """Return candidates as a label set.
 
     Args:
-        given: the labels, by name.
+        given: the labels, by name. Those without a description are none of the candidates, unless
+            the recipe takes names for descriptions; texts of labels below them have their names.
         recipe: of their texts.
         own: a model's own labels. Those among the candidates keep the synonyms, parents and URI
             that they come without.
@@ -76,16 +89,19 @@ def candidate_labels(
         name: label._replace(synonyms=label.synonyms or tuple(synonyms), uri=label.uri or uri)
         for (name, label), (synonyms, uri, _) in zip(given.items(), facts, strict=True)
     }
+    kept = [
+        (label, known)
+        for label, (_, _, known) in zip(labels.values(), facts, strict=True)
+        if label.description or recipe.by_name
+    ]
     return LabelSet(
-        names,
-        [recipe.label_text(label, labels) for label in labels.values()],
-        [0] * len(names),
-        synonyms=[list(label.synonyms) for label in labels.values()],
-        uris=[label.uri for label in labels.values()],
-        parents=[  # of the model's own too, whether or not these are candidates
-            list(label.parents) or known
-            for label, (_, _, known) in zip(labels.values(), facts, strict=True)
-        ],
+        [label.name for label, _ in kept],
+        [recipe.label_text(label, labels) for label, _ in kept],
+        [0] * len(kept),
+        synonyms=[list(label.synonyms) for label, _ in kept],
+        uris=[label.uri for label, _ in kept],
+        # of the model's own too, whether or not these are candidates
+        parents=[list(label.parents) or known for label, known in kept],
     )
 
 

@@ -171,6 +171,24 @@ def test_uris_are_given_out(predictor, tmp_path):
     assert not any("uri" in label for label in predictor.predict(TEXTS[:1])[0])
 
 
+def test_headings_without_a_note_are_counted(predictor, tmp_path):
+    """In a vocabulary as it was published; MeSH has a thousand."""
+    records = ["MH = Liver\nMS = A large organ.", "MH = Female", "MH = Cats\nMS = Young cats."]
+    path = tmp_path / "d2014.bin"
+    path.write_text("".join(f"*NEWRECORD\n{record}\n\n" for record in records))
+    predictor.set_labels(path)
+    assert predictor.label_names == ["Liver", "Cats"]
+    assert predictor.left_out.counts == {"labels without a description": 1}
+    assert predictor.left_out.first == {"labels without a description": f"{path}:5"}
+    given = predictor.logits(TEXTS)
+    predictor.set_labels({"Liver": "A large organ.", "Cats": "Young cats."})
+    torch.testing.assert_close(given, predictor.logits(TEXTS))
+    path.write_text("*NEWRECORD\nMH = Female\n")
+    with pytest.raises(InputError, match=r"d2014.bin: no label has a description to score it by"):
+        predictor.set_labels(path)
+    predictor.set_labels(None)
+
+
 def test_a_description_counts_not_a_name(predictor):
     labels = predictor.task.labels
     name, described = labels.names[0], labels.texts[0]

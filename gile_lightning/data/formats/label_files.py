@@ -2,14 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.attack import Techniques
+from gile_lightning.data.formats.binary_file import BinaryFile
 from gile_lightning.data.formats.descriptions import Described, described
 from gile_lightning.data.formats.lines import read_records
+from gile_lightning.data.formats.mesh import read_headings, with_parents
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.formats.skos import SERIALIZATIONS, read_concepts
+from gile_lightning.data.formats.stix import read_objects
 from gile_lightning.data.formats.tables import is_tsv, names_in, read_rows, read_table
 
+_BEGINNING = 4096  # bytes of a file that tell what it is
 _LABEL = "label_"  # before the language, in the header of Annif's tables
 
 
@@ -22,6 +28,8 @@ def read_labels(
     """Stream labels from a file, in the format that the ending of its name says.
 
     * ``.ttl``, ``.rdf``, ``.xml``, ``.jsonld``, ``.nt``: a SKOS vocabulary; see `read_concepts`.
+    * ``.bin``, and ``.xml`` that begins as NLM's file does: the headings of MeSH.
+    * ``.json`` that begins as a bundle of STIX 2 does: the techniques of ATT&CK; see `Techniques`.
     * ``.csv``, ``.tsv``: a table whose header has ``name``, and perhaps ``description``,
       ``synonyms``, ``parents`` (names with | between them) and ``uri``. Annif's tables are read
       too: rows of ``<uri>``, a tab and the name; and CSV with ``uri``, ``label_en``, ``label_fr``.
@@ -42,14 +50,40 @@ def read_labels(
             be read.
     """
     skipped = skipped or Skipped()
-    ending = Path(str(path).lower().removesuffix(".gz")).suffix
-    if ending in SERIALIZATIONS:
+    kind = _format(path)
+    if kind == "skos":
         yield from read_concepts(path, skipped, language)
-    elif ending in (".csv", ".tsv"):
+    elif kind == "mesh":
+        yield from with_parents(read_headings(path))
+    elif kind == "attack":
+        yield from Techniques(read_objects([Path(path)])).labels(skipped)
+    elif kind == "table":
         yield from _read_table(path, skipped, encoding, language)
     else:
         for where, fields in read_records([path], skipped, 0, encoding):
             yield _label(where, fields, "name")
+
+
+def is_vocabulary(path: Path | str) -> bool:
+    """Return whether a file is a vocabulary as its publisher made it, and no user's own list."""
+    return _format(path) in ("skos", "mesh", "attack")
+
+
+def _format(path: Path | str) -> Literal["skos", "mesh", "attack", "table", "json"]:
+    ending = Path(str(path).lower().removesuffix(".gz")).suffix
+    if ending == ".bin" or (ending == ".xml" and b"DescriptorRecordSet" in _beginning(path)):
+        return "mesh"
+    if ending in SERIALIZATIONS:
+        return "skos"
+    if ending in (".csv", ".tsv"):
+        return "table"
+    bundle = ending == ".json" and b'"bundle"' in _beginning(path)
+    return "attack" if bundle else "json"
+
+
+def _beginning(path: Path | str) -> bytes:
+    with BinaryFile(path) as file:
+        return file.read(_BEGINNING)
 
 
 def _read_table(

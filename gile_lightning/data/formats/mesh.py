@@ -61,7 +61,7 @@ def read_headings(path: Path | str) -> Iterator[Heading]:
 
     The scope note is that of a descriptor's first concept (Nam et al., 2016).
     """
-    name = str(path).removesuffix(".gz")
+    name = str(path).lower().removesuffix(".gz")
     if name.endswith(".xml"):
         return _read_xml(path)
     if name.endswith(".bin"):

@@ -3,6 +3,7 @@ import pytest
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.label_files import read_labels
 from gile_lightning.data.formats.skipped import Skipped
+from gile_testing.attack import bundle, related, technique
 
 
 def test_labels(write):
@@ -49,6 +50,70 @@ def test_tables_of_annif(write):
     assert [x.name for x in read_labels(commas, language="en")] == [x for x, _ in english[:2]]
     with pytest.raises(InputError, match=r"v.csv: the names are in label_en, label_fr; choose"):
         list(read_labels(commas))
+
+
+HEADINGS = [  # without the place in the file
+    ("Liver", "A large organ.", (), (), "http://id.nlm.nih.gov/mesh/D008099"),
+    ("Hepatocytes", "", ("Liver Cells",), ("Liver",), "http://id.nlm.nih.gov/mesh/D022781"),
+]
+
+
+@pytest.mark.parametrize("name", ["d2014.bin", "d2014.bin.gz"])
+def test_headings_of_mesh(write, name):
+    ascii_format = (
+        "*NEWRECORD\nMH = Liver\nMN = A03.620\nMS = A large organ.\nUI = D008099\n\n"
+        "*NEWRECORD\nMH = Hepatocytes\nENTRY = Liver Cells|T025\nMN = A03.620.1\nUI = D022781\n"
+    )
+    assert [tuple(label[1:]) for label in read_labels(write(name, ascii_format))] == HEADINGS
+
+
+@pytest.mark.parametrize("name", ["desc2014.xml", "MeSH.XML"])
+def test_headings_of_mesh_in_xml(write, name):
+    record = (
+        "<DescriptorRecord><DescriptorUI>{2}</DescriptorUI><DescriptorName><String>{0}</String>"
+        "</DescriptorName><TreeNumberList><TreeNumber>{3}</TreeNumber></TreeNumberList>"
+        "<ConceptList><Concept>{1}<TermList>{4}</TermList></Concept></ConceptList>"
+        "</DescriptorRecord>"
+    )
+    note, term = (
+        "<ScopeNote>A large organ.</ScopeNote>",
+        "<Term><String>Liver Cells</String></Term>",
+    )
+    records = record.format("Liver", note, "D008099", "A03.620", "")
+    records += record.format("Hepatocytes", "", "D022781", "A03.620.1", term)
+    path = write(name, f"<DescriptorRecordSet>{records}</DescriptorRecordSet>")
+    assert [tuple(label[1:]) for label in read_labels(path)] == HEADINGS
+
+
+def test_techniques_of_attack(write):
+    """A bundle is no JSON lines, though both may end in .json."""
+    objects = technique("T1", "Phishing"), technique("T1.001", "Link"), technique("T2", "Old")
+    objects[2]["revoked"] = True
+    path = write(
+        "enterprise-attack.json", bundle(*objects, related("subtechnique-of", "T1.001", "T1"))
+    )
+    skipped = Skipped()
+    start = "https://attack.mitre.org/techniques/"
+    assert [tuple(label[1:]) for label in read_labels(path, skipped)] == [
+        ("Phishing", "About Phishing.", (), (), f"{start}T1"),
+        ("Phishing: Link", "About Link.", (), ("Phishing",), f"{start}T1/001"),
+    ]
+    assert sum(skipped.counts.values()) == 1
+    lines = write("labels.json", [{"name": "a bundle of sticks", "description": "b"}])
+    assert [label.name for label in read_labels(lines)] == ["a bundle of sticks"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("l.bin", "MH = Liver\n", r"l.bin: no \*NEWRECORD line; is it NLM's ASCII format"),
+        ("l.xml", "<DescriptorRecordSet/>", r"l.xml: no DescriptorRecord in the file"),
+        ("l.json", '{"type": "bundle"}', r"l.json: a bundle without 'objects'"),
+    ],
+)
+def test_unusable_vocabularies(write, name, content, message):
+    with pytest.raises(InputError, match=message):
+        list(read_labels(write(name, content)))
 
 
 @pytest.mark.parametrize(
