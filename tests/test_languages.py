@@ -189,6 +189,23 @@ def test_texts_without_spaces_are_noticed(folder, run):
     assert "warning: 97% of the texts are runs without spaces, such as" in done.printed
 
 
+def test_another_language_than_the_one_that_is_said_is_noticed(folder):
+    lines = (folder / "texts.jsonl").read_text("utf-8").splitlines()
+    documents = [json.loads(line) for line in lines]
+    for document in documents:
+        document["text"] = f"Il bando è per la scuola e per i bambini della {document['id']} valle"
+    path = written(folder / "italian.jsonl", documents)
+    options = ("--config", folder / "mine.yaml", "--data.path", path, "--data.labels")
+    given = (*options, folder / "labels.csv", "--data.cache_dir", folder / "cache")
+    said = (
+        "warning: the language of the texts is said to be English, but Italian words are frequent"
+    )
+    for more, noticed in (((), True), ((), True), (("--data.language", "italian"), False)):
+        done = runs.call(prepare.main, *given, *more)
+        assert done.status is None, done.errors
+        assert (said in done.printed) is noticed  # of a cached corpus too
+
+
 def test_columns_of_a_terminal():
     assert [columns(name) for name in LABELS] == [12, 8, 8, 10, 5, 4, 7, 8, 5, 4, 2]
     for name in LABELS:

@@ -371,10 +371,9 @@ class DocumentDataModule(Reader, ShardDataModule):
         )
         if self.known is not None and self.replay and trained is None:
             counts |= self._replay(self.known, directory, counts)
-        runs: dict[str, Any] = {
-            key: counts.pop(key) for key in ("unspaced", "first_held_out") if key in counts
-        }
-        meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources(), **runs}
+        keys = ("unspaced", "likely_language", "first_held_out")
+        seen: dict[str, Any] = {key: counts.pop(key) for key in keys if key in counts}
+        meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources(), **seen}
         write_meta(directory, meta)
 
     def _changed_labels(self, skipped: Skipped) -> ChangedLabels:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gile_lightning.data.tokenizing.unspaced import warning
+from gile_lightning.data.tokenizing import likely_language, unspaced
 
 NAMED = 5  # labels that a line names
 _PACKAGE = f"{Path(__file__).parents[3]}{os.sep}"  # files in it are named from there
@@ -76,7 +76,9 @@ def describe(meta: Mapping[str, Any]) -> str:
     if lost > kept:
         lines.append(f"warning: {lost:,} documents were left out, more than the {kept:,} kept")
     if runs := meta.get("unspaced"):
-        lines.append(warning(runs))
+        lines.append(unspaced.warning(runs))
+    if language := meta.get("likely_language"):
+        lines.append(likely_language.warning(language))
     return "\n".join(lines)
 
 

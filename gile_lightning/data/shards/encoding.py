@@ -38,6 +38,7 @@ from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.raw_shard import RawShard, with_ids, write_table
 from gile_lightning.data.shards.reading import read_documents
 from gile_lightning.data.tokenizing.label_set import LabelFacts, LabelSet
+from gile_lightning.data.tokenizing.likely_language import likely_language
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
 from gile_lightning.data.tokenizing.unspaced import unspaced
@@ -86,8 +87,8 @@ def encode(
             result is the same.
 
     Returns:
-        The counts: documents per split, seen and unseen labels, words; and what `unspaced` has
-        found, if anything.
+        The counts: documents per split, seen and unseen labels, words; and what `unspaced` and
+        `likely_language` have found, if anything.
 
     Raises:
         InputError: a split has no document, or no document has a described label.
@@ -113,7 +114,7 @@ def encode(
         earlier = [_earlier_splits(shard, splitter, known_documents) for shard in raw]
     shards = _drawn(raw, settings, splits, skipped, earlier)
     held_out_labels: dict[str, Any] = {}
-    runs: dict[str, Any] | None = None
+    seen: dict[str, Any] = {}
     if settings.held_out_labels and trained_task is None:
         learned = set() if before is None else {*before.names[: before.seen]}
         stay = np.array([name in learned for name in names], dtype=bool)
@@ -133,7 +134,8 @@ def encode(
     else:
         if tokenizer is None:
             words = training_words(shards)
-            runs = unspaced(words)
+            language = likely_language(words, settings.language)
+            seen = {"unspaced": unspaced(words), "likely_language": language}
             tokenizer = tokenizer_of(words, label_texts, facts.synonyms, settings, skipped)
         task = Task(tokenizer, labels, recipe)
         if before is not None and new_words:
@@ -149,7 +151,7 @@ def encode(
         "words": len(task.tokenizer.vocabulary),
         **held_out_labels,
         **({} if earlier is None else {"known": _counts(earlier)}),
-        **({} if runs is None else {"unspaced": runs}),
+        **{key: found for key, found in seen.items() if found is not None},
     }
 
 
