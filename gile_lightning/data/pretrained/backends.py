@@ -33,6 +33,11 @@ def check_backend(backend: Backend) -> None:
         )
 
 
+def rounded_to(backend: Backend) -> torch.dtype | None:
+    """Return the type of numbers that a model computes with by PyTorch; None for its own."""
+    return torch.bfloat16 if backend == "torch-bfloat16" else None
+
+
 def identity(name: str, backend: Backend) -> str:
     """Return a name of what decides on the vectors: the model's files, and what runs it."""
     if backend == "openvino-int8":
@@ -85,7 +90,8 @@ def _encode(
     if backend == "openvino-int8":
         return quantized.encode(name, subwords, counts, passages)
     device = subwords.device if device is None else device
-    dtypes = (torch.bfloat16,) if backend == "torch-bfloat16" else ()
     with torch.autocast(device.type, enabled=False):
-        model = transformer.frozen(name, *dtypes).to(device)
+        dtype = rounded_to(backend)
+        frozen = transformer.frozen(name) if dtype is None else transformer.frozen(name, dtype)
+        model = frozen.to(device)
         return model.encode(subwords, counts, passages)

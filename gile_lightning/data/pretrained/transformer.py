@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
@@ -110,14 +111,17 @@ class Transformer(nn.Module):
         Returns:
             Vectors in float32.
         """
-        device = next(self.model.parameters()).device
+        first = next(self.model.parameters())
+        device, rounded = first.device, first.dtype == torch.bfloat16
 
         def encode(ids: Tensor, mask: Tensor, hidden: int) -> tuple[Tensor, Tensor]:
             return encode_batch(self.model, send(ids, device), send(mask, device), hidden)
 
         fixed = (self.padding, self.size)
         if device.type == "cpu":
-            return in_batches(encode, subwords, counts, *fixed, CPU_TOKENS, device, passages)
+            most = CPU_TOKENS * 2 if rounded else CPU_TOKENS  # as much memory
+            with _attention(self.model, "eager" if rounded else None):
+                return in_batches(encode, subwords, counts, *fixed, most, device, passages)
         while True:
             try:
                 return in_batches(encode, subwords, counts, *fixed, self.tokens, device, passages)
@@ -126,6 +130,21 @@ class Transformer(nn.Module):
                 if torch.is_grad_enabled() or self.tokens < 2 * _LEAST:
                     raise
                 self.tokens //= 2
+
+
+@contextmanager
+def _attention(modules: Iterable[nn.Module], name: str | None) -> Iterator[None]:
+    """Have the transformers among the modules compute attention in one of their ways."""
+    changed = []
+    for model in (getattr(module, "auto_model", None) for module in modules):
+        if model is not None and name is not None:
+            changed.append((model, model.config._attn_implementation))
+            model.set_attn_implementation(name)
+    try:
+        yield
+    finally:
+        for model, before in changed:
+            model.set_attn_implementation(before)
 
 
 def encode_batch(

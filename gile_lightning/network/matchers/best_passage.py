@@ -7,6 +7,7 @@ from torch import Tensor
 
 from gile_lightning.data.loading.flat import segment_ids, send
 from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.pretrained import backends
 from gile_lightning.network.matchers.cosine import Cosine
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
 
@@ -20,7 +21,7 @@ class BestPassage(Cosine):
     to `PASSAGE` subwords. Its vector is the mean of what the frozen sentence encoder of the data
     (``data.pretrained``) makes of them in the whole window (late chunking: Günther et al., 2024).
     So the encoder runs once for both. It is MaxP of Dai and Callan (SIGIR 2019), with cosines for
-    scores.
+    scores. With ``data.pretrained_backend: torch-bfloat16`` cosines are products in bfloat16 too.
 
     Args:
         tokenizer: splits texts into the subwords of the sentence encoder.
@@ -43,9 +44,10 @@ class BestPassage(Cosine):
         passages, counts = documents.passages, documents.passage_counts
         if passages is None or counts is None:
             _, passages, counts = self.encoder.encode_with_passages(documents, labels.device)
-        passages = send(passages, labels.device).to(self.scale.dtype)
+        dtype = backends.rounded_to(self.encoder.backend) or self.scale.dtype
+        passages = send(passages, labels.device).to(dtype)
         owners = segment_ids(counts, passages)
-        labels = labels.to(self.scale.dtype)
+        labels = labels.to(dtype)
         # a document may have a hundred passages, and so many times its scores
         slab = max(1, COSINES // max(1, len(passages)))
         if len(labels) <= slab:

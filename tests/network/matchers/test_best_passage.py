@@ -1,5 +1,7 @@
 """The best passage of a document, against means of the outputs that the library gives."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -17,6 +19,7 @@ NAMES = ["Insulin", "Heart"]
 DESCRIPTIONS = ["A hormone of the pancreas.", "The organ that moves the blood."]
 LABELS = LabelSet(NAMES, DESCRIPTIONS, [2, 1])
 WORDS = ["the", "heart", "moves", "blood", "and", "insulin", "is", "a", "hormone"]
+BACKENDS = ("torch", "torch-bfloat16")
 DOCUMENTS = [" ".join((WORDS * 12)[:100]), "insulin", "", " ".join(WORDS)]
 
 
@@ -87,6 +90,18 @@ def test_precision():
     torch.testing.assert_close(mixed, expected, rtol=0, atol=0.1)
     found = matcher.double()(documents, labels)
     torch.testing.assert_close(found, expected.double(), rtol=1e-5, atol=1e-5)
+
+
+def test_cosines_are_rounded_as_the_encoder_is():
+    """With an encoder in bfloat16, whose 8 bits change a cosine by at most some 0.01."""
+    exact, rounded = (BestPassage(replace(TEXT, pretrained_backend=x)) for x in BACKENDS)
+    labels, documents = select(exact), encoded(DOCUMENTS)
+    passages = exact.encoder.encode_with_passages(documents, torch.device("cpu"))
+    documents = documents._replace(**passages._asdict())
+    expected, found = exact(documents, labels), rounded(documents, labels)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, expected, rtol=0, atol=0.1)  # the scale is 10
+    assert not torch.equal(found, expected)
 
 
 def test_texts_without_subwords_are_refused():
