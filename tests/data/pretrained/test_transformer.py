@@ -1,5 +1,7 @@
 """The transformer on ragged texts; the oracle is `SentenceTransformer.encode`."""
 
+import threading
+
 import pytest
 import torch
 
@@ -87,6 +89,46 @@ def test_batches_are_bounded_by_padded_tokens():
     parts = [part.tolist() for part in transformer._batches(order, counts, 12)]
     assert parts == [[0, 3, 6], [4, 7], [1], [5]]
     assert list(transformer._batches(order[:1], counts, 12)) == []
+
+
+def test_a_short_text_is_not_padded_to_a_long_one():
+    """Two windows of a text: 24 + 256 tokens are less than two times 256."""
+    counts = torch.tensor([24, 256, 250, 25])
+    order = counts.argsort()
+    parts = [part.tolist() for part in transformer._batches(order, counts, 600)]
+    assert parts == [[0, 3], [2, 1]]
+
+
+def test_threads_take_batches_each(monkeypatch):
+    """They see no gradients, and leave the number of threads as it was."""
+    before, seen = torch.get_num_threads(), []
+
+    def work(batch):
+        seen.append((torch.get_num_threads(), threading.current_thread().name))
+        assert not torch.is_grad_enabled()
+        assert torch.is_inference_mode_enabled()
+        if batch < 0:
+            raise InputError("a bad batch")
+        return batch * 2
+
+    try:
+        torch.set_num_threads(2)
+        with torch.inference_mode():
+            assert list(transformer.side_by_side(work, range(6))) == [0, 2, 4, 6, 8, 10]
+            assert {number for number, _ in seen} == {1}
+            assert all(name.startswith("encode") for _, name in seen)
+            with pytest.raises(InputError, match="a bad batch"):
+                transformer.side_by_side(work, [1, -1, 2])
+            assert torch.get_num_threads() == 2
+            seen.clear()
+            assert list(transformer.side_by_side(work, [7])) == [14]  # which may use both
+            assert seen == [(2, threading.current_thread().name)]
+        texts = subwords(SENTENCES)
+        monkeypatch.setattr(transformer, "CPU_TOKENS", 16)  # many batches
+        vectors = backends.encode(NAME, *texts)
+        torch.testing.assert_close(vectors, oracle(SENTENCES), rtol=0, atol=1e-5)
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_a_folder_that_is_no_model(tmp_path):
