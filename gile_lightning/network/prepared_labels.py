@@ -42,7 +42,7 @@ class PreparedLabels:
     ) -> None:
         self.network = network
         self.encoded = encoded
-        self.labels = labels.sent(network.word_vectors.device)
+        self.labels = _settled(network, labels.sent(network.word_vectors.device))
         self.keeps_projections = True  # or the label vectors
         output, count, start = network.output, len(labels.ids), 0
         for slab in vectors:  # of no labels, there is an empty one
@@ -67,7 +67,8 @@ class PreparedLabels:
         some = copy.copy(self)
         device = self._table.device
         places = self.labels.ids[ids.to(self.labels.ids.device)]
-        some.labels = self.encoded.select(places, texts=False).sent(device)
+        selected = self.encoded.select(places, texts=False).sent(device)
+        some.labels = _settled(self.network, selected)
         some._table = self._table[send(ids, device)]
         return some
 
@@ -124,6 +125,13 @@ def prepare_labels(network: Network, labels: EncodedLabels, seen: int) -> Prepar
     with torch.autocast(device.type, enabled=False):
         batch = labels.select(ids, texts=False)
         return PreparedLabels(precise, labels, batch, vectors if by_text else slabs)
+
+
+@torch.no_grad()
+def _settled(network: Network, labels: LabelBatch) -> LabelBatch:
+    """Return labels with what matchers compute of them while their weights stay."""
+    pairs = zip(network.matchers, labels.matcher_labels, strict=True)
+    return labels._replace(matcher_labels=tuple(part.settled(own) for part, own in pairs))  # type: ignore[operator]
 
 
 def _widened(vectors: Tensor) -> Tensor:

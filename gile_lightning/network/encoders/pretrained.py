@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.loading.flat import send
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.pretrained import backends, dimension, transformer
+from gile_lightning.data.pretrained import Backend, backends, dimension, transformer
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.encoder import Encoder
 
@@ -44,6 +44,7 @@ class Pretrained(Encoder):
         self.trainable = trainable
         self.transformer: nn.Module = nn.Identity()
         self.output_dim = 0
+        self.backend: Backend = "torch"
 
     def set_tokenizer(self, tokenizer: Tokenizer) -> None:
         """Load the model whose subwords the tokenizer makes.

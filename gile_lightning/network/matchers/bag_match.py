@@ -30,6 +30,7 @@ class Bags(NamedTuple):
     ``lengths`` [K], the size of each bag. They are where the scores are computed. ``size`` is above
     the id of every term. ``new`` says whether any label has a term that is new to the matcher.
     ``stems``, on the host, are those of all words [V + new words], where terms are stems.
+    ``factors`` [K] turn products into scores, where weights stay as they are.
     """
 
     terms: Tensor
@@ -38,6 +39,7 @@ class Bags(NamedTuple):
     size: int
     new: bool = False
     stems: Tensor | None = None
+    factors: Tensor | None = None
 
 
 def count_terms(terms: Tensor, lengths: Tensor, size: int) -> Bags:
@@ -100,6 +102,10 @@ class BagMatch(Matcher):
             term, one, or several.
         """
 
+    def settled(self, labels: Any) -> Any:
+        """Return bags with their factors, which take half of the time of a single document."""
+        return labels._replace(factors=self._factors(labels))
+
     def forward(self, documents: Texts, labels: Bags) -> Tensor:
         """Score documents against the terms of K labels: [B, K]."""
         shared = self._shared(documents, labels)
@@ -107,7 +113,7 @@ class BagMatch(Matcher):
         if shared.longer is not None:
             some = shared.with_new
             products = products.index_copy(0, some, products[some] / shared.longer)
-        return (products * shared.factors.unsqueeze(1)).T
+        return products.T * shared.factors
 
     def by_word(self, documents: Texts, labels: Bags) -> Tensor:
         """Return what each word adds to the scores of its document: [N, K].
@@ -142,6 +148,16 @@ class BagMatch(Matcher):
             return weight
         return torch.cat([weight, self.idf.amax().expand(size - self.term_count)])
 
+    def _factors(self, labels: Any) -> Tensor:
+        """Return what turns the products of documents with K labels into scores: [K]."""
+        found: Tensor | None = labels.factors
+        if found is not None:
+            return found
+        weight = self._weight(labels.size)
+        values = (1 + labels.counts.to(weight.dtype).log()) * weight[labels.terms]
+        owners = segment_ids(labels.lengths, labels.terms)
+        return self.scale * LOGIT_SCALE / norms(values, owners, len(labels.lengths))
+
     def _shared(self, documents: Texts, labels: Bags) -> "_Shared":
         """Find the terms that documents and labels share.
 
@@ -168,7 +184,6 @@ class BagMatch(Matcher):
         place[distinct_terms] = torch.arange(absent, device=device)
         columns = place[labels.terms]
         owners, sizes = segment_ids(labels.lengths, labels.terms), labels.lengths
-        tf = 1 + labels.counts.to(weight.dtype).log()
         kept = (columns >= 0) & (columns < absent)
         some, longer = owners[:0], None
         new = kept & (labels.terms >= self.term_count) if labels.new else kept
@@ -176,18 +191,19 @@ class BagMatch(Matcher):
             old = send(old, device)
             squares = zeros.index_put((places[~old], rows[~old]), values[~old] ** 2)
             some, sizes_of_some = torch.unique(owners[new], return_counts=True)
-            squares = multiply(squares, columns[new], torch.ones_like(tf[new]), sizes_of_some)
+            of_new = columns[new]
+            squares = multiply(squares, of_new, squares.new_ones(len(of_new)), sizes_of_some)
             longer = (1 + squares).sqrt()
-        factors = norms(tf * weight[labels.terms], owners, len(sizes))
-        factors = self.scale * LOGIT_SCALE / factors
+        counts = labels.counts
         if compact:
             kept = kept.nonzero().squeeze(1)  # to index by a mask takes four times as long
             sizes = owners[kept].bincount(minlength=len(sizes))
-            found = columns[kept], tf[kept], sizes, factors
+            columns, counts = columns[kept], counts[kept]
         else:
-            found = columns, tf, sizes, factors
             distinct_terms = F.pad(distinct_terms, (0, 1), value=-1)
-        return _Shared(distinct_terms, table, *found, some, longer)
+        tf = 1 + counts.to(weight.dtype).log()
+        factors = self._factors(labels)
+        return _Shared(distinct_terms, table, columns, tf, sizes, factors, some, longer)
 
 
 class _Shared(NamedTuple):

@@ -187,5 +187,13 @@ class LexicalPassage(LexicalMatch):
         if labels.new and not old.all():
             squares = values.square().masked_fill(send(old, weight.device), 0)
         tf = 1 + labels.times.to(weight.dtype).log()
-        lengths = norms(tf * weight[labels.terms], labels.labels, labels.label_count)
-        return values * weight[terms], squares, tf, self.scale * LOGIT_SCALE / lengths
+        return values * weight[terms], squares, tf, self._factors(labels)
+
+    def _factors(self, labels: Any) -> Tensor:
+        """Return what turns the products of passages with K labels into scores: [K]."""
+        found: Tensor | None = labels.factors
+        if found is not None:
+            return found
+        weight = self._weight(len(labels.frequencies))
+        values = (1 + labels.times.to(weight.dtype).log()) * weight[labels.terms]
+        return self.scale * LOGIT_SCALE / norms(values, labels.labels, labels.label_count)

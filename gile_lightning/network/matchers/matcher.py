@@ -81,6 +81,13 @@ class Matcher(Part, nn.Module, ABC):
     def forward(self, documents: Texts, labels: Any) -> Tensor:
         """Score B documents against K labels, as `MatcherLabels.select` returned them: [B, K]."""
 
+    def settled(self, labels: Any) -> Any:
+        """Return labels for scoring while the weights of the matcher stay as they are.
+
+        They may hold what depends on labels and weights alone; here they stay as they are.
+        """
+        return labels
+
     def by_word(self, documents: Texts, labels: Any) -> Tensor | None:
         """Return what each word adds to the scores of its document [N, K], if that can be told.
 

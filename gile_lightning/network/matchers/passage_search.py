@@ -21,7 +21,7 @@ class Postings(NamedTuple):
     Shapes: ``labels``, ``terms`` and ``times`` [N], the latter how often a label has a stem; they
     are in the order of the terms, and where the scores are computed. ``frequencies`` [S], how many
     labels have each stem, and ``stems`` [V + new words], the stem of every word, are on the host.
-    ``label_count`` is K; ``new`` is that of `Bags`.
+    ``label_count`` is K; ``new`` and ``factors`` are those of `Bags`.
     """
 
     labels: Tensor
@@ -31,6 +31,7 @@ class Postings(NamedTuple):
     stems: Tensor
     label_count: int
     new: bool
+    factors: Tensor | None = None
 
 
 class Passages(NamedTuple):

@@ -114,6 +114,21 @@ def test_gradients(matcher):
     assert torch.autograd.gradcheck(score, tuple(parameters.values()))
 
 
+def test_settled_labels_change_no_score(matcher):
+    """The labels themselves stay, for weights that change afterwards."""
+    labels, documents = matcher.prepare_labels(TEXT, label_set(), None).select(ALL), encoded()
+    expected = matcher(documents, labels)
+    settled = matcher.settled(labels)
+    same(matcher(documents, settled), expected)
+    same(matcher(documents, labels), expected)
+    with torch.no_grad():
+        for parameter in matcher.parameters():
+            parameter.mul_(2)
+    after = matcher(documents, labels)
+    assert not torch.allclose(after, expected)
+    same(matcher(documents, matcher.settled(labels)), after)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_mixed_precision(matcher, dtype):
     """Scores stay in float32: bfloat16 is too short for sums of many words."""
