@@ -41,7 +41,8 @@ def predict(
         output: where the lines go; - is standard output.
         labels: labels to use in place of the model's: JSON lines with "name" and "description",
             perhaps "synonyms" and "parents" (lists of names) and "uri"; a CSV or TSV table of
-            these; or a SKOS vocabulary. Their texts are put together as those of the labels were
+            these; or a vocabulary as it is published: SKOS, MeSH (d*.bin, desc*.xml), a bundle of
+            ATT&CK. Their texts are put together as those of the labels were
             in training.
         label_language: of the labels (en), if their file has several; by default that of training.
         top_k: labels per text; 5 unless a threshold is given.

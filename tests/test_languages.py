@@ -197,9 +197,7 @@ def test_another_language_than_the_one_that_is_said_is_noticed(folder):
     path = written(folder / "italian.jsonl", documents)
     options = ("--config", folder / "mine.yaml", "--data.path", path, "--data.labels")
     given = (*options, folder / "labels.csv", "--data.cache_dir", folder / "cache")
-    said = (
-        "warning: the language of the texts is said to be English, but Italian words are frequent"
-    )
+    said = "is said to be English, but words of Italian are frequent"
     for more, noticed in (((), True), ((), True), (("--data.language", "italian"), False)):
         done = runs.call(prepare.main, *given, *more)
         assert done.status is None, done.errors

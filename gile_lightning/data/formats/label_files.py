@@ -1,5 +1,7 @@
 """Files that describe labels."""
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
@@ -16,6 +18,7 @@ from gile_lightning.data.formats.stix import read_objects
 from gile_lightning.data.formats.tables import is_tsv, names_in, read_rows, read_table
 
 _BEGINNING = 4096  # bytes of a file that tell what it is
+_BUNDLE = re.compile(rb'"type"\s*:\s*"bundle"|"objects"\s*:\s*\[')
 _LABEL = "label_"  # before the language, in the header of Annif's tables
 
 
@@ -25,7 +28,7 @@ def read_labels(
     encoding: str = "utf-8",
     language: str | None = None,
 ) -> Iterator[Described]:
-    """Stream labels from a file, in the format that the ending of its name says.
+    """Stream labels from a file, in the format that its name and its beginning tell.
 
     * ``.ttl``, ``.rdf``, ``.xml``, ``.jsonld``, ``.nt``: a SKOS vocabulary; see `read_concepts`.
     * ``.bin``, and ``.xml`` that begins as NLM's file does: the headings of MeSH.
@@ -41,22 +44,26 @@ def read_labels(
     Args:
         path: the file.
         skipped: counts what is left out.
-        encoding: of text files; RDF has its own.
+        encoding: of JSON lines and tables; vocabularies have their own.
         language: the labels' language, as an ISO 639-1 code or a longer language tag; needed if
             the file has several.
 
     Raises:
-        InputError: a label has no name, or something else than lists of names; or the file cannot
-            be read.
+        InputError: a label has no name, or something else than lists of names; a vocabulary has no
+            label; or the file cannot be read.
     """
     skipped = skipped or Skipped()
     kind = _format(path)
     if kind == "skos":
         yield from read_concepts(path, skipped, language)
     elif kind == "mesh":
-        yield from with_parents(read_headings(path))
+        headings = with_parents(read_headings(path))
+        yield from _some(
+            headings, f"{path}: no heading in it; those of MeSH are in d*.bin, desc*.xml"
+        )
     elif kind == "attack":
-        yield from Techniques(read_objects([Path(path)])).labels(skipped)
+        techniques = Techniques(read_objects([Path(path)])).labels(skipped)
+        yield from _some(techniques, f"{path}: no technique of ATT&CK in force in it")
     elif kind == "table":
         yield from _read_table(path, skipped, encoding, language)
     else:
@@ -77,11 +84,30 @@ def _format(path: Path | str) -> Literal["skos", "mesh", "attack", "table", "jso
         return "skos"
     if ending in (".csv", ".tsv"):
         return "table"
-    bundle = ending == ".json" and b'"bundle"' in _beginning(path)
-    return "attack" if bundle else "json"
+    return "attack" if ending == ".json" and _is_bundle(_beginning(path)) else "json"
+
+
+def _is_bundle(beginning: bytes) -> bool:
+    """Tell a bundle, which is one object, from JSON lines, whose first line is a label."""
+    try:
+        first = json.loads(beginning.splitlines()[0])
+    except (ValueError, IndexError):  # an object of several lines, or a line that is cut off
+        return _BUNDLE.search(beginning) is not None
+    return isinstance(first, dict) and first.get("type") == "bundle" and "objects" in first
+
+
+def _some(labels: Iterator[Described], message: str) -> Iterator[Described]:
+    """Yield the labels, and raise an error if there is none."""
+    first = next(labels, None)
+    if first is None:
+        raise InputError(message)
+    yield first
+    yield from labels
 
 
 def _beginning(path: Path | str) -> bytes:
+    if "://" in str(path):  # JSON lines and tables can be elsewhere, vocabularies are local
+        return b""
     with BinaryFile(path) as file:
         return file.read(_BEGINNING)
 

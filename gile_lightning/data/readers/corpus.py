@@ -38,9 +38,9 @@ class Corpus(DocumentDataModule):
             glob of them; a folder of .txt files with a .key or .tsv file of labels beside each; a
             folder written by `Dataset.save_to_disk`; or the name of a dataset on the Hugging Face
             hub.
-        labels: a file of labels, as `read_labels` takes it: JSON lines, a CSV or TSV table, or a
-            SKOS vocabulary. Where its labels have URIs, documents may name them by these. Without
-            the file the names of the documents' labels are the label texts.
+        labels: a file of labels, as `read_labels` takes it: JSON lines, a CSV or TSV table, or
+            a vocabulary (SKOS, MeSH, a bundle of ATT&CK). Where its labels have URIs, documents may
+            name them by these. Without the file the names of the documents' labels are the label texts.
         columns: which column is what. With a language column, only the documents of this corpus'
             ``language`` (or ``sentences``, its code) are read.
         split_year: first year of the test documents, if there is a year column; null ignores the

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from gile_lightning.common.errors import InputError
@@ -99,8 +101,23 @@ def test_techniques_of_attack(write):
         ("Phishing: Link", "About Link.", (), ("Phishing",), f"{start}T1/001"),
     ]
     assert sum(skipped.counts.values()) == 1
-    lines = write("labels.json", [{"name": "a bundle of sticks", "description": "b"}])
-    assert [label.name for label in read_labels(lines)] == ["a bundle of sticks"]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_bundle_is_known_whatever_comes_first(write, indent):
+    text = "About it. " * 1000
+    value = json.loads(bundle(technique("T1", "Phishing", description=text)))
+    for keys in (("type", "id", "objects"), ("id", "objects", "type"), ("objects", "type", "id")):
+        path = write("bundle.json", json.dumps({key: value[key] for key in keys}, indent=indent))
+        assert [label.name for label in read_labels(path)] == ["Phishing"]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_labels_that_speak_of_bundles(write, number):
+    records = [{"name": "bundle", "description": "b", "synonyms": ["bundle"]}, {"name": "objects"}]
+    path = write("labels.json", records[:number])
+    assert [label.name for label in read_labels(path)] == ["bundle", "objects"][:number]
+    assert [label.name for label in read_labels(path.as_uri())] == ["bundle", "objects"][:number]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +125,9 @@ def test_techniques_of_attack(write):
     [
         ("l.bin", "MH = Liver\n", r"l.bin: no \*NEWRECORD line; is it NLM's ASCII format"),
         ("l.xml", "<DescriptorRecordSet/>", r"l.xml: no DescriptorRecord in the file"),
-        ("l.json", '{"type": "bundle"}', r"l.json: a bundle without 'objects'"),
+        ("q.bin", "*NEWRECORD\nSH = surgery\n", r"q.bin: no heading in it; those of MeSH are in d"),
+        ("l.json", '{"type": "bundle",\n"id": "b"}', r"l.json: a bundle without 'objects'"),
+        ("l.json", bundle(related("uses", "1", "2")), r"l.json: no technique of ATT&CK in force"),
     ],
 )
 def test_unusable_vocabularies(write, name, content, message):

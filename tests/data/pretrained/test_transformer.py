@@ -37,6 +37,24 @@ def test_bfloat16_rounds_a_little():
     assert len(identities) == 2  # vectors of both are kept apart
 
 
+def test_attention_of_a_model_in_bfloat16(monkeypatch):
+    """By whole matrices where windows are short; that of others stays."""
+    texts = subwords(SENTENCES)
+    exact, rounded = transformer.frozen(NAME), transformer.frozen(NAME, torch.bfloat16)
+    vectors = []
+    for most, expected in ((512, "eager"), (2, "sdpa"), (512, "eager")):
+        monkeypatch.setattr(transformer, "_SHORT", most)
+        vectors.append(rounded(*texts))
+        assert rounded.model[0].auto_model.config._attn_implementation == expected
+        exact(*texts)
+        assert exact.model[0].auto_model.config._attn_implementation == "sdpa"
+    assert torch.equal(vectors[0], vectors[2])
+    assert (vectors[0] * vectors[1]).sum(1).min() > 0.999
+    trained = transformer.Transformer(NAME).bfloat16()  # published so
+    trained(*texts).sum().backward()
+    assert trained.model[0].auto_model.config._attn_implementation == "sdpa"
+
+
 def test_a_model_keeps_the_precision_in_which_it_was_published(tmp_path):
     from sentence_transformers import SentenceTransformer
 

@@ -30,7 +30,7 @@ TEXTS = {
     "ukrainian": "Громада купила новий автобус для школи, у якій вчаться діти з усіх сіл. Це "
     "подарунок від фірми, що не хоче про це говорити, але за нього дякують і на зборах.",
 }
-ALIKE = {"danish", "norwegian"}  # whose function words are nearly the same
+ALIKE = {"danish", "norwegian"}  # which differ in few function words
 
 
 def found(text, language):
@@ -51,7 +51,7 @@ def test_languages(language):
 
 def test_nothing_is_told_where_nothing_is_known():
     assert found(TEXTS["italian"], "text") is None  # which names no language
-    assert found(TEXTS["italian"], "hindi") is None
+    assert found(TEXTS["italian"], "sesotho") is None
     assert found("", "english") is None
     assert found("il del che per", "english") is None  # fewer than ENOUGH
     assert found("il del che per di", "en-GB")["likely"] == "italian"
@@ -64,4 +64,6 @@ def test_frequent_words_alone_are_looked_at():
 
 
 def test_what_to_set():
-    assert warning(found(TEXTS["italian"], "english")).endswith("): set --data.language italian")
+    said = warning(found(TEXTS["italian"], "english"))
+    assert said.startswith("warning: the language of the texts is said to be English, but words of")
+    assert said.endswith("such as --data.language italian (docs/languages.md)")
