@@ -40,7 +40,8 @@ class Corpus(DocumentDataModule):
             hub.
         labels: a file of labels, as `read_labels` takes it: JSON lines, a CSV or TSV table, or
             a vocabulary (SKOS, MeSH, a bundle of ATT&CK). Where its labels have URIs, documents may
-            name them by these. Without the file the names of the documents' labels are the label texts.
+            name them by these. Without the file the names of the documents' labels are the label
+            texts.
         columns: which column is what. With a language column, only the documents of this corpus'
             ``language`` (or ``sentences``, its code) are read.
         split_year: first year of the test documents, if there is a year column; null ignores the
