@@ -202,6 +202,14 @@ def test_another_language_than_the_one_that_is_said_is_noticed(folder):
         done = runs.call(prepare.main, *given, *more)
         assert done.status is None, done.errors
         assert (said in done.printed) is noticed  # of a cached corpus too
+    checked = runs.call(prepare.main, *given, "--check")
+    assert said in checked.printed
+    advice = checked.result["recommended"]
+    assert advice[0] == {
+        "set": "--data.language italian",
+        "why": "what the most frequent words tell",
+    }
+    assert any("--config best --data.pretrained paraphrase" in each["set"] for each in advice)
 
 
 def test_columns_of_a_terminal():

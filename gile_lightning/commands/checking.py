@@ -105,13 +105,19 @@ def lines(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             )
     for reason, case in figures["left_out"].items():
         yield "left out", told(reason, case)
+    for warning in figures["warnings"]:
+        yield "warning", warning.removeprefix("warning: ")
 
 
 def recommendations(
     data: TextDataModule, corpus: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, str]]:
     """Yield what to set for a corpus, and why; the rules are those of docs/best.md."""
-    foreign = any(stemmer_of(name) != "english" for name in corpus)
+    likely = {name: figures["likely_language"] for name, figures in corpus.items()}
+    foreign = any(stemmer_of(likely[name] or name) != "english" for name in corpus)
+    if len(corpus) == 1:  # of several, each is named
+        for language in filter(None, likely.values()):
+            yield f"--data.language {language}", "what the most frequent words tell"
     if data.builtin:
         yield "--config best_scratch", "single words tell the labels of invented texts"
     elif foreign:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gile_lightning.data.document import Document
 from gile_lightning.data.document_data_module import DocumentDataModule
-from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.formats.skipped import Skipped, warnings
 from gile_lightning.data.near_duplicates import Repeated, Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -25,7 +25,7 @@ def inspect(data: DocumentDataModule, stemmer: str | None) -> dict[str, Any]:
     ``words_per_document``; ``mentions``, the pairs of a document and one of its labels, and in how
     many the name, or the name or a synonym, stands in the document, for all and for unseen labels;
     ``repeated``, the validation and test documents that are equal or near to a training document;
-    and ``left_out``.
+    ``left_out``; ``warnings``; and ``likely_language``, if it is another than the corpus says.
 
     Args:
         data: the corpus, encoded and set up.
@@ -71,6 +71,8 @@ def inspect(data: DocumentDataModule, stemmer: str | None) -> dict[str, Any]:
         },
         "repeated": repeats.result(),
         "left_out": data.meta["skipped"],
+        "warnings": [*warnings(data.meta)],
+        "likely_language": data.meta.get("likely_language", {}).get("likely"),
     }
 
 

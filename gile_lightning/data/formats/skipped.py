@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,15 +71,19 @@ def describe(meta: Mapping[str, Any]) -> str:
         lines.append(f"held out of training: {held_out:,} of the unseen labels{names}")
     for reason, case in meta["skipped"].items():
         lines.append(f"left out: {told(reason, case)}")
-    kept = sum(counts["documents"].values())
+    return "\n".join([*lines, *warnings(meta)])
+
+
+def warnings(meta: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what seems wrong with a corpus, by its metadata."""
+    kept = sum(meta["counts"]["documents"].values())
     lost = sum(meta["skipped"].get(reason, {"count": 0})["count"] for reason in LOST)
     if lost > kept:
-        lines.append(f"warning: {lost:,} documents were left out, more than the {kept:,} kept")
+        yield f"warning: {lost:,} documents were left out, more than the {kept:,} kept"
     if runs := meta.get("unspaced"):
-        lines.append(unspaced.warning(runs))
+        yield unspaced.warning(runs)
     if language := meta.get("likely_language"):
-        lines.append(likely_language.warning(language))
-    return "\n".join(lines)
+        yield likely_language.warning(language)
 
 
 def examples(names: Sequence[str], number: int) -> str:
