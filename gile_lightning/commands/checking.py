@@ -113,10 +113,12 @@ def recommendations(
     data: TextDataModule, corpus: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, str]]:
     """Yield what to set for a corpus, and why; the rules are those of docs/best.md."""
-    likely = {name: figures["likely_language"] for name, figures in corpus.items()}
-    foreign = any(stemmer_of(likely[name] or name) != "english" for name in corpus)
-    if len(corpus) == 1:  # of several, each is named
-        for language in filter(None, likely.values()):
+    likely = [
+        figures["likely_language"] for figures in corpus.values() if figures["likely_language"]
+    ]
+    foreign = any(stemmer_of(name) != "english" for name in (*corpus, *likely))
+    if hasattr(data, "language"):  # languages of a corpus of several have names of their own
+        for language in likely:
             yield f"--data.language {language}", "what the most frequent words tell"
     if data.builtin:
         yield "--config best_scratch", "single words tell the labels of invented texts"
