@@ -98,6 +98,8 @@ def test_a_fit_warns_once(tmp_path):
     pytest.importorskip("gile_testing.minilm")
     options = (*runs.MATCHING, "--data.language", "german", "--data.pretrained", MINILM)
     done = runs.call(fit.main, *runs.arguments(tmp_path / "run", *options, epochs=1))
-    (warning,) = [line for line in done.printed.splitlines() if line.startswith("warning: ")]
-    assert "set stemmer: german" in warning
-    assert ENGLISH in warning
+    warnings = [line for line in done.printed.splitlines() if line.startswith("warning: ")]
+    parts, texts = warnings  # the built-in texts are English
+    assert "set stemmer: german" in parts
+    assert ENGLISH in parts
+    assert "said to be German, but words of English are frequent" in texts
