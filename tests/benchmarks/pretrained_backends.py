@@ -30,6 +30,7 @@ from torch import Tensor, nn
 from gile_lightning.data import ATTACK, BioASQ
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.pretrained import backends, transformer
+from gile_lightning.data.pretrained.batches import in_batches
 from gile_lightning.data.pretrained.model import dimension, find_model
 from gile_lightning.data.pretrained.subwords import Reading
 
@@ -173,7 +174,7 @@ def exported(folder: Path) -> dict[str, Encode]:
         def encode(texts: list[str]) -> Tensor:
             size = dimension(MODEL)
             rows = subwords(texts)
-            return transformer.in_batches(run, *rows, model.padding, size, ONNX_TOKENS).vectors
+            return in_batches(run, *rows, model.padding, size, ONNX_TOKENS).vectors
 
         return encode
 

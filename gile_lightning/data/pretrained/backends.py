@@ -8,6 +8,7 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import model, quantized, transformer
+from gile_lightning.data.pretrained.batches import Encoded
 
 Backend = Literal["torch", "torch-bfloat16", "openvino-int8"]
 """What runs a frozen pretrained model.
@@ -62,7 +63,7 @@ def encode_with_passages(
     counts: Tensor,
     backend: Backend = "torch",
     device: torch.device | None = None,
-) -> transformer.Encoded:
+) -> Encoded:
     """Encode texts and their passages with a frozen model; see `Transformer.encode`.
 
     Args:
@@ -86,7 +87,7 @@ def _encode(
     backend: Backend,
     device: torch.device | None,
     passages: bool,
-) -> transformer.Encoded:
+) -> Encoded:
     if backend == "openvino-int8":
         return quantized.encode(name, subwords, counts, passages)
     device = subwords.device if device is None else device

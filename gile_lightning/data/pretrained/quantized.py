@@ -27,6 +27,7 @@ from gile_lightning.builtin import ATTACK_BUNDLE
 from gile_lightning.common.console import note
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.pretrained import model, transformer
+from gile_lightning.data.pretrained.batches import Encoded, in_batches
 from gile_lightning.data.pretrained.subwords import Reading
 from gile_lightning.data.shards.cache import default_cache, write_once
 
@@ -50,9 +51,7 @@ def identity(name: str) -> str:
     return hashlib.sha256(whole.encode()).hexdigest()[:20]
 
 
-def encode(
-    name: str, subwords: Tensor, counts: Tensor, passages: bool = False
-) -> transformer.Encoded:
+def encode(name: str, subwords: Tensor, counts: Tensor, passages: bool = False) -> Encoded:
     """Encode texts on the CPU; see `Transformer.encode`.
 
     Raises:
@@ -65,7 +64,7 @@ def encode(
         )
     run, padding = _loaded(name, torch.get_num_threads())
     size = model.dimension(name)
-    return transformer.in_batches(run, subwords, counts, padding, size, TOKENS, passages=passages)
+    return in_batches(run, subwords, counts, padding, size, TOKENS, passages=passages)
 
 
 def cosine(name: str) -> float:

@@ -9,6 +9,7 @@ from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.loading.flat import send
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.pretrained import Backend, backends, dimension, transformer
+from gile_lightning.data.pretrained.batches import Encoded
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.encoder import Encoder
 
@@ -67,7 +68,7 @@ class Pretrained(Encoder):
                 )
             self.transformer = transformer.Transformer(self.name).train()
 
-    def encode_with_passages(self, documents: Texts, device: torch.device) -> transformer.Encoded:
+    def encode_with_passages(self, documents: Texts, device: torch.device) -> Encoded:
         """Encode documents and their passages with the frozen model.
 
         Args:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained import backends, transformer
+from gile_lightning.data.pretrained import backends, batches, transformer
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_testing.minilm import DIM, NAME, oracle
 from gile_testing.sentences import SENTENCES
@@ -74,7 +74,7 @@ def test_a_device_without_memory_gets_smaller_batches(monkeypatch):
         tried.append(most)
         if most > limit:
             raise torch.OutOfMemoryError("none left")
-        return transformer.Encoded(torch.zeros(len(counts), size), torch.zeros(0, size), counts)
+        return batches.Encoded(torch.zeros(len(counts), size), torch.zeros(0, size), counts)
 
     monkeypatch.setattr(transformer, "in_batches", in_batches)
     texts = subwords(SENTENCES)
@@ -101,22 +101,6 @@ def test_a_text_without_a_subword_is_zeros():
     assert backends.encode(NAME, *subwords([])).shape == (0, DIM)
 
 
-def test_batches_are_bounded_by_padded_tokens():
-    counts = torch.tensor([3, 5, 0, 3, 4, 20, 3, 4])
-    order = counts.argsort(stable=True)
-    parts = [part.tolist() for part in transformer._batches(order, counts, 12)]
-    assert parts == [[0, 3, 6], [4, 7], [1], [5]]
-    assert list(transformer._batches(order[:1], counts, 12)) == []
-
-
-def test_a_short_text_is_not_padded_to_a_long_one():
-    """Two windows of a text: 24 + 256 tokens are less than two times 256."""
-    counts = torch.tensor([24, 256, 250, 25])
-    order = counts.argsort()
-    parts = [part.tolist() for part in transformer._batches(order, counts, 600)]
-    assert parts == [[0, 3], [2, 1]]
-
-
 def test_threads_take_batches_each(monkeypatch):
     """They see no gradients, and leave the number of threads as it was."""
     before, seen = torch.get_num_threads(), []
@@ -132,14 +116,14 @@ def test_threads_take_batches_each(monkeypatch):
     try:
         torch.set_num_threads(2)
         with torch.inference_mode():
-            assert list(transformer.side_by_side(work, range(6))) == [0, 2, 4, 6, 8, 10]
+            assert list(batches.side_by_side(work, range(6))) == [0, 2, 4, 6, 8, 10]
             assert {number for number, _ in seen} == {1}
             assert all(name.startswith("encode") for _, name in seen)
             with pytest.raises(InputError, match="a bad batch"):
-                transformer.side_by_side(work, [1, -1, 2])
+                batches.side_by_side(work, [1, -1, 2])
             assert torch.get_num_threads() == 2
             seen.clear()
-            assert list(transformer.side_by_side(work, [7])) == [14]  # which may use both
+            assert list(batches.side_by_side(work, [7])) == [14]  # which may use both
             assert seen == [(2, threading.current_thread().name)]
         texts = subwords(SENTENCES)
         monkeypatch.setattr(transformer, "CPU_TOKENS", 16)  # many batches
