@@ -21,7 +21,7 @@ def predict(
     format: Literal["auto", "jsonl", "text"] = "auto",
     batch_size: int = 256,
     device: str = "auto",
-    pretrained_backend: Literal["torch", "torch-bfloat16", "openvino-int8"] | None = None,
+    pretrained_backend: Literal["auto", "torch", "torch-bfloat16", "openvino-int8"] | None = None,
     rerank: bool = False,
     label_changes: Path | None = None,
     explain: str | None = None,
@@ -54,9 +54,9 @@ def predict(
         format: of the input; auto looks at its first line.
         batch_size: texts scored at a time.
         device: cpu, cuda, or auto.
-        pretrained_backend: what runs a pretrained model, by default what ran it in training:
-            openvino-int8 labels two to three times as many texts on a CPU; torch-bfloat16 does
-            where the processor multiplies bfloat16, and is for GPUs.
+        pretrained_backend: what runs a pretrained model, by default what the training run says:
+            torch-bfloat16 labels twice as many texts on a GPU, and on a CPU that multiplies
+            bfloat16; auto takes it where that is so; openvino-int8 does on other CPUs.
         rerank: whether the second stage beside the checkpoint, which gile_lightning.rerank has
             fitted, ranks the best labels of each text anew.
         label_changes: a file of labels of the model that were renamed, merged, split or withdrawn

@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 from gile_lightning import evaluate, fit, load, predict
 from gile_lightning.commands.run_folder import read_metrics
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained import quantized
+from gile_lightning.data.pretrained import backends, quantized
 from gile_lightning.data.pretrained.model import find_model
 from gile_lightning.data.pretrained.transformer import frozen
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -198,6 +198,20 @@ def test_a_model_in_bfloat16(run, tmp_path):
     scores = [model.logits(["Insulin lowers glucose."]) for model in (exact, rounded)]
     assert not torch.equal(*scores)
     torch.testing.assert_close(*scores, rtol=0, atol=0.1)
+
+
+def test_a_model_that_runs_as_the_machine_does_best(run, tmp_path, monkeypatch):
+    """A backend that is chosen is chosen anew where the model is used."""
+    output = tmp_path / "run"
+    monkeypatch.setattr(backends, "bfloat16_speedup", lambda: 2.0)
+    model = ("--data.pretrained_backend", "auto", "--data.builtin_documents", 60)
+    call(fit.main, *runs.arguments(output, *KEYS, *model, epochs=1))
+    for speedup, backend in ((2.0, "torch-bfloat16"), (0.6, "torch")):
+        monkeypatch.setattr(backends, "bfloat16_speedup", lambda speedup=speedup: speedup)
+        models = load(output), load(output, pretrained_backend=backend)
+        assert models[0].task.tokenizer.pretrained_backend == "auto"
+        scores = [model.logits(["Insulin lowers glucose."]) for model in models]
+        assert torch.equal(*scores)
 
 
 def test_a_backend_without_pretrained_vectors():

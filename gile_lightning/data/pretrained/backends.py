@@ -7,17 +7,22 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.common.machine import bfloat16_speedup
 from gile_lightning.data.pretrained import model, quantized, transformer
 from gile_lightning.data.pretrained.batches import Encoded
 
-Backend = Literal["torch", "torch-bfloat16", "openvino-int8"]
+ChosenBackend = Literal["torch", "torch-bfloat16", "openvino-int8"]
+Backend = Literal["auto", "torch", "torch-bfloat16", "openvino-int8"]
 """What runs a frozen pretrained model.
 
+- ``auto``: ``torch-bfloat16`` where that is faster, ``torch`` elsewhere; see `chosen`.
 - ``torch``: on any device, as its authors meant it.
 - ``torch-bfloat16``: with weights and activations in bfloat16, for GPUs, and for CPUs that
   multiply such numbers.
 - ``openvino-int8``: on a CPU, with weights and activations rounded to 8 bits.
 """
+
+_FASTER = 1.4  # times as fast as in float32, for bfloat16 to be chosen
 
 
 def check_backend(backend: Backend) -> None:
@@ -34,12 +39,28 @@ def check_backend(backend: Backend) -> None:
         )
 
 
-def rounded_to(backend: Backend) -> torch.dtype | None:
+def chosen(backend: Backend, device: torch.device | str) -> ChosenBackend:
+    """Return what ``auto`` stands for on a device; other backends as they are.
+
+    A GPU that has bfloat16 gets it, and a CPU that multiplies such numbers clearly faster than
+    those of float32, which is measured once.
+    """
+    if backend != "auto":
+        return backend
+    kind = torch.device(device).type
+    if kind == "cuda":
+        fast = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        fast = kind == "cpu" and bfloat16_speedup() >= _FASTER
+    return "torch-bfloat16" if fast else "torch"
+
+
+def rounded_to(backend: Backend, device: torch.device) -> torch.dtype | None:
     """Return the type of numbers that a model computes with by PyTorch; None for its own."""
-    return torch.bfloat16 if backend == "torch-bfloat16" else None
+    return torch.bfloat16 if chosen(backend, device) == "torch-bfloat16" else None
 
 
-def identity(name: str, backend: Backend) -> str:
+def identity(name: str, backend: ChosenBackend) -> str:
     """Return a name of what decides on the vectors: the model's files, and what runs it."""
     if backend == "openvino-int8":
         return quantized.identity(name)
@@ -92,7 +113,7 @@ def _encode(
         return quantized.encode(name, subwords, counts, passages)
     device = subwords.device if device is None else device
     with torch.autocast(device.type, enabled=False):
-        dtype = rounded_to(backend)
+        dtype = rounded_to(backend, device)
         frozen = transformer.frozen(name) if dtype is None else transformer.frozen(name, dtype)
         model = frozen.to(device)
         return model.encode(subwords, counts, passages)

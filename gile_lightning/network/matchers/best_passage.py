@@ -21,7 +21,7 @@ class BestPassage(Cosine):
     to `PASSAGE` subwords. Its vector is the mean of what the frozen sentence encoder of the data
     (``data.pretrained``) makes of them in the whole window (late chunking: Günther et al., 2024).
     So the encoder runs once for both. It is MaxP of Dai and Callan (SIGIR 2019), with cosines for
-    scores. With ``data.pretrained_backend: torch-bfloat16`` cosines are products in bfloat16 too.
+    scores. Where the encoder computes in bfloat16 (``data.pretrained_backend``), so do these.
 
     Args:
         tokenizer: splits texts into the subwords of the sentence encoder.
@@ -44,7 +44,7 @@ class BestPassage(Cosine):
         passages, counts = documents.passages, documents.passage_counts
         if passages is None or counts is None:
             _, passages, counts = self.encoder.encode_with_passages(documents, labels.device)
-        dtype = backends.rounded_to(self.encoder.backend) or self.scale.dtype
+        dtype = backends.rounded_to(self.encoder.backend, labels.device) or self.scale.dtype
         passages = send(passages, labels.device).to(dtype)
         owners = segment_ids(counts, passages)
         labels = labels.to(dtype)

@@ -155,6 +155,10 @@ def test_a_list_of_encoders_travels_with_a_checkpoint():
     assert second.trainable
 
 
+def test_auto_leaves_a_model_that_is_trained_as_it_is():
+    NeuralSystem(encoder=TUNED).check(tokenizer=replace(TEXT, pretrained_backend="auto"))
+
+
 def test_a_model_in_8_bits_is_not_trained(monkeypatch):
     monkeypatch.setattr(backends, "find_spec", lambda name: object())  # as if it were installed
     rounded = replace(TEXT, pretrained_backend="openvino-int8")
