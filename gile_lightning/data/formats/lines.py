@@ -15,6 +15,7 @@ from gile_lightning.data.formats.binary_file import most_of
 from gile_lightning.data.formats.skipped import Skipped
 
 BROKEN = "broken JSON line"
+_LIST = "{0}: a JSON list; expected one object per line: jq -c '.[]' {0} > objects.jsonl"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -77,19 +78,23 @@ def read_records(
     """Stream the JSON objects of files with one object per line.
 
     The BioASQ format has a comma after each object, and the lines ``{"articles":[`` and ``]}``
-    around all of them; these are removed. Broken lines are skipped and counted.
+    around all of them; these are removed, as are the brackets of a list with an object per line.
+    Broken lines are skipped and counted.
 
     Raises:
-        InputError: more than ``max_broken`` lines are broken, or a file has nothing but those.
+        InputError: more than ``max_broken`` lines are broken, a file has nothing but those, or it
+            is a JSON list that is not written with one object per line.
     """
     broken = 0
     for path in paths:
-        objects = 0
+        objects, in_list = 0, False
         for number, line in read_lines(path, encoding):
             text = line.strip().lstrip("\ufeff").rstrip(",")
-            if number == 1 and text.startswith('{"articles"'):
+            if number == 1 and text.startswith("["):
+                in_list, text = True, text[1:].strip()
+            elif number == 1 and text.startswith('{"articles"'):
                 text = text.partition("[")[2].strip()
-            if text in ("", "]}", "[", "]"):
+            if text in ("", "]}", "]"):
                 continue
             try:
                 fields = json.loads(text)
@@ -100,6 +105,8 @@ def read_records(
                 fields = _without_closing_bracket(text)
                 if fields is None:
                     where = f"{path}:{number}"
+                    if in_list and not objects:
+                        raise InputError(_LIST.format(path)) from error
                     skipped.add(BROKEN, where)
                     broken += 1
                     if broken > max_broken:
@@ -130,10 +137,12 @@ def whole_characters(fields: dict[str, Any], text: str) -> dict[str, Any]:
 
 
 def _without_closing_bracket(text: str) -> dict[str, Any] | None:
-    if not text.endswith("]}"):
+    """Return the last object of a list, if the line has no other; None if that is no object."""
+    ending = next((ending for ending in ("]}", "]") if text.endswith(ending)), None)
+    if ending is None:
         return None
     try:
-        fields = json.loads(text[:-2].rstrip().rstrip(","))
+        fields = json.loads(text.removesuffix(ending).rstrip().rstrip(","))
     except (ValueError, RecursionError):
         return None
     return fields if isinstance(fields, dict) else None

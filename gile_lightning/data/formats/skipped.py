@@ -53,7 +53,8 @@ def describe(meta: Mapping[str, Any]) -> str:
     ]
     if (used := counts.get("training_documents_used")) is not None:
         every = counts["documents"]["train"]
-        lines.insert(1, f"training on {used:,} of {every:,} documents (train_share)")
+        message = f"training on {used:,} of {every:,} documents (train_share)"
+        lines.insert(1, f"{message}; the labels of all of them count as seen")
     if texts := counts.get("label_texts"):
         lines.append(f"training on the texts of {texts:,} labels too (label_documents)")
     if known := counts.get("known"):

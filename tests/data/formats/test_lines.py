@@ -26,6 +26,7 @@ def test_plain_and_gzipped_files_with_any_name(write, name):
         '{"articles":[\n{"a": "x]}"},\n{"a": 2},]}',
         '{"articles":[{"a": "x]}"},\n{"a": 2}\n]}',
         '[\n{"a": "x]}"},\n{"a": 2}\n]',
+        '[{"a": "x]}"},\n{"a": 2}]',
         '\ufeff{"articles":[\r\n{"a": "x]}"} ,\r\n {"a": 2}\r\n]}\r\n',
     ],
 )
@@ -68,6 +69,17 @@ def test_file_without_records(write, content):
     path = write("a.jsonl", content)
     with pytest.raises(InputError, match=f"{path}: no JSON object"):
         fields(write("b.jsonl", ROWS[:1]), path)
+
+
+@pytest.mark.parametrize(
+    "content", ['[{"a": 1}, {"a": 2}]', '[{"a": 1},{"a": 2}]\n', '[\n  {\n    "a": 1\n  }\n]\n']
+)
+def test_a_list_with_other_lines_than_an_object_each(write, content):
+    file = write("a.json", content)
+    with pytest.raises(InputError) as caught:
+        fields(file)
+    says = f"{file}: a JSON list; expected one object per line: jq -c '.[]' {file} > objects.jsonl"
+    assert str(caught.value) == says
 
 
 def test_missing_file(tmp_path):
