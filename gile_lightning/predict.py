@@ -54,9 +54,9 @@ def predict(
         format: of the input; auto looks at its first line.
         batch_size: texts scored at a time.
         device: cpu, cuda, or auto.
-        pretrained_backend: what runs a pretrained model, by default what the training run says:
-            torch-bfloat16 labels twice as many texts on a GPU, and on a CPU that multiplies
-            bfloat16; auto takes it where that is so; openvino-int8 does on other CPUs.
+        pretrained_backend: what runs a pretrained model, by default what ran it in training:
+            torch-bfloat16 is faster on a GPU, and on a CPU that multiplies bfloat16 fast; auto
+            takes it there, and torch elsewhere; openvino-int8 is faster on a CPU, and less exact.
         rerank: whether the second stage beside the checkpoint, which gile_lightning.rerank has
             fitted, ranks the best labels of each text anew.
         label_changes: a file of labels of the model that were renamed, merged, split or withdrawn

@@ -9,7 +9,8 @@ from safetensors.torch import load_file, save_file
 from gile_lightning import evaluate, fit, load, predict
 from gile_lightning.commands.run_folder import read_metrics
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.pretrained import backends, quantized
+from gile_lightning.data import document_data_module
+from gile_lightning.data.pretrained import quantized
 from gile_lightning.data.pretrained.model import find_model
 from gile_lightning.data.pretrained.transformer import frozen
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -17,7 +18,7 @@ from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Pretrained
 from gile_lightning.network.matchers import BestPassage, Cosine
-from gile_lightning.systems import NeuralSystem
+from gile_lightning.systems import NeuralSystem, loading
 from gile_lightning.systems.predictor import Predictor
 from gile_testing import dw_runs, runs
 from gile_testing.minilm import NAME, oracle
@@ -200,18 +201,25 @@ def test_a_model_in_bfloat16(run, tmp_path):
     torch.testing.assert_close(*scores, rtol=0, atol=0.1)
 
 
-def test_a_model_that_runs_as_the_machine_does_best(run, tmp_path, monkeypatch):
-    """A backend that is chosen is chosen anew where the model is used."""
-    output = tmp_path / "run"
-    monkeypatch.setattr(backends, "bfloat16_speedup", lambda: 2.0)
+def test_a_model_that_runs_as_the_machine_does_best(tmp_path, monkeypatch):
+    """A run remembers what was chosen; `predict` chooses anew where it is asked to."""
+    output, texts = tmp_path / "run", tmp_path / "texts.txt"
+    texts.write_text("Insulin lowers glucose.\n")
+    choice = "torch-bfloat16"
+
+    def chosen(given, cache):
+        return choice if given == "auto" else given
+
+    for module in (document_data_module, loading):
+        monkeypatch.setattr(module, "chosen", chosen)
     model = ("--data.pretrained_backend", "auto", "--data.builtin_documents", 60)
     call(fit.main, *runs.arguments(output, *KEYS, *model, epochs=1))
-    for speedup, backend in ((2.0, "torch-bfloat16"), (0.6, "torch")):
-        monkeypatch.setattr(backends, "bfloat16_speedup", lambda speedup=speedup: speedup)
-        models = load(output), load(output, pretrained_backend=backend)
-        assert models[0].task.tokenizer.pretrained_backend == "auto"
-        scores = [model.logits(["Insulin lowers glucose."]) for model in models]
-        assert torch.equal(*scores)
+    choice = "torch"
+    for given, backend in (({}, "torch-bfloat16"), ({"pretrained_backend": "auto"}, "torch")):
+        assert load(output, **given).task.tokenizer.pretrained_backend == backend
+        more = [part for key, value in given.items() for part in (f"--{key}", value)]
+        done = runs.call(predict.main, "--checkpoint", output, "--input", texts, *more)
+        assert ("run by torch, unlike in training" in done.errors) is (backend == "torch")
 
 
 def test_a_backend_without_pretrained_vectors():

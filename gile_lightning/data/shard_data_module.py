@@ -17,7 +17,6 @@ from gile_lightning.data.language_name import check_language
 from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.loading.loader import RaggedLoader
 from gile_lightning.data.loading.ragged import COMPUTED, RaggedBatch
-from gile_lightning.data.pretrained.backends import chosen
 from gile_lightning.data.pretrained.keyed_vectors import VectorsDtype
 from gile_lightning.data.pretrained.text_vectors import TextVectors
 from gile_lightning.data.pretrained.vectors import VectorStore
@@ -99,8 +98,8 @@ class ShardDataModule(TextDataModule):
         if reading is None or fields <= self._kept:
             return
         self._kept |= fields
-        backend = chosen(tokenizer.pretrained_backend, device)
-        store = VectorStore(reading.name, self.cache_dir, backend, self.vectors_dtype)
+        backend, dtype = tokenizer.pretrained_backend, self.vectors_dtype
+        store = VectorStore(reading.name, self.cache_dir, backend, dtype)
         for split, documents in self.corpus.splits.items():
             mark = f"{self.fingerprint()}-{split}-{self.size(self.language, split)}"
             if added := len(documents) - self.size(self.language, split):

@@ -11,7 +11,6 @@ import torch
 
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.pretrained import VectorStore
-from gile_lightning.data.pretrained.backends import chosen
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network import NOT_SEEN, EncodedLabels, Network
@@ -59,8 +58,7 @@ def encode_texts(
     subwords = tokenizer.subwords(texts, "label") if needed else (None, None)
     encoded = Texts.from_flat(*tokenizer.labels(texts), None, *subwords)
     if "vectors" in inputs and subwords[0] is not None:
-        backend = chosen(tokenizer.pretrained_backend, device)
-        store = VectorStore(str(tokenizer.pretrained), cache, backend)
+        store = VectorStore(str(tokenizer.pretrained), cache, tokenizer.pretrained_backend)
         store.fill([subwords], len(texts), device)
         encoded = encoded._replace(vectors=store.find(*subwords))
     if "subwords" not in inputs:

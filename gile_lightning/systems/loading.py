@@ -9,7 +9,9 @@ from gile_lightning.common import hub
 from gile_lightning.common.errors import InputError, out_of_memory
 from gile_lightning.common.factories import check_parts, import_part, instantiate
 from gile_lightning.data.known import Known, KnownDocuments
-from gile_lightning.data.pretrained import Backend
+from gile_lightning.data.pretrained import BackendChoice
+from gile_lightning.data.pretrained.backends import chosen
+from gile_lightning.data.shards.cache import local_cache
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.systems.label_regrouping import change_labels
 from gile_lightning.systems.system import System
@@ -51,7 +53,9 @@ def read_model(path: Path | str) -> dict[str, Any]:
     return read_folder(folder) if is_model_folder(folder) else read_checkpoint(folder)
 
 
-def load_system(checkpoint: dict[str, Any], pretrained_backend: Backend | None = None) -> System:
+def load_system(
+    checkpoint: dict[str, Any], pretrained_backend: BackendChoice | None = None
+) -> System:
     """Make the system of a checkpoint that `read_model` returned.
 
     Its parts are checked before any is made: see `gile_lightning.common.factories.Part`.
@@ -65,7 +69,7 @@ def load_system(checkpoint: dict[str, Any], pretrained_backend: Backend | None =
             has no frozen pretrained model for the backend.
     """
     if pretrained_backend is not None:
-        checkpoint = with_backend(checkpoint, pretrained_backend)
+        checkpoint = with_backend(checkpoint, chosen(pretrained_backend, local_cache(None)))
     if None in checkpoint[STATE]["tasks"].values():
         raise InputError(
             "the checkpoint holds imported weights without words: import them with --word_vectors "

@@ -13,7 +13,7 @@ from gile_lightning.data.formats.descriptions import composed
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.language_name import code_of
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.pretrained import Backend
+from gile_lightning.data.pretrained import BackendChoice
 from gile_lightning.data.shards.original_texts import joined
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -37,7 +37,7 @@ def load(
     path: Path | str,
     device: str = "cpu",
     language: str | None = None,
-    pretrained_backend: Backend | None = None,
+    pretrained_backend: BackendChoice | None = None,
     rerank: bool = False,
 ) -> "Predictor":
     """Load a model to label texts with.

@@ -16,7 +16,6 @@ from gile_lightning.common.progress import track
 from gile_lightning.data.loading.flat import segment_ids
 from gile_lightning.data.loading.ragged import RaggedBatch, Texts
 from gile_lightning.data.pretrained import VectorStore
-from gile_lightning.data.pretrained.backends import chosen
 from gile_lightning.data.tokenizing.frequencies import document_frequencies
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.training_data import TrainingData
@@ -147,8 +146,7 @@ def distil(
         return
     counts = document_frequencies(documents(), len(task.tokenizer.vocabulary))
     tokenizer = task.tokenizer
-    backend = chosen(tokenizer.pretrained_backend, device)
-    store = VectorStore(str(tokenizer.pretrained), cache, backend)
+    store = VectorStore(str(tokenizer.pretrained), cache, tokenizer.pretrained_backend)
     store.fill(map(_subwords, documents()), counts[1], device)
     encode = partial(encode_texts, task.tokenizer, cache=cache, device=device)
     labels = encode(task.labels.texts, {"words", "vectors"})

@@ -86,6 +86,14 @@ def test_kinds_of_lines(kind, first, text):
     assert [x.text for x in reader(first, kind=kind)] == [text]
 
 
+@pytest.mark.parametrize("first", ["[", '[{"text": "a"}, {"text": "b"}]', ' [ {"text": "a"},'])
+def test_a_json_list_is_no_text(first):
+    with pytest.raises(InputError, match=r"in: a JSON list; .*\(--format text for plain text\)"):
+        list(reader(first))
+    assert [x.text for x in reader(first, kind="text")] == [first.strip()]
+    assert [x.text for x in reader("[1] Smith writes")] == ["[1] Smith writes"]
+
+
 def test_broken_and_empty_lines_are_left_out_and_counted(capsys):
     found = reader('{"text": "one"}', '{"text": "tw', "", "[3]", '{"text": "four"}', "  ")
     assert [document.id for document in found] == [1, 5]

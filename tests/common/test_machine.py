@@ -35,4 +35,4 @@ def test_bfloat16_against_float32(monkeypatch):
     monkeypatch.setattr(torch.nn.functional, "linear", product)
     monkeypatch.setattr(machine.time, "perf_counter", lambda: now)
     with torch.device("meta"), torch.autocast("cpu", dtype=torch.bfloat16):
-        assert machine.bfloat16_speedup.__wrapped__() == 3.0
+        assert machine.bfloat16_speedup() == 3.0

@@ -15,7 +15,7 @@ from gile_lightning.data.formats.binary_file import most_of
 from gile_lightning.data.formats.skipped import Skipped
 
 BROKEN = "broken JSON line"
-_LIST = "{0}: a JSON list; expected one object per line: jq -c '.[]' {0} > objects.jsonl"
+JSON_LIST = "{}: a JSON list; expected one object per line, as jq -c '.[]' writes them"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -82,19 +82,18 @@ def read_records(
     Broken lines are skipped and counted.
 
     Raises:
-        InputError: more than ``max_broken`` lines are broken, a file has nothing but those, or it
-            is a JSON list that is not written with one object per line.
+        InputError: more than ``max_broken`` lines are broken, or a file has nothing but those.
     """
     broken = 0
     for path in paths:
         objects, in_list = 0, False
         for number, line in read_lines(path, encoding):
-            text = line.strip().lstrip("\ufeff").rstrip(",")
+            text = line.strip().lstrip("\ufeff").strip(",").strip()
             if number == 1 and text.startswith("["):
-                in_list, text = True, text[1:].strip()
+                in_list, text = True, text.removeprefix("[").strip()
             elif number == 1 and text.startswith('{"articles"'):
                 text = text.partition("[")[2].strip()
-            if text in ("", "]}", "]"):
+            if text in ("", "]}", "[", "]"):
                 continue
             try:
                 fields = json.loads(text)
@@ -105,10 +104,10 @@ def read_records(
                 fields = _without_closing_bracket(text)
                 if fields is None:
                     where = f"{path}:{number}"
-                    if in_list and not objects:
-                        raise InputError(_LIST.format(path)) from error
                     skipped.add(BROKEN, where)
                     broken += 1
+                    if broken > max_broken and in_list and not objects:
+                        raise InputError(JSON_LIST.format(path)) from error
                     if broken > max_broken:
                         raise InputError(
                             f"{where}: {broken} lines are not JSON objects (first: "
@@ -118,6 +117,8 @@ def read_records(
                     continue
             objects += 1
             yield Record(f"{path}:{number}", whole_characters(fields, text))
+        if not objects and in_list:
+            raise InputError(JSON_LIST.format(path))
         if not objects:
             raise InputError(f"{path}: no JSON object in the file; expected one per line")
 
@@ -137,7 +138,7 @@ def whole_characters(fields: dict[str, Any], text: str) -> dict[str, Any]:
 
 
 def _without_closing_bracket(text: str) -> dict[str, Any] | None:
-    """Return the last object of a list, if the line has no other; None if that is no object."""
+    """Return the object on a line that ends with the end of the list; None for other lines."""
     ending = next((ending for ending in ("]}", "]") if text.endswith(ending)), None)
     if ending is None:
         return None

@@ -1,9 +1,17 @@
 """Pretrained sentence encoders of `sentence-transformers`, and the vectors they have made."""
 
-from gile_lightning.data.pretrained.backends import Backend
+from gile_lightning.data.pretrained.backends import Backend, BackendChoice
 from gile_lightning.data.pretrained.keyed_vectors import VectorsDtype
 from gile_lightning.data.pretrained.model import dimension, find_model
 from gile_lightning.data.pretrained.subwords import Reading
 from gile_lightning.data.pretrained.vectors import VectorStore
 
-__all__ = ["Backend", "Reading", "VectorStore", "VectorsDtype", "dimension", "find_model"]
+__all__ = [
+    "Backend",
+    "BackendChoice",
+    "Reading",
+    "VectorStore",
+    "VectorsDtype",
+    "dimension",
+    "find_model",
+]

@@ -1,26 +1,31 @@
 """What runs a frozen pretrained model."""
 
+import re
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Literal
 
 import torch
+from filelock import FileLock
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.common.machine import bfloat16_speedup
+from gile_lightning.common.files import write
+from gile_lightning.common.machine import bfloat16_speedup, processor
 from gile_lightning.data.pretrained import model, quantized, transformer
 from gile_lightning.data.pretrained.batches import Encoded
 
-ChosenBackend = Literal["torch", "torch-bfloat16", "openvino-int8"]
-Backend = Literal["auto", "torch", "torch-bfloat16", "openvino-int8"]
+Backend = Literal["torch", "torch-bfloat16", "openvino-int8"]
 """What runs a frozen pretrained model.
 
-- ``auto``: ``torch-bfloat16`` where that is faster, ``torch`` elsewhere; see `chosen`.
 - ``torch``: on any device, as its authors meant it.
 - ``torch-bfloat16``: with weights and activations in bfloat16, for GPUs, and for CPUs that
-  multiply such numbers.
+  multiply such numbers fast.
 - ``openvino-int8``: on a CPU, with weights and activations rounded to 8 bits.
 """
+
+BackendChoice = Literal["auto", "torch", "torch-bfloat16", "openvino-int8"]
+"""A backend, or ``auto``: ``torch-bfloat16`` where it is faster, else ``torch``; see `chosen`."""
 
 _FASTER = 1.4  # times as fast as in float32, for bfloat16 to be chosen
 
@@ -39,28 +44,51 @@ def check_backend(backend: Backend) -> None:
         )
 
 
-def chosen(backend: Backend, device: torch.device | str) -> ChosenBackend:
-    """Return what ``auto`` stands for on a device; other backends as they are.
+def chosen(choice: BackendChoice, cache: Path) -> Backend:
+    """Return what ``auto`` stands for on this machine; other backends as they are.
 
-    A GPU that has bfloat16 gets it, and a CPU that multiplies such numbers clearly faster than
-    those of float32, which is measured once.
+    It is ``torch-bfloat16`` where there is a GPU that has such numbers, or no GPU and a CPU that
+    multiplies them clearly faster than those of float32.
+
+    Args:
+        choice: the backend, or ``auto``.
+        cache: the folder that keeps what was measured of the CPU, so that all programs that have it
+            choose alike.
+
+    Raises:
+        InputError: the cache cannot be written.
     """
-    if backend != "auto":
-        return backend
-    kind = torch.device(device).type
-    if kind == "cuda":
+    if choice != "auto":
+        return choice
+    if torch.cuda.is_available():
         fast = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
-        fast = kind == "cpu" and bfloat16_speedup() >= _FASTER
+        fast = _speedup(cache) >= _FASTER
     return "torch-bfloat16" if fast else "torch"
 
 
-def rounded_to(backend: Backend, device: torch.device) -> torch.dtype | None:
+def _speedup(cache: Path) -> float:
+    """Return how many times as fast as float32 this CPU multiplies bfloat16; measured once."""
+    name = re.sub(r"[^\w.+-]+", "_", f"{processor()}-torch-{torch.__version__}")
+    file = cache / "bfloat16" / f"{name}.txt"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(file.with_suffix(".lock")):
+            if not file.exists():
+                write(file, f"{bfloat16_speedup():.2f}\n")
+    except OSError as error:
+        raise InputError(
+            f"{file}: {error.strerror}; set data.cache_dir, or XDG_CACHE_HOME, to another disk"
+        ) from error
+    return float(file.read_text(encoding="utf-8"))
+
+
+def rounded_to(backend: Backend) -> torch.dtype | None:
     """Return the type of numbers that a model computes with by PyTorch; None for its own."""
-    return torch.bfloat16 if chosen(backend, device) == "torch-bfloat16" else None
+    return torch.bfloat16 if backend == "torch-bfloat16" else None
 
 
-def identity(name: str, backend: ChosenBackend) -> str:
+def identity(name: str, backend: Backend) -> str:
     """Return a name of what decides on the vectors: the model's files, and what runs it."""
     if backend == "openvino-int8":
         return quantized.identity(name)
@@ -113,7 +141,7 @@ def _encode(
         return quantized.encode(name, subwords, counts, passages)
     device = subwords.device if device is None else device
     with torch.autocast(device.type, enabled=False):
-        dtype = rounded_to(backend, device)
+        dtype = rounded_to(backend)
         frozen = transformer.frozen(name) if dtype is None else transformer.frozen(name, dtype)
         model = frozen.to(device)
         return model.encode(subwords, counts, passages)

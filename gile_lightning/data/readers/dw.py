@@ -11,7 +11,7 @@ from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.formats.hub_datasets import is_saved_dataset
 from gile_lightning.data.language_name import NAMES
 from gile_lightning.data.multilingual import Multilingual
-from gile_lightning.data.pretrained import Backend
+from gile_lightning.data.pretrained import BackendChoice
 from gile_lightning.data.readers.articles import Articles, LabelKind
 from gile_lightning.data.readers.columns import Columns
 from gile_lightning.data.readers.released_articles import ReleasedArticles
@@ -108,7 +108,7 @@ class DW(Multilingual):
         seed: int = 1234,
         num_proc: int = 0,
         pretrained: str | None = None,
-        pretrained_backend: Backend = "torch",
+        pretrained_backend: BackendChoice = "torch",
         max_subwords: int | None = None,
         max_windows: int = 1,
         document_prompt: str | None = None,

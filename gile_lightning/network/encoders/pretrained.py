@@ -61,7 +61,7 @@ class Pretrained(Encoder):
         self.name, self.backend = tokenizer.pretrained, tokenizer.pretrained_backend
         self.output_dim = dimension(self.name)
         if self.trainable:
-            if self.backend not in ("auto", "torch"):
+            if self.backend == "openvino-int8":
                 raise InputError(
                     f"{self.backend} (data.pretrained_backend) runs models that are not trained: "
                     "set it to torch, or trainable of encoders.Pretrained to false"

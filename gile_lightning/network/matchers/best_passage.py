@@ -44,7 +44,7 @@ class BestPassage(Cosine):
         passages, counts = documents.passages, documents.passage_counts
         if passages is None or counts is None:
             _, passages, counts = self.encoder.encode_with_passages(documents, labels.device)
-        dtype = backends.rounded_to(self.encoder.backend, labels.device) or self.scale.dtype
+        dtype = backends.rounded_to(self.encoder.backend) or self.scale.dtype
         passages = send(passages, labels.device).to(dtype)
         owners = segment_ids(counts, passages)
         labels = labels.to(dtype)

@@ -27,6 +27,8 @@ def test_plain_and_gzipped_files_with_any_name(write, name):
         '{"articles":[{"a": "x]}"},\n{"a": 2}\n]}',
         '[\n{"a": "x]}"},\n{"a": 2}\n]',
         '[{"a": "x]}"},\n{"a": 2}]',
+        '[{"a": "x]}"}\n,{"a": 2}\n]',
+        '{"articles":\n[\n{"a": "x]}"},\n{"a": 2}\n]}',
         '\ufeff{"articles":[\r\n{"a": "x]}"} ,\r\n {"a": 2}\r\n]}\r\n',
     ],
 )
@@ -78,8 +80,17 @@ def test_a_list_with_other_lines_than_an_object_each(write, content):
     file = write("a.json", content)
     with pytest.raises(InputError) as caught:
         fields(file)
-    says = f"{file}: a JSON list; expected one object per line: jq -c '.[]' {file} > objects.jsonl"
+    says = f"{file}: a JSON list; expected one object per line, as jq -c '.[]' writes them"
     assert str(caught.value) == says
+    with pytest.raises(InputError, match="a JSON list"):
+        fields(file, max_broken=0)
+
+
+def test_a_list_with_a_broken_line(write):
+    skipped = Skipped()
+    file = write("a.json", '[\n{"a": oops},\n{"a": 1}\n]\n')
+    assert [record.fields for record in read_records([file], skipped)] == [{"a": 1}]
+    assert skipped.counts == {"broken JSON line": 1}
 
 
 def test_missing_file(tmp_path):

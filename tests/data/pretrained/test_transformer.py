@@ -37,25 +37,6 @@ def test_bfloat16_rounds_a_little():
     assert len(identities) == 2  # vectors of both are kept apart
 
 
-@pytest.mark.parametrize(("speedup", "expected"), [(1.3, "torch"), (1.5, "torch-bfloat16")])
-def test_the_backend_of_a_processor(monkeypatch, speedup, expected):
-    monkeypatch.setattr(backends, "bfloat16_speedup", lambda: speedup)
-    assert backends.chosen("auto", "cpu") == expected
-    found = backends.encode(NAME, *subwords(SENTENCES), "auto")
-    assert torch.equal(found, backends.encode(NAME, *subwords(SENTENCES), expected))
-    for backend in ("torch", "torch-bfloat16", "openvino-int8"):
-        assert backends.chosen(backend, "cpu") == backend
-
-
-@pytest.mark.parametrize(("has", "expected"), [(False, "torch"), (True, "torch-bfloat16")])
-def test_the_backend_of_a_gpu(monkeypatch, has, expected):
-    """By its own instructions, whatever the processor does."""
-    monkeypatch.setattr(backends, "bfloat16_speedup", lambda: 9.0)
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: has)
-    assert backends.chosen("auto", torch.device("cuda", 1)) == expected
-    assert backends.chosen("auto", "mps") == "torch"
-
-
 def test_attention_of_a_model_in_bfloat16(monkeypatch):
     """By whole matrices where windows are short; that of others stays."""
     texts = subwords(SENTENCES)

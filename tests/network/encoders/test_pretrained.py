@@ -155,8 +155,12 @@ def test_a_list_of_encoders_travels_with_a_checkpoint():
     assert second.trainable
 
 
-def test_auto_leaves_a_model_that_is_trained_as_it_is():
-    NeuralSystem(encoder=TUNED).check(tokenizer=replace(TEXT, pretrained_backend="auto"))
+def test_a_model_that_is_trained_beside_frozen_ones_in_bfloat16():
+    tokenizer = replace(TEXT, pretrained_backend="torch-bfloat16")
+    NeuralSystem(encoder=TUNED).check(tokenizer=tokenizer)
+    encoder = Pretrained(1, trainable=True)
+    encoder.set_tokenizer(tokenizer)
+    assert {weight.dtype for weight in encoder.parameters()} == {torch.float32}
 
 
 def test_a_model_in_8_bits_is_not_trained(monkeypatch):

@@ -7,7 +7,6 @@ import torch
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import Texts
-from gile_lightning.data.pretrained import backends
 from gile_lightning.data.pretrained.passages import PASSAGE
 from gile_lightning.data.pretrained.transformer import frozen
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -103,18 +102,6 @@ def test_cosines_are_rounded_as_the_encoder_is():
     assert found.dtype == torch.float32
     torch.testing.assert_close(found, expected, rtol=0, atol=0.1)  # the scale is 10
     assert not torch.equal(found, expected)
-
-
-def test_cosines_of_a_backend_that_is_chosen(monkeypatch):
-    documents = encoded(DOCUMENTS)
-    for backend, speedup in zip(BACKENDS, (1.0, 2.0), strict=True):
-        monkeypatch.setattr(backends, "bfloat16_speedup", lambda speedup=speedup: speedup)
-        expected, found = (
-            BestPassage(replace(TEXT, pretrained_backend=x)) for x in (backend, "auto")
-        )
-        labels = select(expected)
-        assert torch.equal(select(found), labels)
-        assert torch.equal(found(documents, labels), expected(documents, labels))
 
 
 def test_texts_without_subwords_are_refused():
