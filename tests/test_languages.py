@@ -75,7 +75,12 @@ def folder(tmp_path_factory):
 def run(folder):
     kinds = ("LexicalMatch", "NameMention")
     matchers = [{"class_path": f"gile_lightning.network.matchers.{kind}"} for kind in kinds]
-    sizes = {"embedding.dim": 8, "output.joint_dim": 4, "ridge.word_features": 16}
+    sizes = {
+        "embedding.dim": 8,
+        "output.joint_dim": 4,
+        "ridge.word_features": 16,
+        "ridge.ngram_features": 16,
+    }
     keys = {
         "data.path": folder / "texts.jsonl",
         "data.labels": folder / "labels.csv",

@@ -61,7 +61,12 @@ def first(folder):
         "data:\n  class_path: gile_lightning.data.Corpus\n  init_args:\n    split_year: null\n"
         "    columns: {id: id, text: text, labels: labels, split: split}\n"
     )
-    sizes = {"embedding.dim": 8, "output.joint_dim": 4, "ridge.word_features": 16}
+    sizes = {
+        "embedding.dim": 8,
+        "output.joint_dim": 4,
+        "ridge.word_features": 16,
+        "ridge.ngram_features": 16,
+    }
     keys = {
         "data.path": written(folder / "old.jsonl", documents(OLD, 0)),
         "data.labels": described(folder / "labels.jsonl"),
@@ -219,6 +224,7 @@ def test_no_document_that_trained_the_model_tests_it(folder, first):
         "model.embedding.dim": 8,
         "model.output.joint_dim": 4,
         "model.ridge.word_features": 16,
+        "model.ridge.ngram_features": 16,
         "trainer.max_epochs": 1,
     }
     start = folder / "start"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TextIO
 from gile_lightning.common.console import complain
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.data.formats.lines import JSON_LIST, whole_characters
+from gile_lightning.data.formats.tables import read_table
 from gile_lightning.systems import System
 from gile_lightning.systems.predictor import Text, find_language
 
@@ -51,7 +52,8 @@ class DocumentReader:
     Args:
         lines: one document each.
         name: of the input, for messages.
-        kind: ``jsonl``, ``text``, or ``auto`` to look at the first line.
+        kind: ``jsonl``, ``text``, ``csv`` (a file with a header), or ``auto`` to look at the name
+            and the first line.
         system: the model, whose columns and languages the records may have.
         language: that of records which do not name theirs, if there is a default.
     """
@@ -65,8 +67,14 @@ class DocumentReader:
         several = "language" if len(system.tasks) > 1 else None
         self.language_column = next(filter(None, columns), several)
         self.broken = self.empty = 0
+        if kind == "auto" and name.lower().endswith(".csv"):
+            self.kind = "csv"
 
     def __iter__(self) -> Iterator[Document]:
+        if self.kind == "csv":
+            for number, record in enumerate(read_table(self.name), 1):
+                yield self._document(number, record.fields, record.where)
+            return
         for number, line in self._numbered():
             text = line.strip().lstrip("\ufeff")
             if not text:
@@ -83,7 +91,7 @@ class DocumentReader:
                 continue
             fields = self._fields(f"{self.name}:{number}", text)
             if fields is not None:
-                yield self._document(number, fields)
+                yield self._document(number, fields, f"{self.name}:{number}")
 
     def _numbered(self) -> Iterator[tuple[int, str]]:
         number = 0
@@ -112,12 +120,12 @@ class DocumentReader:
             return None
         return whole_characters(fields, line)
 
-    def _document(self, number: int, fields: dict[str, Any]) -> Document:
-        where = f"{self.name}:{number}"
-        identities = (fields.get(key) for key in ("id", "pmid"))
-        identity = next((i for i in identities if i not in (None, "")), number)
+    def _document(self, number: int, fields: Mapping[str, Any], where: str) -> Document:
         language = self._language(where, fields)
-        columns = self.system.tasks[language].recipe.columns
+        recipe = self.system.tasks[language].recipe
+        identities = (fields.get(key) for key in (recipe.id, "id", "pmid") if key is not None)
+        identity = next((i for i in identities if i not in (None, "")), number)
+        columns = recipe.columns
         return Document(identity, language, text_of(fields, columns, where))
 
     def _language(self, where: str, fields: Mapping[str, Any]) -> str:
@@ -166,9 +174,10 @@ def text_of(fields: Mapping[str, Any], columns: Iterable[str], where: str) -> Te
     if own:
         return [_as_text(filled, name, where) for name in own]
     if not fields.keys() & {*_TEXT, *columns}:
+        own_names = f"{', '.join(map(repr, columns))} (as in training), nor " if columns else ""
         raise InputError(
-            f"{where}: no 'text' (or 'title' and 'abstract'); the keys are "
-            f"{', '.join(fields) or 'none'}{nearest('text', fields)}"
+            f"{where}: no {own_names}'text' (or 'title' and 'abstract'); the keys are "
+            f"{', '.join(fields) or 'none'}{nearest((*columns, 'text')[0], fields)}"
         )
     if "text" in filled:
         return _as_text(filled, "text", where)

@@ -7,7 +7,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.exporting.graph_encoders import GraphHashedWords, graph_encoder
+from gile_lightning.exporting.graph_encoders import (
+    GraphHashedNgrams,
+    GraphHashedWords,
+    graph_encoder,
+)
 from gile_lightning.exporting.graph_segments import Flat, flat
 from gile_lightning.network import Network, PreparedLabels
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
@@ -66,10 +70,12 @@ class DocumentGraph(nn.Module):
         self.encoder = graph_encoder(network.encoder, network.word_vectors)
         self.norm = network.document_norm
         self.output, self.prior = network.output, network.prior
-        self.hashed: GraphHashedWords | None = None
+        self.hashed = nn.ModuleList()
         self.has_ridge = network.ridge is not None
         if network.ridge is not None and network.ridge.words is not None:
-            self.hashed = GraphHashedWords(network.ridge.words, network.word_vectors)
+            self.hashed.append(GraphHashedWords(network.ridge.words, network.word_vectors))
+        if network.ridge is not None and network.ridge.ngrams is not None:
+            self.hashed.append(GraphHashedNgrams(network.ridge.ngrams))
         tables = _residuals(network, labels.seen), _regressions(network, labels.seen)
         (residuals, biases), regressions = tables
         self.frozen = frozen
@@ -126,9 +132,8 @@ class DocumentGraph(nn.Module):
 
     def _features(self, documents: Tensor, texts: Flat) -> Tensor:
         """Return what the ridge regression reads, of length 1: [B, d]; see `Ridge.features`."""
-        if self.hashed is None:
-            return F.normalize(documents)
-        return F.normalize(torch.cat([F.normalize(documents), self.hashed(texts)], 1))
+        parts = [F.normalize(documents), *(hashed(texts) for hashed in self.hashed)]
+        return F.normalize(torch.cat(parts, 1))
 
 
 def _residuals(network: Network, seen: int) -> tuple[Tensor, Tensor]:

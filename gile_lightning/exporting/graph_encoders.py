@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.loading.flat import segment_ids
 from gile_lightning.exporting.graph_segments import (
     Flat,
     GRUWeights,
@@ -36,6 +37,8 @@ from gile_lightning.network.encoders import (
     Mean,
     SumPooling,
 )
+from gile_lightning.network.encoders.hashed import hashed
+from gile_lightning.network.hashed_ngrams import HashedNgrams, scattered
 
 
 def graph_encoder(encoder: Encoder, table: Tensor) -> nn.Module:
@@ -111,7 +114,7 @@ class GraphHashedWords(nn.Module):
     def __init__(self, encoder: HashedWords, table: Tensor) -> None:
         super().__init__()
         self.dim, count = encoder.output_dim, len(encoder.idf.weights)
-        places, signs = encoder.features_of(torch.arange(count))
+        places, signs = hashed(torch.arange(count), self.dim)
         self.register_buffer("places", places)
         weights = encoder.idf.weights.to(torch.get_default_dtype())
         self.register_buffer("weights", signs * weights)
@@ -126,6 +129,42 @@ class GraphHashedWords(nn.Module):
             features = features.index_add(
                 0, rows + places[texts.words], weights[texts.words] * damped
             )
+        return F.normalize(features.view(documents.shape[0], self.dim))
+
+
+class GraphHashedNgrams(nn.Module):
+    """`HashedNgrams`, with the n-grams of each word in a row, and nothing behind the last [V, n].
+
+    ``places`` and ``weights`` are the two features of each n-gram and their signed weights; those
+    of nothing weigh 0.
+    """
+
+    grams: Tensor
+    places: Tensor
+    weights: Tensor
+
+    def __init__(self, encoder: HashedNgrams) -> None:
+        super().__init__()
+        self.dim, table, count = encoder.dim, encoder.table, len(encoder.table.ids)
+        rows = torch.full((len(table.lengths) + 1, int(F.pad(table.lengths, (0, 1)).amax())), count)
+        owners = segment_ids(table.lengths)
+        rows[owners, torch.arange(len(owners)) - table.starts[owners]] = table.grams.long()
+        self.register_buffer("grams", rows)
+        places, signs = hashed(scattered(torch.arange(count + 1)), self.dim)
+        weights = F.pad(encoder.weights, (0, 1)).to(torch.get_default_dtype())
+        self.register_buffer("places", places)
+        self.register_buffer("weights", signs * weights)
+
+    def forward(self, texts: Flat) -> Tensor:
+        """Encode texts of B documents as [B, dim]."""
+        owners, documents = texts.owners, texts.document_lengths
+        damped = damping(texts.words, owners, len(self.grams)).unsqueeze(1)
+        grams = self.grams[texts.words]
+        rows = (owners * self.dim).unsqueeze(1)
+        features = damped.new_zeros(documents.shape[0] * self.dim)
+        for places, weights in zip(self.places, self.weights, strict=True):
+            added = (weights[grams] * damped).flatten()
+            features = features.index_add(0, (rows + places[grams]).flatten(), added)
         return F.normalize(features.view(documents.shape[0], self.dim))
 
 

@@ -74,6 +74,7 @@ def _build(make: Factories, task: Task, labels: int, joint_dim: int | None) -> N
     label_residual = ridge = None
     if make.ridge is not None:
         ridge = make.ridge(sizes[0], task.labels.seen)
+        ridge.set_tokenizer(task.tokenizer)
     if make.label_residual is not None:
         frequencies = task.labels.frequencies[: task.labels.seen]
         label_residual = make.label_residual(

@@ -12,7 +12,9 @@ from gile_lightning.common.factories import Part
 from gile_lightning.common.progress import Progress
 from gile_lightning.data.loading.flat import segment_ids
 from gile_lightning.data.loading.ragged import Texts
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import HashedWords
+from gile_lightning.network.hashed_ngrams import HashedNgrams
 from gile_lightning.network.label_residual import NOT_SEEN
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
 
@@ -64,7 +66,9 @@ class Ridge(Part, nn.Module):
         boost: the factor on new documents; by default validation documents choose it, and it is
             1 before the first validation.
         word_features: how many features stand beside a document vector, into which its words are
-            hashed (see `HashedWords`). Then d is the sum of both sizes.
+            hashed (see `HashedWords`).
+        ngram_features: how many features stand there for the character n-grams of its words (see
+            `HashedNgrams`). Then d is the sum of all sizes.
     """
 
     coefficients: Tensor
@@ -79,16 +83,24 @@ class Ridge(Part, nn.Module):
         penalty: float = 0.3,
         boost: float | None = None,
         word_features: int = 0,
+        ngram_features: int = 0,
     ) -> None:
         positive(penalty=penalty, **({} if boost is None else {"boost": boost}))
         super().__init__()
         self.words = HashedWords(0, word_features) if word_features else None
-        dim = document_dim + word_features
+        self.ngrams: HashedNgrams | None = None
+        self.ngram_features = ngram_features
+        dim = document_dim + word_features + ngram_features
         self.penalty, self.chooses_boost = penalty, boost is None
         self.scale = nn.Parameter(torch.tensor(scale / LOGIT_SCALE))
         self.register_buffer("coefficients", torch.zeros(labels, dim))
         self.register_buffer("inverse", torch.zeros(dim, dim))
         self.register_buffer("boost", torch.tensor(1.0 if boost is None else boost))
+
+    def set_tokenizer(self, tokenizer: Tokenizer) -> None:
+        """Receive the tokenizer of the texts to come, for their n-grams."""
+        if self.ngram_features:
+            self.ngrams = HashedNgrams(self.ngram_features, tokenizer)
 
     def __len__(self) -> int:
         return len(self.coefficients)
@@ -107,10 +119,12 @@ class Ridge(Part, nn.Module):
             documents: vectors [B, d_h].
             texts: of the documents.
         """
-        if self.words is None:
+        parts = [] if self.words is None else [self.words(documents, texts)]
+        if self.ngrams is not None:
+            parts.append(self.ngrams.features(texts))
+        if not parts:
             return documents
-        words = self.words(documents, texts)
-        return torch.cat([_unit(documents).to(words.dtype), words], 1)
+        return torch.cat([_unit(documents).to(parts[0].dtype), *parts], 1)
 
     @torch.no_grad()
     def fit(self, documents: Iterable[LabelledVectors], known: float | None = None) -> None:

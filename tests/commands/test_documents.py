@@ -1,5 +1,6 @@
 import io
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -57,7 +58,8 @@ def test_text_of_a_record(columns, fields, text):
 
 
 def test_a_record_without_a_text():
-    with pytest.raises(InputError, match=r"in:1: no 'text' \(or .*; the keys are txt, year"):
+    of_training = r"in:1: no 'title', 'abstractText' \(as in training\), nor 'text' \(or .*"
+    with pytest.raises(InputError, match=f"{of_training}; the keys are txt, year"):
         records({"txt": "Liver", "year": 1999})
 
 
@@ -72,6 +74,20 @@ def test_a_list_is_no_text(columns):
 def test_ids():
     fields = [{}, {"id": "a"}, {"pmid": 77}, {"id": 0, "pmid": 5}, {"id": ""}]
     assert [x.id for x in records(*({"text": "t"} | x for x in fields))] == [1, "a", 77, 0, 5]
+    model = system()
+    recipe = replace(model.tasks["english"].recipe, id="code")
+    model.tasks["english"].recipe = recipe
+    assert [x.id for x in records({"text": "t", "id": 1, "code": "T9"}, model=model)] == ["T9"]
+
+
+def test_a_table(tmp_path):
+    file = tmp_path / "in.csv"
+    file.write_text("title;abstractText;id\nOn livers;A, b;7\n;c;\n")
+    found = list(DocumentReader([], str(file), "auto", system(), "english"))
+    assert [(x.id, x.text) for x in found] == [("7", ["On livers", "A, b"]), (2, ["c"])]
+    file.write_text("titel\nOn livers\n")
+    with pytest.raises(InputError, match=r"in\.csv:2: no 'title', .* did you mean 'titel'\?"):
+        list(DocumentReader([], str(file), "auto", system(), "english"))
 
 
 @pytest.mark.parametrize(

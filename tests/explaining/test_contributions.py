@@ -38,7 +38,7 @@ MODELS = {
     "matchers alone": {"output": MatchersOnly, **RESIDUAL},
     "best_scratch": {
         **{"encoder": IDF, "label_encoder": IDF, "output": partial(GILE, joint_dim=9)},
-        **{**RESIDUAL, "ridge": partial(Ridge, word_features=16)},
+        **{**RESIDUAL, "ridge": partial(Ridge, word_features=16, ngram_features=16)},
         "matchers": [*MATCHERS[:2], partial(LexicalPassage, stemmer="english"), CharacterMatch],
     },
 }

@@ -134,7 +134,7 @@ CASES = {
     "residual": {
         "encoder": partial(IdfMean, sublinear_tf=True),
         "label_residual": LabelResidual,
-        "ridge": partial(Ridge, word_features=32),
+        "ridge": partial(Ridge, word_features=32, ngram_features=16),
     },
     "ridge": {"norm": nn.Identity, "ridge": Ridge},
 }

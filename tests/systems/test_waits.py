@@ -68,7 +68,7 @@ SCRATCH = FROZEN | {
         CharacterMatch,
     ],
     "label_residual": LabelResidual,
-    "ridge": partial(Ridge, word_features=8),
+    "ridge": partial(Ridge, word_features=8, ngram_features=8),
     "label_dropout": 0.5,
 }
 BOTH = partial(Concatenation, encoders=[Pretrained, SUBLINEAR])

@@ -141,6 +141,7 @@ class TextRecipe:
         columns: the columns of a record that make a document's text, in order.
         language: the column that names a record's language; None where the corpus has none.
         label_language: the language of the labels that is read of a file with several.
+        id: the column of a record's id, if it is known.
     """
 
     kind: Kind = "description"
@@ -150,6 +151,7 @@ class TextRecipe:
     columns: tuple[str, ...] = ()
     language: str | None = None
     label_language: str | None = None
+    id: str | None = None
 
     def label_text(self, label: Described, labels: Mapping[str, Described]) -> str:
         """Put together the text of a label; its parents are among ``labels``."""

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.formats.binary_file import most_of
+from gile_lightning.data.formats.binary_file import BinaryFile, most_of
 from gile_lightning.data.formats.skipped import Skipped
 
 BROKEN = "broken JSON line"
+_SPREADSHEETS = (".xlsx", ".xls", ".ods")
 JSON_LIST = "{}: a JSON list; expected one object per line, as jq -c '.[]' writes them"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -33,10 +34,13 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
     system that fsspec knows.
 
     Raises:
-        InputError: the file is missing, truncated, not gzip though named so, or wrongly encoded;
-            a line is endless, or a gzip file unfolds to far more than others of its size.
+        InputError: the file is missing, a spreadsheet, truncated, not gzip though named so, or
+            wrongly encoded; a line is endless, or a gzip file unfolds to far more than others of
+            its size.
     """
     source = str(path)
+    if source.lower().endswith(_SPREADSHEETS):
+        raise InputError(f"{path}: a spreadsheet; save it as CSV in UTF-8")
     if "://" not in source:
         if not Path(path).is_file():
             raise InputError(f"{path}: no such file")
@@ -67,9 +71,27 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
     except TooMuchError as error:
         raise InputError(f"{path}: after line {number:,}: {error}; is the file damaged?") from error
     except UnicodeDecodeError as error:
+        line = _undecodable(path, encoding, number + 1)
         raise InputError(
-            f"{path}: not {encoding} text near line {number + 1:,} ({error.reason})"
+            f"{path}: not {encoding} text near line {line:,} ({error.reason}); save it as UTF-8"
         ) from error
+
+
+def _undecodable(path: Path | str, encoding: str, first: int) -> int:
+    """Return the first line from ``first`` on that is wrongly encoded; ``first`` if none is alone.
+
+    Lines come in large pieces, of which only the first line is known.
+    """
+    if "://" in str(path):
+        return first
+    with BinaryFile(path) as file:
+        for number, line in enumerate(file.read().split(b"\n"), 1):
+            try:
+                line.decode(encoding)
+            except UnicodeDecodeError:
+                if number >= first:
+                    return number
+    return first
 
 
 def read_records(

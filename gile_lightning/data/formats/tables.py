@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from gile_lightning.common.errors import InputError
@@ -19,8 +20,9 @@ def is_tsv(path: Path | str) -> bool:
 def read_rows(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[str, list[str]]]:
     """Stream ``(file:line, cells)`` of the rows that are not empty, without spaces around cells.
 
-    Cells of ``.csv[.gz]`` may be quoted, and then have line breaks. Those of ``.tsv[.gz]`` are as
-    they stand between tabs.
+    Cells of ``.csv[.gz]`` may be quoted, and then have line breaks. Between them stand commas, or
+    semicolons if the first line has more of these. Cells of ``.tsv[.gz]`` are as they stand between
+    tabs.
 
     Raises:
         InputError: the file cannot be read, or a quote is left open.
@@ -30,7 +32,9 @@ def read_rows(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[str, 
     if is_tsv(path):
         rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
     else:
-        rows = csv.reader(lines, strict=True)
+        first = next(lines, "")
+        delimiter = max(",;", key=first.count)
+        rows = csv.reader(chain([first], lines), strict=True, delimiter=delimiter)
     while True:
         where = f"{path}:{rows.line_num + 1}"
         try:
@@ -60,7 +64,7 @@ def read_table(path: Path | str, encoding: str = "utf-8") -> Iterator[Record]:
         if len(cells) != len(header):
             raise InputError(
                 f"{where}: {len(cells)} cells, where the header has {len(header)}; put quotes "
-                "around a cell with a comma"
+                "around a cell with a comma or a semicolon"
             )
         yield Record(where, dict(zip(header, cells, strict=True)))
 

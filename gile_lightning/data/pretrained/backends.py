@@ -3,13 +3,13 @@
 import re
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from filelock import FileLock
 from torch import Tensor
 
-from gile_lightning.common.errors import InputError
+from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.common.files import write
 from gile_lightning.common.machine import bfloat16_speedup, processor
 from gile_lightning.data.pretrained import model, quantized, transformer
@@ -56,8 +56,14 @@ def chosen(choice: BackendChoice, cache: Path) -> Backend:
             choose alike.
 
     Raises:
-        InputError: the cache cannot be written.
+        InputError: there is no such backend, or the cache cannot be written.
     """
+    names = get_args(BackendChoice)
+    if choice not in names:
+        raise InputError(
+            f"there is no backend {choice!r} (pretrained_backend); there are {', '.join(names)}"
+            f"{nearest(choice, names)}"
+        )
     if choice != "auto":
         return choice
     if torch.cuda.is_available():

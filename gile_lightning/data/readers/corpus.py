@@ -213,6 +213,7 @@ class Corpus(DocumentDataModule):
             (*self.columns.lead, *self.columns.text),
             self.columns.language,
             self.label_language,
+            self.columns.id,
         )
 
     def synonyms(self) -> Mapping[str, Sequence[str]]:

@@ -63,7 +63,8 @@ def read_document_files(
                     cell = fields.get(columns.labels) or ""
                     uris = is_uri(cell.partition(" ")[0])
                     labels = uris_in(cell) if uris else names_in(cell)
-                    yield Record(where, fields | {columns.labels: labels})
+                    named = {columns.labels: labels} if columns.labels in fields else {}
+                    yield Record(where, fields | named)
             elif ending == ".tsv":
                 split = file.name.partition(".")[0]
                 for where, text, uris_of in read_short_texts(file, encoding):

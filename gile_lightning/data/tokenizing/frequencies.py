@@ -54,3 +54,19 @@ def inverse_frequencies(frequencies: Tensor, documents: int) -> Tensor:
     a word of all documents weighs nothing. Words of no document weigh most.
     """
     return math.log1p(documents) - frequencies.double().log1p()
+
+
+def term_rarity(terms: Tensor, frequencies: Tensor, size: int, documents: int) -> Tensor:
+    """Return log((1 + N) / (1 + n)) for every term [size].
+
+    n is about the number of the N documents that have the term: the sum of those of its words, at
+    most N. Documents that have several words of a term count several times.
+
+    Args:
+        terms: a term of some word each [M].
+        frequencies: documents that have this word [M].
+        size: above the id of every term.
+        documents: N.
+    """
+    counts = frequencies.new_zeros(size).index_add_(0, terms, frequencies)
+    return inverse_frequencies(counts.clamp(max=documents), documents).float()

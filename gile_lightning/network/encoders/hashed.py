@@ -42,11 +42,12 @@ class HashedWords(Encoder):
         weights = self.idf(ids) * damping(ids, lengths, len(self.idf.weights))
         rows = segment_ids(lengths, ids) * self.output_dim
         features = weights.new_zeros(len(lengths) * self.output_dim)
-        for places, signs in zip(*self.features_of(ids), strict=True):
+        for places, signs in zip(*hashed(ids, self.output_dim), strict=True):
             features.index_add_(0, rows + places, weights * signs)
         return F.normalize(features.view(len(lengths), self.output_dim))
 
-    def features_of(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the two features of words [N], places [2, N] and signs [2, N]."""
-        hashed = torch.stack([(ids + 1) * factor % _PRIME for factor in _FACTORS])
-        return hashed % self.output_dim, 1 - 2 * (hashed // self.output_dim % 2)
+
+def hashed(ids: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """Return the two features below ``dim`` of terms [N]: places [2, N] and signs [2, N]."""
+    hashes = torch.stack([(ids + 1) * factor % _PRIME for factor in _FACTORS])
+    return hashes % dim, 1 - 2 * (hashes // dim % 2)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError, nearest
-from gile_lightning.data.tokenizing.frequencies import inverse_frequencies
+from gile_lightning.data.tokenizing.frequencies import term_rarity
 
 
 def stem_ids(words: Sequence[str], stemmer: str | None) -> Tensor:
@@ -51,19 +51,3 @@ def stem_rarity(stems: Tensor, frequencies: Tensor, documents: int) -> Tensor:
         documents: N.
     """
     return term_rarity(stems, frequencies, int(stems.max()) + 1, documents)
-
-
-def term_rarity(terms: Tensor, frequencies: Tensor, size: int, documents: int) -> Tensor:
-    """Return log((1 + N) / (1 + n)) for every term [size].
-
-    n is about the number of the N documents that have the term: the sum of those of its words, at
-    most N. Documents that have several words of a term count several times.
-
-    Args:
-        terms: a term of some word each [M].
-        frequencies: documents that have this word [M].
-        size: above the id of every term.
-        documents: N.
-    """
-    counts = frequencies.new_zeros(size).index_add_(0, terms, frequencies)
-    return inverse_frequencies(counts.clamp(max=documents), documents).float()

@@ -118,6 +118,12 @@ def test_damaged_gzip(write, place):
         fields(path)
 
 
+def test_a_spreadsheet(write):
+    path = write("a.xlsx", b"PK\x03\x04")
+    with pytest.raises(InputError, match=f"{path}: a spreadsheet; save it as CSV in UTF-8"):
+        fields(path)
+
+
 def test_not_gzip_though_named_so(write):
     path = write("a.jsonl", ROWS[:2]).rename(write("b.jsonl.gz", ""))
     with pytest.raises(InputError, match=f"{path}: not a gzip file; rename it without .gz"):
@@ -126,6 +132,9 @@ def test_not_gzip_though_named_so(write):
 
 def test_encodings(write):
     path = write("a.jsonl", '{"a": "café"}\n'.encode("latin-1"))
+    far = write("far.jsonl", b'{"a": "b"}\n' * 1_400 + '{"a": "café"}\n'.encode("latin-1") * 9)
+    with pytest.raises(InputError, match=r"far\.jsonl: not utf-8 text near line 1,401 .* as UTF-8"):
+        fields(far)
     with pytest.raises(InputError, match=f"{path}: not utf-8 text near line 1"):
         fields(path)
     assert fields(path, encoding="latin-1") == [{"a": "café"}]

@@ -6,6 +6,7 @@ import torch
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.network.encoders import HashedWords
+from gile_lightning.network.encoders.hashed import hashed
 from gile_testing.ragged import by_sentence as texts
 
 DOCUMENTS = [[[1, 2, 3, 1]], [[4, 0], [5, 5, 6, 1]], [[7]], [[2], [], [3, 3]], [[]]]
@@ -42,7 +43,7 @@ def test_a_size_is_above_0():
 def test_features_are_the_same_in_every_version():
     """Models that are trained depend on them: Carter and Wegman's hashes modulo 2³¹ - 1."""
     ids = [0, 5, 999_999, 2**31 - 2]
-    places, signs = HashedWords(0, 100).features_of(torch.tensor(ids))
+    places, signs = hashed(torch.tensor(ids), 100)
     factors = 2_654_435_761, 2_654_476_264
     hashes = [[(i + 1) * factor % 2_147_483_647 for i in ids] for factor in factors]
     assert places.tolist() == [[value % 100 for value in row] for row in hashes]

@@ -11,9 +11,9 @@ import torch
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.ngrams import ngrams
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.matchers import CharacterMatch
-from gile_lightning.network.matchers.character import ngrams
 from gile_testing.mentions import DOCUMENTS, LABELS, TEXT, encoded, label_set, made, scores
 
 WORDS = [TEXT.words(" ".join(document)) for document in DOCUMENTS]
