@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from gile_lightning.common.errors import InputError
+from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.data.formats.attack import Techniques
 from gile_lightning.data.formats.binary_file import BinaryFile
 from gile_lightning.data.formats.descriptions import Described, described
-from gile_lightning.data.formats.lines import read_records
+from gile_lightning.data.formats.lines import Record, read_records
 from gile_lightning.data.formats.mesh import read_headings, with_parents
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.formats.skos import SERIALIZATIONS, read_concepts
@@ -19,6 +19,7 @@ from gile_lightning.data.formats.tables import is_tsv, names_in, read_rows, read
 
 _BEGINNING = 4096  # bytes of a file that tell what it is
 _BUNDLE = re.compile(rb'"type"\s*:\s*"bundle"|"objects"\s*:\s*\[')
+_KEYS = ("name", "description", "synonyms", "parents", "uri")
 _LABEL = "label_"  # before the language, in the header of Annif's tables
 
 
@@ -67,7 +68,8 @@ def read_labels(
     elif kind == "table":
         yield from _read_table(path, skipped, encoding, language)
     else:
-        for where, fields in read_records([path], skipped, 0, encoding):
+        checked = _watched(read_records([path], skipped, 0, encoding), skipped)
+        for where, fields in checked:
             yield _label(where, fields, "name")
 
 
@@ -124,7 +126,7 @@ def _read_table(
             yield _label(where, {"uri": uri, "name": name}, "name")
         return
     column = None
-    for where, fields in read_table(path, encoding):
+    for where, fields in _watched(read_table(path, encoding), skipped):
         column = column or _name_column(path, fields, language)
         if column != "name" and not fields[column]:
             skipped.add(f"labels without a name in {column!r}", where)
@@ -133,6 +135,16 @@ def _read_table(
         yield _label(where, fields | lists, column)
     if column is None:
         raise InputError(f"{path}: no label in the file")
+
+
+def _watched(records: Iterator[Record], skipped: Skipped) -> Iterator[Record]:
+    """Yield records, and count keys of the first one that are nearly those that are read."""
+    for number, record in enumerate(records):
+        lacking = [key for key in _KEYS if key not in record.fields]
+        for key in record.fields if number == 0 else ():
+            if key not in _KEYS and (meant := nearest(key, lacking)):
+                skipped.add(f"column of labels, {key!r}{meant}", record.where)
+        yield record
 
 
 def _name_column(path: Path | str, header: Mapping[str, object], language: str | None) -> str:

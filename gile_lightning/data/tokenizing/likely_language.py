@@ -4,6 +4,7 @@ import heapq
 from collections.abc import Mapping
 from typing import Any
 
+from gile_lightning.common.errors import nearest
 from gile_lightning.data.language_name import NAMES, code_of
 
 FREQUENT = 50  # words of a corpus that are looked at
@@ -60,19 +61,23 @@ def likely_language(counts: Mapping[str, int], language: str) -> dict[str, Any] 
 
     Returns:
         The language that is ``said``, the ``likely`` one, and its function words as ``examples``;
-        None if they are the same, or if nothing is known here of the one that is said.
+        None if they are the same, or if nothing is known here of the one that is said, unless its
+        name is nearly that of the likely one.
     """
     said = code_of(language)
-    if said not in _FUNCTION_WORDS:
+    if said is not None and said not in _FUNCTION_WORDS:
         return None
+    words_of_said = _FUNCTION_WORDS[said] if said else frozenset()
     frequent = heapq.nlargest(FREQUENT, counts, key=lambda word: (counts[word], word))
     found = {code: [w for w in frequent if w in known] for code, known in _FUNCTION_WORDS.items()}
     likely = max(found, key=lambda code: len(found[code]))
-    own = [word for word in found[likely] if word not in _FUNCTION_WORDS[said]]
-    others = [word for word in found[said] if word not in _FUNCTION_WORDS[likely]]
+    own = [word for word in found[likely] if word not in words_of_said]
+    others = [word for word in found[said] if word not in _FUNCTION_WORDS[likely]] if said else []
     if len(own) < ENOUGH or len(own) <= TIMES * len(others):
         return None
-    return {"said": NAMES[said], "likely": NAMES[likely], "examples": own[:5]}
+    if said is None and not nearest(language, [NAMES[likely]]):
+        return None
+    return {"said": NAMES[said] if said else language, "likely": NAMES[likely], "examples": own[:5]}
 
 
 def warning(found: Mapping[str, Any]) -> str:

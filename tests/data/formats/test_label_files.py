@@ -34,6 +34,20 @@ def test_tables_are_read_as_json_lines_are(write):
     assert list(read_labels(path)) == [(f"{path}:2", "c", 'said "so"', (), (), "")]
 
 
+@pytest.mark.parametrize("name", ["l.csv", "l.jsonl"])
+def test_columns_with_nearly_the_right_name_are_counted(write, name):
+    rows = [{"name": n, "parent": "a", "descrizione": "d", "code": "1"} for n in "ab"]
+    table = "\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows)])
+    skipped = Skipped()
+    assert [
+        x.name for x in read_labels(write(name, table if "csv" in name else rows), skipped)
+    ] == [*"ab"]
+    assert skipped.counts == {
+        "column of labels, 'parent'; did you mean 'parents'?": 1,
+        "column of labels, 'descrizione'; did you mean 'description'?": 1,
+    }
+
+
 def test_tables_of_annif(write):
     """Those of its documentation (Subject vocabulary formats)."""
     start = "http://example.org/thesaurus/subj"

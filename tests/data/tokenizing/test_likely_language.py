@@ -52,6 +52,8 @@ def test_languages(language):
 def test_nothing_is_told_where_nothing_is_known():
     assert found(TEXTS["italian"], "text") is None  # which names no language
     assert found(TEXTS["italian"], "sesotho") is None
+    for misspelt in ("italain", "Italiano"):
+        assert found(TEXTS["italian"], misspelt)["said"] == misspelt
     assert found("", "english") is None
     assert found("il del che per", "english") is None  # fewer than ENOUGH
     assert found("il del che per di", "en-GB")["likely"] == "italian"
