@@ -36,15 +36,14 @@ def predict(
         checkpoint: a checkpoint file, or a run folder for its best one; or a folder that export
             wrote, also at the Hugging Face hub (user/name).
         input: texts, one per line: JSON with the columns that the model was trained with, of which
-            some may be empty, or with "text" (or "title" and "abstract"), and perhaps an "id"; or
-            plain text; - is standard input. Or a table (.csv) with these columns. The id is the
-            number of the line, or of the row, where none is given.
+            some may be empty, or with "text" (or "title" and "abstract"), and perhaps an "id"; a
+            table (.csv) of these; or plain text. The id is the line number where none is given. -
+            is standard input.
         output: where the lines go; - is standard output.
         labels: labels to use in place of the model's: JSON lines with "name" and "description",
             perhaps "synonyms" and "parents" (lists of names) and "uri"; a CSV or TSV table of
             these; or a vocabulary as it is published: SKOS, MeSH (d*.bin, desc*.xml), a bundle of
-            ATT&CK. Their texts are put together as those of the labels were
-            in training.
+            ATT&CK. Their texts are put together as in training.
         label_language: of the labels (en), if their file has several; by default that of training.
         top_k: labels per text; 5 unless a threshold is given.
         threshold: give only labels whose score, a probability, is above this; tuned for the

@@ -46,8 +46,8 @@ class ColumnCheck:
         lacking = {name: (self._read, self._first[0]) for name in absent} | self._missing
         for column, (count, first) in lacking.items():
             if count > self._read / 2:
-                value = first.fields.get(column)
-                no = f"no {column!r}" if value in (None, "", []) else f"no year in {column!r}"
+                is_year = column == self.columns.year and first.fields.get(column)
+                no = f"no year in {column!r}" if is_year else f"no {column!r}"
                 raise InputError(
                     f"{first.where}: {no} in this document and in {count:,} of the first "
                     f"{self._read:,}; the columns are {', '.join(first.fields)}"

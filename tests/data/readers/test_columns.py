@@ -50,6 +50,13 @@ def test_all_records_lack_one_of_the_text_columns():
         check(missing=0, text=("text", "body"))
 
 
+def test_values_without_a_year():
+    watched = ColumnCheck(Columns(year="date", text="text"))
+    watched.add(Record("f:1", {"id": 1, "text": "a", "date": "15/03/2018"}), "date")
+    with pytest.raises(InputError, match="f:1: no year in 'date' in this document and in 1 of"):
+        watched.finish()
+
+
 def test_wrong_column_is_found_early(monkeypatch):
     monkeypatch.setattr("gile_lightning.data.readers.column_check.CHECK_AFTER", 10)
     with pytest.raises(InputError, match="in 10 of the first 10"):
