@@ -49,6 +49,7 @@ from gile_lightning.training.samplers import (
 from gile_testing.two_languages import PARTS, languages
 
 NAME = "english"
+REGRESSION = partial(Ridge, word_features=8, ngram_features=8)
 FROZEN = {"embedding": partial(WordEmbedding, dim=6, trainable=False), "encoder": IdfMean}
 MODELS = {
     **{
@@ -100,7 +101,7 @@ MODELS = {
     "LexicalPassage": {"matchers": [partial(LexicalPassage, stemmer="english", passage_words=5)]},
     "CharacterMatch": {"matchers": [CharacterMatch]},
     "NameMention": {"matchers": [partial(NameMention, hidden=3, taxonomy=True)]},
-    "residual and regression": FROZEN | {"label_residual": LabelResidual, "ridge": Ridge},
+    "residual and regression": FROZEN | {"label_residual": LabelResidual, "ridge": REGRESSION},
 }
 
 

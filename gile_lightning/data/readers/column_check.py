@@ -47,10 +47,10 @@ class ColumnCheck:
         for column, (count, first) in lacking.items():
             if count > self._read / 2:
                 is_year = column == self.columns.year and first.fields.get(column)
-                no = f"no year in {column!r}" if is_year else f"no {column!r}"
+                kind = "year in " if is_year else ""
                 raise InputError(
-                    f"{first.where}: {no} in this document and in {count:,} of the first "
-                    f"{self._read:,}; the columns are {', '.join(first.fields)}"
+                    f"{first.where}: no {kind}{column!r} in this document and in {count:,} of the "
+                    f"first {self._read:,}; the columns are {', '.join(first.fields)}"
                     f"{nearest(column, first.fields.keys() - {column, *self.columns.text})} (set "
                     "--data.columns)"
                 )
