@@ -139,12 +139,15 @@ def _read_table(
 
 def _watched(records: Iterator[Record], skipped: Skipped) -> Iterator[Record]:
     """Yield records, and count keys of the first one that are nearly those that are read."""
-    for number, record in enumerate(records):
-        lacking = [key for key in _KEYS if key not in record.fields]
-        for key in record.fields if number == 0 else ():
-            if key not in _KEYS and (meant := nearest(key, lacking)):
-                skipped.add(f"column of labels, {key!r}{meant}", record.where)
-        yield record
+    first = next(records, None)
+    if first is None:
+        return
+    lacking = [key for key in _KEYS if key not in first.fields]
+    for key in first.fields:
+        if key not in _KEYS and (meant := nearest(key, lacking)):
+            skipped.add(f"column of labels, {key!r}{meant}", first.where)
+    yield first
+    yield from records
 
 
 def _name_column(path: Path | str, header: Mapping[str, object], language: str | None) -> str:

@@ -27,7 +27,7 @@ Backend = Literal["torch", "torch-bfloat16", "openvino-int8"]
 BackendChoice = Literal["auto", "torch", "torch-bfloat16", "openvino-int8"]
 """A backend, or ``auto``: ``torch-bfloat16`` where it is faster, else ``torch``; see `chosen`."""
 
-_FASTER = 1.4  # times as fast as in float32, for bfloat16 to be chosen
+FASTER = 1.4  # times as fast as in float32, for bfloat16 to be chosen
 
 
 def check_backend(backend: Backend) -> None:
@@ -69,7 +69,7 @@ def chosen(choice: BackendChoice, cache: Path) -> Backend:
     if torch.cuda.is_available():
         fast = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
-        fast = _speedup(cache) >= _FASTER
+        fast = _speedup(cache) >= FASTER
     return "torch-bfloat16" if fast else "torch"
 
 

@@ -35,7 +35,6 @@ _FASTER = (
     "this processor multiplies bfloat16 {:.1f} times as fast as float32: pretrained_backend auto "
     "encodes faster, with nearly the same vectors"
 )
-_WORTH = 1.4  # times as fast, to be told
 
 _END = np.array([b""], "S16")
 _PLACE = struct.Struct("<2I")  # of a passage: `PASSAGE`, and its number in the text
@@ -216,7 +215,7 @@ class VectorStore:
         size = round(texts * each * (self.texts.width + 20))  # with hash and checksum
         tell_space(f"vectors of up to {texts:,} new texts", size, self.texts.folder, _REMEDY)
         on_cpu = self.backend == "torch" and torch.device(device).type == "cpu"
-        if texts >= MANY and on_cpu and (speedup := bfloat16_speedup()) >= _WORTH:
+        if texts >= MANY and on_cpu and (speedup := bfloat16_speedup()) >= backends.FASTER:
             note(_FASTER.format(speedup))
 
     def find(self, subwords: Ids, counts: NDArray[np.int64]) -> Tensor:
