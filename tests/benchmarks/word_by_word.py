@@ -88,7 +88,11 @@ def read_documents(
             skipped.add("documents with an id that came before", document.where)
             continue
         undescribed = [name for name in document.labels if name not in label_ids]
-        skipped.add("label assignments without a description", document.where, len(undescribed))
+        skipped.add(
+            "assignments of labels without a description or unknown",
+            document.where,
+            len(undescribed),
+        )
         ids = list(dict.fromkeys(label_ids[x] for x in document.labels if x in label_ids))
         if not ids:
             skipped.add("documents without a described label", document.where)

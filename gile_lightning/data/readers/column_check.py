@@ -55,12 +55,6 @@ class ColumnCheck:
                     "--data.columns)"
                 )
 
-    def years(self) -> str:
-        """Describe the years of the first documents; empty if they have none."""
-        fields = (record.fields.get(self.columns.year or "") for record in self._first)
-        years = [year for year in map(year_of, fields) if year]
-        return f"the first documents are of {min(years)} to {max(years)}" if years else ""
-
 
 def year_of(value: object) -> int | None:
     """Return the year that a value begins with, if it does: ``2005-12-31``, ``" 2005 Dec"``."""

@@ -129,7 +129,7 @@ class Corpus(DocumentDataModule):
                 check.add(record, missing=document)
         check.finish()
         if parser.by_year:
-            self._check_years(splits, check.years())
+            self._check_years(splits, parser.years)
 
     def _own_name(self, label: str) -> str:
         """Return the name of a label that a document gives by name or URI.
@@ -140,13 +140,14 @@ class Corpus(DocumentDataModule):
         name = self._by_uri.get(self._uris.get(label, label), label)
         return self._first_names.get(name, name)
 
-    def _check_years(self, splits: set[str], years: str) -> None:
+    def _check_years(self, splits: set[str], years: set[int]) -> None:
+        known = f"; the documents are of {min(years)} to {max(years)}" if years else ""
         for split, side in (("train", "before"), ("test", "from")):
             if split not in splits and (self.trained_task is None or split == "test"):
                 none = "" if split == "train" else " (null, and --data.test_size 0, for no test)"
                 raise InputError(
-                    f"{self.path}: no document {side} {self.split_year} for the {split} split; "
-                    f"{years}; set --data.split_year{none}"
+                    f"{self.path}: no document {side} {self.split_year} for the {split} split"
+                    f"{known}; set --data.split_year{none}"
                 )
 
     def label_texts(self, skipped: Skipped) -> Mapping[str, str]:

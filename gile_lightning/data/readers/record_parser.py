@@ -18,11 +18,15 @@ class RecordParser:
         columns: which column is what.
         split_year: first year of the test documents, if there is a year column; None ignores the
             years.
+
+    Attributes:
+        years: those of the documents that a year has put into a split.
     """
 
     def __init__(self, columns: Columns, split_year: int | None) -> None:
         self.columns = columns
         self.split_year = split_year
+        self.years: set[int] = set()
 
     @property
     def by_year(self) -> bool:
@@ -73,6 +77,7 @@ class RecordParser:
             year = year_of(record.fields.get(columns.year))
             if year is None:
                 return None
+            self.years.add(year)
             return "train" if year < self.split_year else "test"
         return ""
 

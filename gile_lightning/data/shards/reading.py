@@ -68,7 +68,9 @@ def read_documents(
                 found = [label_ids.get(name, -1) for name in document.labels]
                 if undescribed := found.count(-1):
                     where = f"{document.where}: {document.labels[found.index(-1)]}"
-                    skipped.add("label assignments without a description", where, undescribed)
+                    skipped.add(
+                        "assignments of labels without a description or unknown", where, undescribed
+                    )
                 ids = [label for label in dict.fromkeys(found) if label >= 0]
                 if not ids:
                     skipped.add("documents without a described label", document.where)

@@ -68,7 +68,9 @@ def test_small_folder(bioasq):
     assert decoded(data, "test") == [("3", "study of cells .", ["Cells"])]
     assert len(decoded(data, "train")) == 2
     assert data.tasks["english"].labels.texts == ["Living units."]
-    assert data.meta["skipped"]["label assignments without a description"]["count"] == 4
+    assert (
+        data.meta["skipped"]["assignments of labels without a description or unknown"]["count"] == 4
+    )
 
 
 TREE = """\

@@ -28,10 +28,9 @@ def check(missing, total=6, **columns):
     check = ColumnCheck(Columns(**columns))
     for i in range(total):
         lacks = i < missing
-        fields = {"id": i, "texts" if lacks else "text": "a text", "year": f"{2000 + i} Jan"}
+        fields = {"id": i, "texts" if lacks else "text": "a text", "year": "2000 Jan"}
         check.add(Record(f"f:{i + 1}", fields), "text" if lacks else None)
     check.finish()
-    return check
 
 
 def test_most_records_lack_a_column():
@@ -41,8 +40,7 @@ def test_most_records_lack_a_column():
     )
     with pytest.raises(InputError, match=message):
         check(missing=4)
-    assert check(missing=3).years() == ""
-    assert check(3, year="year").years() == "the first documents are of 2000 to 2005"
+    check(missing=3)
 
 
 def test_all_records_lack_one_of_the_text_columns():

@@ -199,7 +199,9 @@ def test_labels_of_held_out_documents_are_unseen(named):
     assert (labels.names, labels.frequencies) == (["x", "y", "z"], [1, 1, 0])
     assert label_sets(data) == [["z", "x"]]
     assert data.meta["skipped"]["documents without labels"]["count"] == 1
-    assert data.meta["skipped"]["label assignments without a description"]["count"] == 1
+    assert (
+        data.meta["skipped"]["assignments of labels without a description or unknown"]["count"] == 1
+    )
 
 
 def test_labels_of_the_same_known_words_are_one(named, write):
@@ -226,7 +228,7 @@ def test_labels_of_the_same_known_words_are_one(named, write):
     assert label_sets(data) == [[first, third], [first], [other, first], [first], [third], [fourth]]
     assert data.meta["skipped"] == {
         "labels without a known word": {"count": 2, "first": ""},
-        "label assignments without a description": {
+        "assignments of labels without a description or unknown": {
             "count": 2 * 3,
             "first": f"{data.path}:5: unknown",
         },
@@ -303,7 +305,9 @@ def test_documents_name_labels_by_uri(corpus):
     assert dict(zip(found.names, found.uris, strict=True)) == {x: f"urn:{x}" for x in "xyz"}
     sets = {id: labels for split in SPLITS for id, _, labels in texts(data, split)}
     assert sets == {str(i): ["x", "y"] for i in range(18)} | {"18": ["x"], "19": ["z"]}
-    assert data.meta["skipped"]["label assignments without a description"]["count"] == 1
+    assert (
+        data.meta["skipped"]["assignments of labels without a description or unknown"]["count"] == 1
+    )
     # a label that was renamed after training is found, as its URI is the same
     renamed = [labels[0], labels[1] | {"name": "why"}, labels[2] | {"parents": ["why", "top"]}]
     scored = corpus(rows[1::2], renamed, split_year=None, test_size=0)

@@ -57,6 +57,13 @@ def test_split_by_year(year, split):
     )
 
 
+def test_years_of_documents_that_a_year_splits():
+    parser = RecordParser(Columns(**BY_YEAR), 2005)
+    for values in ({"year": 2004}, {"year": "2011 Jan"}, {"year": None}, {"year": 1, "text": ""}):
+        parser.parse(Record("f:1", PLAIN | values))
+    assert parser.years == {2004, 2011}
+
+
 @pytest.mark.parametrize("value", ["dev", "", None])
 def test_split_column_with_another_value(value):
     message = "f:1: 'part' is .*expected one of train, validation, test"

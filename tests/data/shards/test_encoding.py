@@ -283,7 +283,10 @@ def test_what_is_left_out_is_counted(run):
     assert [result.task.labels.names[i] for i in first["labels"]] == ["label0"]
     assert result.skipped == {
         "documents with an id that came before": {"count": 2, "first": "f:3"},
-        "label assignments without a description": {"count": 3, "first": "f:1: none"},
+        "assignments of labels without a description or unknown": {
+            "count": 3,
+            "first": "f:1: none",
+        },
         "documents without a described label": {"count": 1, "first": "f:2"},
         "documents without a word": {"count": 1, "first": "f:4"},
         "described labels that no document has": {"count": 27, "first": ""},
