@@ -40,6 +40,7 @@ def build_networks(
     tasks: Mapping[str, Task],
     sharing: Sharing,
     joint_dim: int | None = None,
+    word_dim: int | None = None,
 ) -> dict[str, Network]:
     """Make a network for each task, and share modules between them.
 
@@ -48,20 +49,25 @@ def build_networks(
         tasks: by name.
         sharing: which encoder modules the networks have in common.
         joint_dim: the matched size of the joint space, if a checkpoint has it.
+        word_dim: the size of word vectors, if it is below that of the embedding.
     """
     networks: dict[str, Network] = {}
     labels = sum(task.labels.seen for task in tasks.values())
     for name, task in tasks.items():
-        network = _build(make, task, labels, joint_dim)
+        network = _build(make, task, labels, joint_dim, word_dim)
         for first in list(networks.values())[:1]:
             network.share_with(first, sharing)
         networks[name] = network
     return networks
 
 
-def _build(make: Factories, task: Task, labels: int, joint_dim: int | None) -> Network:
+def _build(
+    make: Factories, task: Task, labels: int, joint_dim: int | None, word_dim: int | None
+) -> Network:
     """Make the network of one task; ``labels`` is the number of seen labels of all tasks."""
     embedding = make.embedding(task.tokenizer.vocabulary)
+    if word_dim is not None:
+        embedding.narrow(word_dim)
     encoder = make.encoder(embedding.embedding_dim)
     label_encoder = make.label_encoder(embedding.embedding_dim)
     for part in (encoder, label_encoder):

@@ -18,7 +18,7 @@ from gile_lightning.data.loading.ragged import COMPUTED, PRETRAINED, RaggedBatch
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
-from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
 from gile_lightning.data.training_data import TrainingData
 from gile_lightning.explaining import Evidence, contributions, evidence
 from gile_lightning.network import (
@@ -50,6 +50,7 @@ from gile_lightning.systems.weights import (
     distil,
     fit_ridge,
     set_word_vectors,
+    word_dim,
 )
 from gile_lightning.training.checkpoint import STATE
 from gile_lightning.training.losses import BinaryCrossEntropy, Loss
@@ -139,6 +140,7 @@ class NeuralSystem(GradientSystem):
         self.encoded_labels = nn.ModuleDict()
         self.earlier: EarlierModel | None = None
         self._joint_dim: int | None = None
+        self._word_dim: int | None = None
         self._unfitted = False  # whether the regressions are still to be solved
         self._fingerprints: Fingerprints = {}
         self._documents: dict[str, dict[str, Tensor]] = {}  # their hashes, by split
@@ -155,9 +157,11 @@ class NeuralSystem(GradientSystem):
             InputError: the pretrained model is not the one of the training.
         """
         extra = extra or {}
-        networks = build_networks(self.factories, tasks, self.sharing, extra.get("joint_dim"))
+        sizes = extra.get("joint_dim"), extra.get("word_dim")
+        networks = build_networks(self.factories, tasks, self.sharing, *sizes)
         self.networks.update(networks)
         self._joint_dim = next(iter(networks.values())).matched_dim
+        self._word_dim = extra.get("word_dim")
         self._encoded_tasks.clear()
         self.set_tasks(tasks)
         self._fingerprints = fingerprints(networks, tasks, self.cache_dir, self.device)
@@ -198,13 +202,15 @@ class NeuralSystem(GradientSystem):
         """Return what the tasks do not tell.
 
         That is the matched size of the joint space, which depends on all tasks that were trained,
-        penalties of the regressions, fingerprints of pretrained models, hashes of the documents,
-        and the keys of the encoded corpora in the cache.
+        the size of word vectors if few texts trained them, penalties of the regressions,
+        fingerprints of pretrained models, hashes of the documents, and the keys of the encoded
+        corpora in the cache.
         """
         ridges = {name: self.network(name).ridge for name in self.tasks}
         return {
             PENALTIES: {name: each.penalty for name, each in ridges.items() if each is not None},
             "joint_dim": self._joint_dim,
+            "word_dim": self._word_dim,
             "fingerprints": self._fingerprints,
             KNOWN_DOCUMENTS: self._documents,
             "corpora": self._corpora,
@@ -242,7 +248,11 @@ class NeuralSystem(GradientSystem):
         self.cache_dir = data.cache_dir
         self._unfitted = not resumed
         earlier = self.earlier
-        self.build(data.tasks, None if earlier is None else earlier.extra)
+        if earlier is None:
+            extra = {"word_dim": word_dim(self.factories.embedding([UNKNOWN]), data)}
+        else:
+            extra = earlier.extra
+        self.build(data.tasks, extra)
         networks = {name: self.network(name) for name in data.tasks}
         if earlier is not None:
             encoded = {name: self.encoded(name) for name in networks}

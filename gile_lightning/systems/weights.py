@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
@@ -23,6 +23,33 @@ from gile_lightning.network import EncodedLabels, LabelledVectors, Network
 from gile_lightning.network.encoders import Idf, WordEmbedding
 from gile_lightning.network.matchers import DistilledCosine, Matcher
 from gile_lightning.systems.label_encoding import encode_texts
+
+
+def word_dim(embedding: nn.Module, data: TrainingData) -> int | None:
+    """Return for how many dimensions of learned word vectors there are texts enough.
+
+    Texts are the training documents and the labels seen in training, of the language with fewest.
+
+    Args:
+        embedding: of any vocabulary; its ``start`` learns the vectors.
+        data: the texts.
+
+    Returns:
+        The number, if it is below that of the embedding.
+    """
+    if not isinstance(embedding, WordEmbedding) or embedding.start is None:
+        return None
+    if any(data.vectors(name) is not None for name in data.tasks):
+        return None
+    dim = embedding.embedding_dim
+    for name, task in data.tasks.items():
+        texts = task.labels.seen
+        for batch in data.documents(name):
+            texts += len(batch.label_counts)
+            if embedding.start.dimensions(texts, dim) == dim:
+                break
+        dim = embedding.start.dimensions(texts, dim)
+    return dim if dim < embedding.embedding_dim else None
 
 
 def set_word_vectors(

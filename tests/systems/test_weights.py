@@ -12,7 +12,7 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network import Ridge
-from gile_lightning.network.encoders import PPMI, IdfMean, WordEmbedding
+from gile_lightning.network.encoders import LSA, PPMI, IdfMean, WordEmbedding
 from gile_lightning.network.matchers import DistilledCosine, LexicalMatch, NameMention
 from gile_lightning.network.outputs import GILE, Linear
 from gile_lightning.systems import NeuralSystem
@@ -24,6 +24,7 @@ from gile_testing.two_languages import (
     LABELS,
     MORE,
     PARTS,
+    WORDS,
     TwoLanguages,
     built,
     checkpoint_of,
@@ -117,6 +118,56 @@ def test_vectors_learned_from_documents_and_label_texts(capsys):
     further.start_from(checkpoint)
     run(further, data, "fit")
     assert further.network("english").word_vectors.eq(0.25).all()
+
+
+def lsa(dim, **settings):
+    return PARTS | {"embedding": partial(WordEmbedding, dim=dim, start=LSA(**settings))}
+
+
+@pytest.mark.parametrize(
+    ("texts_per_dimension", "dim"),
+    [(1, 4), (2, 2), (9, 1)],  # English has five texts, German four: two documents, seen labels
+)
+def test_few_texts_have_vectors_of_few_dimensions(texts_per_dimension, dim):
+    parts = lsa(6, texts_per_dimension=texts_per_dimension)
+    model, data = NeuralSystem(**parts), TwoLanguages()
+    run(model, data, "fit")
+    start = parts["embedding"].keywords["start"]
+    texts = ragged([[0, 0], [1, 2], [2, 3]], [[]] * 3).texts  # of the seen labels
+    expected = start.learn([data.batches[0]["english"].texts], texts, 5, dim)
+    assert expected[:4].any(dim=1).all()
+    assert torch.equal(model.network("english").word_vectors[:4], expected[:4])
+    assert {model.network(name).word_vectors.shape[1] for name in data.tasks} == {dim}
+    checkpoint = checkpoint_of(model)
+
+    loaded = NeuralSystem(**parts)
+    loaded.build(languages(), checkpoint[STATE]["extra"])
+    loaded.load_state_dict(checkpoint["state_dict"])
+    further = NeuralSystem(**lsa(6, texts_per_dimension=3))  # it would have one dimension
+    further.start_from(checkpoint)
+    run(further, data, "fit")
+    for other in (loaded, further):
+        vectors = other.network("english").word_vectors
+        assert torch.equal(vectors, model.network("english").word_vectors)
+    assert checkpoint_of(further)[STATE]["extra"]["word_dim"] == dim
+
+
+def test_vectors_of_all_dimensions():
+    """With texts enough, vectors of the corpus, or a checkpoint of an earlier version."""
+    enough = NeuralSystem(**lsa(4, texts_per_dimension=1))
+    run(enough, TwoLanguages(), "fit")
+    assert enough.network("german").word_vectors.shape == (4, 4)
+    assert checkpoint_of(enough)[STATE]["extra"]["word_dim"] is None
+
+    vectors = {name: torch.randn(len(words) + 1, 6) for name, words in WORDS.items()}
+    data, given = TwoLanguages(), NeuralSystem(**lsa(6))
+    data.vectors = vectors.get
+    run(given, data, "fit")
+    assert torch.equal(given.network("german").word_vectors, vectors["german"])
+
+    earlier = NeuralSystem(**lsa(6))
+    earlier.build(languages(), {"joint_dim": 2})
+    assert earlier.network("german").word_vectors.shape == (4, 6)
 
 
 def test_start_from_a_checkpoint_without_the_language():

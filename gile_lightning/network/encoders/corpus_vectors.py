@@ -55,6 +55,10 @@ class CorpusVectors(Configured, ABC):
         if not 0 <= self.power <= 1:
             raise InputError(f"power is {self.power:g}: from 0 to 1")
 
+    def dimensions(self, texts: int, dim: int) -> int:
+        """Return for how many of ``dim`` dimensions a number of texts is enough."""
+        return dim
+
     @abstractmethod
     def matrix(self, texts: Texts, words: int) -> "csr_array":
         """Make the matrix of a vocabulary of V words from texts: M [V, n], float32."""

@@ -22,7 +22,8 @@ class WordEmbedding(Part, nn.Embedding):
 
     Args:
         words: the vocabulary.
-        dim: size of the vectors (paper: 100 for BioASQ).
+        dim: size of the vectors (paper: 100 for BioASQ); of learned ones the largest size, as few
+            texts have vectors of fewer dimensions (`LSA`).
         vectors: a file of pretrained vectors of this size: GloVe, fastText (.vec) and word2vec
             text, or word2vec's binary format (.bin), plain or gzipped; see `find_vectors`. Words
             that the file lacks keep their random vectors.
@@ -60,6 +61,12 @@ class WordEmbedding(Part, nn.Embedding):
             weight = self.weight.detach()
             del self.weight
             self.register_buffer("weight", weight)
+
+    def narrow(self, dim: int) -> None:
+        """Keep the first dimensions, before the vectors are set."""
+        weight = self.weight.detach()[:, :dim].clone()
+        self.weight = nn.Parameter(weight) if isinstance(self.weight, nn.Parameter) else weight
+        self.embedding_dim = dim
 
     def reset_parameters(self) -> None:
         """Draw all vectors anew."""

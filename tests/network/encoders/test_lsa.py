@@ -4,7 +4,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
-from gile_lightning.network.encoders import LSA
+from gile_lightning.network.encoders import LSA, PPMI
 from gile_testing.ragged import texts
 
 TEXTS, WORDS = 60, 25
@@ -50,3 +50,11 @@ def test_vectors_are_those_of_scikit_learn(documents, power):
     # but for the signs of their columns
     np.testing.assert_allclose(learned @ learned.T, expected @ expected.T, atol=1e-4)
     assert learned[WORDS - 1].eq(0).all()  # of a word that occurs nowhere
+
+
+@pytest.mark.parametrize(
+    ("texts", "dimensions"), [(5, 1), (24, 2), (1_205, 100), (6_000, 500), (10**6, 500)]
+)
+def test_dimensions_grow_with_the_texts(texts, dimensions):
+    assert LSA().dimensions(texts, 500) == dimensions
+    assert PPMI().dimensions(texts, 500) == 500
