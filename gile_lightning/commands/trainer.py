@@ -63,15 +63,17 @@ def callbacks(
         Sizes(),
         *([] if config.trainer.get("enable_progress_bar") is False else [ProgressBar()]),
         FiniteLoss(),
-        *_best(output, config.early_stopping, languages),
+        *_best(output, config, languages),
         LastCheckpoint(output, config.checkpoint_every),
         StopSignals(output),
     ]
 
 
-def _best(output: Path, stopping: Any, languages: list[str]) -> list[BestCheckpoint]:
+def _best(output: Path, config: Any, languages: list[str]) -> list[BestCheckpoint]:
     """Keep the best epoch, and that of each of several languages, whose best epochs differ."""
+    stopping = config.early_stopping
     options: dict[str, Any] = {
+        "candidates": None if config.length is None else config.length.candidates,
         "dirpath": output / BEST.parent,
         "mode": stopping.mode,
         "enable_version_counter": False,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -49,7 +49,8 @@ class DocumentDataModule(Reader, ShardDataModule):
     Args:
         batch_size: documents per training step and process (paper: 64); ``length`` may enlarge it.
         eval_batch_size: documents scored at a time.
-        min_count: training occurrences that a word of the vocabulary needs.
+        min_count: training occurrences that a word of the vocabulary needs. "auto" is 1 for up to
+            3,000 training documents, where many words of a text occur in no other, and else 2.
         label_words: the words of all labels' texts, names and synonyms belong to the vocabulary,
             however rare they are in training documents; for matchers, which compare words.
         max_document_words: words kept per document (paper: 300).
@@ -116,7 +117,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         *,
         batch_size: int = 64,
         eval_batch_size: int = 256,
-        min_count: int = 5,
+        min_count: int | Literal["auto"] = 5,
         label_words: bool = False,
         max_document_words: int = 300,
         max_label_words: int = 50,
@@ -148,7 +149,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         positive(
             batch_size=batch_size,
             eval_batch_size=eval_batch_size,
-            min_count=min_count,
+            **({} if min_count == "auto" else {"min_count": min_count}),
             max_document_words=max_document_words,
             max_label_words=max_label_words,
             validation_size=validation_size,

@@ -110,17 +110,19 @@ class History(lightning.Callback):
         if trainer.is_global_zero:
             write_csv(self.path, self.rows)
 
-    def best(self, monitor: str, mode: Literal["max", "min"]) -> dict[str, float]:
+    def best(self, monitor: str, mode: Literal["max", "min"], first: int = 0) -> dict[str, float]:
         """Return the validation scores and the number of the best epoch, of several the last.
 
         Args:
             monitor: the score that chooses the best checkpoint, such as ``val/average_precision``.
             mode: whether high (max) or low (min) scores are better.
+            first: the first epoch that competes with others; see `BestCheckpoint`.
         """
         sign = 1 if mode == "max" else -1
         rows = [row for row in self.rows if not math.isnan(row.get(monitor, math.nan))]
         if not rows:
             return {}
+        rows = [row for row in rows if row["epoch"] >= first] or rows
         row = max(reversed(rows), key=lambda row: sign * row[monitor])
         scores = {k.replace("/", "."): v for k, v in row.items() if k.startswith("val/")}
         return {"best_epoch": row["epoch"], **scores}

@@ -25,6 +25,8 @@ class TrainingLength:
         documents: the size of that corpus.
         least: fewest epochs.
         most: most epochs.
+        candidates: the best of the last so many epochs is kept. A small corpus has more epochs than
+            these, and few validation documents, which an early one could please by chance.
         larger_batches: batches grow beyond ``data.batch_size`` for corpora that are at least four
             times as large as ``documents``, in each process.
     """
@@ -33,10 +35,16 @@ class TrainingLength:
     documents: int = 5_000
     least: int = 3
     most: int = 40
+    candidates: int = 8
     larger_batches: bool = True
 
     def __post_init__(self) -> None:
-        positive(epochs=self.epochs, documents=self.documents, least=self.least)
+        positive(
+            epochs=self.epochs,
+            documents=self.documents,
+            least=self.least,
+            candidates=self.candidates,
+        )
         if self.most < self.least:
             raise InputError(f"length: most is {self.most}, fewer epochs than least ({self.least})")
 

@@ -76,6 +76,7 @@ def tokenizer_of(
     synonyms: Mapping[str, Sequence[str]],
     settings: EncodingSettings,
     skipped: Skipped,
+    documents: int,
 ) -> Tokenizer:
     """Make a tokenizer whose vocabulary are the frequent words of the training documents.
 
@@ -85,18 +86,19 @@ def tokenizer_of(
         synonyms: other names of labels, by their names.
         settings: what is frequent.
         skipped: counts what is left out.
+        documents: how many training documents there are.
 
     Raises:
         InputError: no word is frequent enough.
     """
+    min_count = settings.least_count(documents)
     if settings.label_words:
         words = words.copy()
         other_names = chain.from_iterable(synonyms.get(name, ()) for name in label_texts)
         terms = chain(label_texts.values(), label_texts, other_names)
         split = settings.tokenizer([UNKNOWN]).tokens
         for word in {word for term in terms for word in split(term)}:
-            words[word] = max(words[word], settings.min_count)
-    min_count = settings.min_count
+            words[word] = max(words[word], min_count)
     vocabulary = build_vocabulary(words, min_count)
     if len(vocabulary) == 1:
         raise InputError(

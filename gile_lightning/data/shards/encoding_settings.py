@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from gile_lightning.data.language_name import elides
 from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+
+FEW_DOCUMENTS = 3_000
 
 
 @dataclass(frozen=True)
@@ -14,7 +16,8 @@ class EncodingSettings:
     """How a corpus is encoded; part of the cache key.
 
     Attributes:
-        min_count: training occurrences that a word of the vocabulary needs.
+        min_count: training occurrences that a word of the vocabulary needs. "auto" is 1 for up to
+            3,000 training documents, where many words of a text occur in no other, and else 2.
         label_words: the words of all labels' texts, names and synonyms belong to the vocabulary,
             however rare they are in training documents.
         max_document_words: words kept per document.
@@ -39,7 +42,7 @@ class EncodingSettings:
         elision: whether an apostrophe between letters parts words; see `Tokenizer`.
     """
 
-    min_count: int = 5
+    min_count: int | Literal["auto"] = 5
     label_words: bool = False
     max_document_words: int = 300
     max_label_words: int = 50
@@ -62,6 +65,12 @@ class EncodingSettings:
     def of_language(self, language: str) -> "EncodingSettings":
         """Return the settings for texts of a language."""
         return replace(self, language=language, elision=elides(language))
+
+    def least_count(self, documents: int) -> int:
+        """Return ``min_count`` for a number of training documents."""
+        if self.min_count == "auto":
+            return 1 if documents <= FEW_DOCUMENTS else 2
+        return self.min_count
 
     def state(self) -> dict[str, Any]:
         """Return plain values, for the cache key."""

@@ -15,7 +15,7 @@ from gile_lightning.data.formats.line_count import Total
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.known import Known, KnownDocuments
 from gile_lightning.data.loading.document_hashes import document_hashes
-from gile_lightning.data.shards import reading, text_splitting
+from gile_lightning.data.shards import encoding_settings, reading, text_splitting
 from gile_lightning.data.shards.encoding import encode
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.tokenizing.label_set import LabelFacts, LabelSet
@@ -128,6 +128,16 @@ def test_vocabulary_is_of_the_training_documents(run):
     assert result.task.tokenizer == Tokenizer([*kept, "UNK"], 12, 50)
     assert result.counts["words"] == len(kept) + 1
     assert result.skipped["words rarer than min_count = 3"]["count"] == len(counts) - len(kept)
+
+
+@pytest.mark.parametrize(("fewer", "same_as"), [(0, 1), (1, 2)])
+def test_words_of_one_occurrence_where_documents_are_few(run, monkeypatch, fewer, same_as):
+    expected = run(settings=replace(SETTINGS, min_count=same_as))
+    few = len(expected.train) - fewer
+    monkeypatch.setattr(encoding_settings, "FEW_DOCUMENTS", few)
+    found = run(settings=replace(SETTINGS, min_count="auto"))
+    assert found.task.tokenizer == expected.task.tokenizer
+    assert found.skipped == expected.skipped
 
 
 def test_words_of_names_and_synonyms_if_wanted(tmp_path):

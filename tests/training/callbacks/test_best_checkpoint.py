@@ -7,6 +7,7 @@ from torch.utils.data import DataLoader
 
 from gile_lightning.tracking.history import History
 from gile_lightning.training.callbacks import BestCheckpoint, LanguageCheckpoint
+from gile_lightning.training.callbacks.best_checkpoint import first_candidate
 
 
 class Scored(lightning.LightningModule):
@@ -30,9 +31,19 @@ class Scored(lightning.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 
 
-def train(scores, mode, folder, epochs=None, **more):
+class Stop(lightning.Callback):
+    """Ends training after an epoch."""
+
+    def __init__(self, epoch):
+        self.epoch = epoch
+
+    def on_train_epoch_end(self, trainer, pl_module):
+        trainer.should_stop = trainer.current_epoch == self.epoch
+
+
+def train(scores, mode, folder, epochs=None, candidates=None, stop=None, **more):
     options = {"monitor": "val/score", "mode": mode, "enable_version_counter": False}
-    kept = BestCheckpoint(dirpath=folder, filename="best", **options)
+    kept = BestCheckpoint(candidates, dirpath=folder, filename="best", **options)
     trainer = lightning.Trainer(
         max_epochs=epochs or len(scores),
         accelerator="cpu",
@@ -40,7 +51,7 @@ def train(scores, mode, folder, epochs=None, **more):
         enable_progress_bar=False,
         enable_model_summary=False,
         num_sanity_val_steps=0,
-        callbacks=[kept],
+        callbacks=[kept, *([] if stop is None else [Stop(stop)])],
     )
     data = DataLoader([torch.zeros(1)])
     trainer.fit(Scored(scores), data, data, **more)
@@ -69,6 +80,38 @@ def test_the_best_epoch_is_kept_of_several_the_last(scores, mode, epoch, tmp_pat
     history = History(tmp_path)
     history.rows = [{"epoch": i, "val/score": x} for i, x in enumerate(scores)]
     assert history.best("val/score", mode)["best_epoch"] == epoch
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("scores", "candidates", "stop", "epoch"),
+    [
+        ([0.9, 0.8, 0.5, 0.6, 0.55], 3, None, 3),  # the first two do not count
+        ([0.9, 0.8, 0.5, 0.6, 0.55], 1, None, 4),
+        ([0.9, 0.8, 0.5, 0.6, 0.55], 5, None, 0),
+        ([0.9, 0.8, 0.5, 0.6, 0.55], 9, None, 0),
+        ([0.8, 0.9, 0.5, 0.6, 0.55], 2, 2, 1),  # training did not get to the candidates
+        ([0.8, 0.9, 0.5, 0.6, 0.55], 2, 3, 3),
+    ],
+)
+def test_only_the_last_epochs_compete(scores, candidates, stop, epoch, tmp_path):
+    trainer = train(scores, "max", tmp_path, candidates=candidates, stop=stop)
+    assert kept_epoch(tmp_path) == epoch
+    assert [file.name for file in tmp_path.iterdir()] == ["best.ckpt"]
+    history, done = History(tmp_path), len(scores) if stop is None else stop + 1
+    history.rows = [{"epoch": i, "val/score": x} for i, x in enumerate(scores[:done])]
+    first = first_candidate(trainer, candidates)
+    assert history.best("val/score", "max", first)["best_epoch"] == epoch
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("broken_after", "epoch"), [(1, 3), (3, 2), (4, 2)])
+def test_candidates_are_known_after_a_resume(broken_after, epoch, tmp_path):
+    scores = [0.9, 0.8, 0.7, 0.5, 0.6] if broken_after > 1 else [0.9, 0.8, 0.5, 0.7, 0.6]
+    trainer = train(scores, "max", tmp_path / "kept", candidates=3, stop=broken_after - 1)
+    trainer.save_checkpoint(tmp_path / "last.ckpt")
+    train(scores, "max", tmp_path / "kept", candidates=3, ckpt_path=tmp_path / "last.ckpt")
+    assert kept_epoch(tmp_path / "kept") == epoch
 
 
 @pytest.mark.filterwarnings("ignore")
