@@ -50,7 +50,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         batch_size: documents per training step and process (paper: 64); ``length`` may enlarge it.
         eval_batch_size: documents scored at a time.
         min_count: training occurrences that a word of the vocabulary needs. "auto" is 1 for up to
-            3,000 training documents, where many words of a text occur in no other, and else 2.
+            30,000 words of training documents, most of which occur once, and else 2.
         label_words: the words of all labels' texts, names and synonyms belong to the vocabulary,
             however rare they are in training documents; for matchers, which compare words.
         max_document_words: words kept per document (paper: 300).

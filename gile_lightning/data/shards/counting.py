@@ -76,7 +76,6 @@ def tokenizer_of(
     synonyms: Mapping[str, Sequence[str]],
     settings: EncodingSettings,
     skipped: Skipped,
-    documents: int,
 ) -> Tokenizer:
     """Make a tokenizer whose vocabulary are the frequent words of the training documents.
 
@@ -86,12 +85,11 @@ def tokenizer_of(
         synonyms: other names of labels, by their names.
         settings: what is frequent.
         skipped: counts what is left out.
-        documents: how many training documents there are.
 
     Raises:
         InputError: no word is frequent enough.
     """
-    min_count = settings.least_count(documents)
+    min_count = settings.least_count(words.total())
     if settings.label_words:
         words = words.copy()
         other_names = chain.from_iterable(synonyms.get(name, ()) for name in label_texts)

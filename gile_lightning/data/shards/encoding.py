@@ -136,9 +136,7 @@ def encode(
             words = training_words(shards)
             language = likely_language(words, settings.language)
             seen = {"unspaced": unspaced(words), "likely_language": language}
-            tokenizer = tokenizer_of(
-                words, label_texts, facts.synonyms, settings, skipped, labels.documents
-            )
+            tokenizer = tokenizer_of(words, label_texts, facts.synonyms, settings, skipped)
         task = Task(tokenizer, labels, recipe)
         if before is not None and new_words:
             task = replace(task, labels=before).with_labels(labels)

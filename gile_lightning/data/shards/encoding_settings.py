@@ -8,7 +8,7 @@ from gile_lightning.data.language_name import elides
 from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
-FEW_DOCUMENTS = 3_000
+FEW_WORDS = 30_000
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class EncodingSettings:
 
     Attributes:
         min_count: training occurrences that a word of the vocabulary needs. "auto" is 1 for up to
-            3,000 training documents, where many words of a text occur in no other, and else 2.
+            30,000 words of training documents, most of which occur once, and else 2.
         label_words: the words of all labels' texts, names and synonyms belong to the vocabulary,
             however rare they are in training documents.
         max_document_words: words kept per document.
@@ -66,10 +66,10 @@ class EncodingSettings:
         """Return the settings for texts of a language."""
         return replace(self, language=language, elision=elides(language))
 
-    def least_count(self, documents: int) -> int:
-        """Return ``min_count`` for a number of training documents."""
+    def least_count(self, words: int) -> int:
+        """Return ``min_count`` for a number of words of training documents."""
         if self.min_count == "auto":
-            return 1 if documents <= FEW_DOCUMENTS else 2
+            return 1 if words <= FEW_WORDS else 2
         return self.min_count
 
     def state(self) -> dict[str, Any]:

@@ -131,10 +131,10 @@ def test_vocabulary_is_of_the_training_documents(run):
 
 
 @pytest.mark.parametrize(("fewer", "same_as"), [(0, 1), (1, 2)])
-def test_words_of_one_occurrence_where_documents_are_few(run, monkeypatch, fewer, same_as):
+def test_words_of_one_occurrence_where_words_are_few(run, monkeypatch, fewer, same_as):
     expected = run(settings=replace(SETTINGS, min_count=same_as))
-    few = len(expected.train) - fewer
-    monkeypatch.setattr(encoding_settings, "FEW_DOCUMENTS", few)
+    counted = sum(len(row["words"]) for row in expected.train)  # UNK too
+    monkeypatch.setattr(encoding_settings, "FEW_WORDS", counted - fewer)
     found = run(settings=replace(SETTINGS, min_count="auto"))
     assert found.task.tokenizer == expected.task.tokenizer
     assert found.skipped == expected.skipped
