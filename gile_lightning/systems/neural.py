@@ -202,7 +202,7 @@ class NeuralSystem(GradientSystem):
         """Return what the tasks do not tell.
 
         That is the matched size of the joint space, which depends on all tasks that were trained,
-        the size of word vectors if few words trained them, penalties of the regressions,
+        the size of word vectors if few texts trained them, penalties of the regressions,
         fingerprints of pretrained models, hashes of the documents, and the keys of the encoded
         corpora in the cache.
         """

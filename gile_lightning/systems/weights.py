@@ -26,13 +26,13 @@ from gile_lightning.systems.label_encoding import encode_texts
 
 
 def word_dim(embedding: nn.Module, data: TrainingData) -> int | None:
-    """Return for how many dimensions of learned word vectors there are words enough.
+    """Return for how many dimensions of learned word vectors there are texts enough.
 
-    They are those of the training documents, of the language with fewest.
+    Texts are the training documents and the labels seen in training, of the language with fewest.
 
     Args:
         embedding: of any vocabulary; its ``start`` learns the vectors.
-        data: the documents.
+        data: the texts.
 
     Returns:
         The number, if it is below that of the embedding.
@@ -42,13 +42,13 @@ def word_dim(embedding: nn.Module, data: TrainingData) -> int | None:
     if any(data.vectors(name) is not None for name in data.tasks):
         return None
     dim = embedding.embedding_dim
-    for name in data.tasks:
-        words = 0
+    for name, task in data.tasks.items():
+        texts = task.labels.seen
         for batch in data.documents(name):
-            words += len(batch.texts.words)
-            if embedding.start.dimensions(words, dim) == dim:
+            texts += len(batch.label_counts)
+            if embedding.start.dimensions(texts, dim) == dim:
                 break
-        dim = embedding.start.dimensions(words, dim)
+        dim = embedding.start.dimensions(texts, dim)
     return dim if dim < embedding.embedding_dim else None
 
 

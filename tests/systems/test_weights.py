@@ -125,11 +125,11 @@ def lsa(dim, **settings):
 
 
 @pytest.mark.parametrize(
-    ("words_per_dimension", "dim"),
-    [(1, 3), (2, 1), (9, 1)],  # the documents have five words of English, three of German
+    ("texts_per_dimension", "dim"),
+    [(1, 4), (2, 2), (9, 1)],  # English has five texts, German four: two documents, seen labels
 )
-def test_few_words_have_vectors_of_few_dimensions(words_per_dimension, dim):
-    parts = lsa(6, words_per_dimension=words_per_dimension)
+def test_few_texts_have_vectors_of_few_dimensions(texts_per_dimension, dim):
+    parts = lsa(6, texts_per_dimension=texts_per_dimension)
     model, data = NeuralSystem(**parts), TwoLanguages()
     run(model, data, "fit")
     start = parts["embedding"].keywords["start"]
@@ -143,7 +143,7 @@ def test_few_words_have_vectors_of_few_dimensions(words_per_dimension, dim):
     loaded = NeuralSystem(**parts)
     loaded.build(languages(), checkpoint[STATE]["extra"])
     loaded.load_state_dict(checkpoint["state_dict"])
-    further = NeuralSystem(**lsa(6, words_per_dimension=3))  # it would have one dimension
+    further = NeuralSystem(**lsa(6, texts_per_dimension=3))  # it would have one dimension
     further.start_from(checkpoint)
     run(further, data, "fit")
     for other in (loaded, further):
@@ -153,10 +153,10 @@ def test_few_words_have_vectors_of_few_dimensions(words_per_dimension, dim):
 
 
 def test_vectors_of_all_dimensions():
-    """With words enough, vectors of the corpus, or a checkpoint of an earlier version."""
-    enough = NeuralSystem(**lsa(3, words_per_dimension=1))
+    """With texts enough, vectors of the corpus, or a checkpoint of an earlier version."""
+    enough = NeuralSystem(**lsa(4, texts_per_dimension=1))
     run(enough, TwoLanguages(), "fit")
-    assert enough.network("german").word_vectors.shape == (4, 3)
+    assert enough.network("german").word_vectors.shape == (4, 4)
     assert checkpoint_of(enough)[STATE]["extra"]["word_dim"] is None
 
     vectors = {name: torch.randn(len(words) + 1, 6) for name, words in WORDS.items()}

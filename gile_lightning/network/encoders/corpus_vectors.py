@@ -55,8 +55,8 @@ class CorpusVectors(Configured, ABC):
         if not 0 <= self.power <= 1:
             raise InputError(f"power is {self.power:g}: from 0 to 1")
 
-    def dimensions(self, words: int, dim: int) -> int:
-        """Return for how many of ``dim`` dimensions a number of words is enough."""
+    def dimensions(self, texts: int, dim: int) -> int:
+        """Return for how many of ``dim`` dimensions a number of texts is enough."""
         return dim
 
     @abstractmethod

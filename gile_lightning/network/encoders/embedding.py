@@ -23,7 +23,7 @@ class WordEmbedding(Part, nn.Embedding):
     Args:
         words: the vocabulary.
         dim: size of the vectors (paper: 100 for BioASQ); of learned ones the largest size, as few
-            words have vectors of fewer dimensions (`LSA`).
+            texts have vectors of fewer dimensions (`LSA`).
         vectors: a file of pretrained vectors of this size: GloVe, fastText (.vec) and word2vec
             text, or word2vec's binary format (.bin), plain or gzipped; see `find_vectors`. Words
             that the file lacks keep their random vectors.

@@ -26,26 +26,26 @@ class LSA(CorpusVectors):
     length 1. A word that occurs c times in a text, and in df of the n texts, weighs
     (1 + ln c) ln((1 + n) / (1 + df)). (Deerwester et al., 1990, JASIS 41.) See `CorpusVectors`.
 
-    Few short texts have few directions in common. With as many dimensions as texts each document
-    stands by itself, and a model learns the training documents by heart. So the embedding of a
-    small corpus gets fewer dimensions than its ``dim``.
+    Few texts have few directions in common. With as many dimensions as texts each document stands
+    by itself, and a model learns the training documents by heart. So the embedding of a small
+    corpus gets fewer dimensions than its ``dim``.
 
     Args:
         sublinear_tf: whether the first factor is 1 + ln c, not c.
-        words_per_dimension: the fewest words of training documents for each dimension.
+        texts_per_dimension: the fewest texts, of documents and labels, for each dimension.
         kwargs: see `CorpusVectors`.
     """
 
     sublinear_tf: bool = True
-    words_per_dimension: int = 190
+    texts_per_dimension: int = 12
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(words_per_dimension=self.words_per_dimension)
+        positive(texts_per_dimension=self.texts_per_dimension)
 
-    def dimensions(self, words: int, dim: int) -> int:
-        """Return for how many of ``dim`` dimensions a number of words is enough; 1 at least."""
-        return min(dim, max(1, words // self.words_per_dimension))
+    def dimensions(self, texts: int, dim: int) -> int:
+        """Return for how many of ``dim`` dimensions a number of texts is enough; 1 at least."""
+        return min(dim, max(1, texts // self.texts_per_dimension))
 
     def matrix(self, texts: Texts, words: int) -> "csr_array":
         """Return M [V, texts]."""

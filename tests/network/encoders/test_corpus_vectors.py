@@ -100,7 +100,7 @@ def test_the_same_is_learned_once(tmp_path, monkeypatch):
     [
         (LSA, {"norm": 0}, "above 0: norm"),
         (LSA, {"power": 1.5}, "power is 1.5: from 0 to 1"),
-        (LSA, {"words_per_dimension": 0}, "above 0: words_per_dimension"),
+        (LSA, {"texts_per_dimension": 0}, "above 0: texts_per_dimension"),
         (PPMI, {"window": 0}, "above 0: window"),
         (PPMI, {"contexts": 0}, "above 0: contexts"),
         (PPMI, {"shift": 0.5}, "shift is 0.5; 1, for none, or more"),
