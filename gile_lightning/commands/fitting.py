@@ -28,7 +28,7 @@ from gile_lightning.tracking.fit_page import fit_page
 from gile_lightning.tracking.fit_report import FitReport, facts
 from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.tracking.wandb_logger import RunLogger
-from gile_lightning.training.callbacks.best_checkpoint import first_candidate
+from gile_lightning.training.callbacks import BestCheckpoint
 from gile_lightning.training.checkpoint import LAST, read_checkpoint
 
 # of the trainer: validation chooses the epoch and ends training, so it cannot be left out
@@ -60,10 +60,10 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
         _train(cli)
     # before testing, which restores the callbacks as they were at the best epoch
     rows, earlier = history.rows, history.earlier
-    stopping, length = cli.config.early_stopping, cli.config_init.length
-    first = first_candidate(cli.trainer, None if length is None else length.candidates)
+    stopping = cli.config.early_stopping
+    kept = next(each for each in cli.trainer.callbacks if isinstance(each, BestCheckpoint))  # type: ignore[attr-defined]
     course = {
-        **history.best(stopping.monitor, stopping.mode, first),
+        **history.best(stopping.monitor, stopping.mode, kept.first or 0),
         "documents_per_second": round(history.documents_per_second, 1),
         "epochs": len(rows),
     }

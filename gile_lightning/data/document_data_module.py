@@ -50,7 +50,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         batch_size: documents per training step and process (paper: 64); ``length`` may enlarge it.
         eval_batch_size: documents scored at a time.
         min_count: training occurrences that a word of the vocabulary needs. "auto" is 1 for up to
-            30,000 words of training documents, most of which occur once, and else 2.
+            30,000 words of training documents, many of which occur once, and else 2.
         label_words: the words of all labels' texts, names and synonyms belong to the vocabulary,
             however rare they are in training documents; for matchers, which compare words.
         max_document_words: words kept per document (paper: 300).
@@ -149,13 +149,14 @@ class DocumentDataModule(Reader, ShardDataModule):
         positive(
             batch_size=batch_size,
             eval_batch_size=eval_batch_size,
-            **({} if min_count == "auto" else {"min_count": min_count}),
             max_document_words=max_document_words,
             max_label_words=max_label_words,
             validation_size=validation_size,
             train_share=train_share,
             **({} if samples_per_epoch is None else {"samples_per_epoch": samples_per_epoch}),
         )
+        if min_count != "auto":
+            positive(min_count=min_count)
         if train_share > 1 and train_share % 1:
             raise InputError(
                 f"train_share is {train_share:g}; give a share up to 1, or a number of documents"

@@ -249,7 +249,11 @@ class NeuralSystem(GradientSystem):
         self._unfitted = not resumed
         earlier = self.earlier
         if earlier is None:
-            extra = {"word_dim": word_dim(self.factories.embedding([UNKNOWN]), data)}
+            with torch.device("meta"):  # where it draws no random numbers
+                embedding = self.factories.embedding([UNKNOWN])
+            extra = {"word_dim": word_dim(embedding, data)}
+            if extra["word_dim"] is not None:
+                say(f"word vectors of {extra['word_dim']} dimensions, as there are few texts")
         else:
             extra = earlier.extra
         self.build(data.tasks, extra)

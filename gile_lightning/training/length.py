@@ -26,7 +26,8 @@ class TrainingLength:
         least: fewest epochs.
         most: most epochs.
         candidates: the best of the last so many epochs is kept. A small corpus has more epochs than
-            these, and few validation documents, which an early one could please by chance.
+            these, and few validation documents, which an early one could please by chance. See
+            `BestCheckpoint`.
         larger_batches: batches grow beyond ``data.batch_size`` for corpora that are at least four
             times as large as ``documents``, in each process.
     """

@@ -13,6 +13,7 @@ from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network import Ridge
 from gile_lightning.network.encoders import LSA, PPMI, IdfMean, WordEmbedding
+from gile_lightning.network.encoders import lsa as lsa_module
 from gile_lightning.network.matchers import DistilledCosine, LexicalMatch, NameMention
 from gile_lightning.network.outputs import GILE, Linear
 from gile_lightning.systems import NeuralSystem
@@ -128,7 +129,8 @@ def lsa(dim, **settings):
     ("texts_per_dimension", "dim"),
     [(1, 4), (2, 2), (9, 1)],  # English has five texts, German four: two documents, seen labels
 )
-def test_few_texts_have_vectors_of_few_dimensions(texts_per_dimension, dim):
+def test_few_texts_have_vectors_of_few_dimensions(texts_per_dimension, dim, monkeypatch, capsys):
+    monkeypatch.setattr(lsa_module, "LEAST", 1)
     parts = lsa(6, texts_per_dimension=texts_per_dimension)
     model, data = NeuralSystem(**parts), TwoLanguages()
     run(model, data, "fit")
@@ -136,6 +138,7 @@ def test_few_texts_have_vectors_of_few_dimensions(texts_per_dimension, dim):
     texts = ragged([[0, 0], [1, 2], [2, 3]], [[]] * 3).texts  # of the seen labels
     expected = start.learn([data.batches[0]["english"].texts], texts, 5, dim)
     assert expected[:4].any(dim=1).all()
+    assert f"word vectors of {dim} dimensions, as there are few texts" in capsys.readouterr().out
     assert torch.equal(model.network("english").word_vectors[:4], expected[:4])
     assert {model.network(name).word_vectors.shape[1] for name in data.tasks} == {dim}
     checkpoint = checkpoint_of(model)
@@ -168,6 +171,17 @@ def test_vectors_of_all_dimensions():
     earlier = NeuralSystem(**lsa(6))
     earlier.build(languages(), {"joint_dim": 2})
     assert earlier.network("german").word_vectors.shape == (4, 6)
+
+
+def test_the_size_of_word_vectors_takes_no_random_numbers(monkeypatch):
+    """So that the same seed gives the same weights, whatever the embedding."""
+    model, seen, build = NeuralSystem(**lsa(6)), [], NeuralSystem.build
+    monkeypatch.setattr(
+        NeuralSystem, "build", lambda *args: (seen.append(torch.get_rng_state()), build(*args))
+    )
+    before = torch.get_rng_state()
+    model.attach(TwoLanguages().training_data())
+    assert torch.equal(seen[0], before)
 
 
 def test_start_from_a_checkpoint_without_the_language():

@@ -17,7 +17,7 @@ class EncodingSettings:
 
     Attributes:
         min_count: training occurrences that a word of the vocabulary needs. "auto" is 1 for up to
-            30,000 words of training documents, most of which occur once, and else 2.
+            30,000 words of training documents, many of which occur once, and else 2.
         label_words: the words of all labels' texts, names and synonyms belong to the vocabulary,
             however rare they are in training documents.
         max_document_words: words kept per document.

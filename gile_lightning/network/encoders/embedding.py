@@ -66,7 +66,7 @@ class WordEmbedding(Part, nn.Embedding):
         """Keep the first dimensions, before the vectors are set."""
         weight = self.weight.detach()[:, :dim].clone()
         self.weight = nn.Parameter(weight) if isinstance(self.weight, nn.Parameter) else weight
-        self.embedding_dim = dim
+        self.embedding_dim = weight.shape[1]
 
     def reset_parameters(self) -> None:
         """Draw all vectors anew."""

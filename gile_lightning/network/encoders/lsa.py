@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+LEAST = 16  # dimensions: vectors of one or two are all alike once they are normalised
+
+
 @dataclass(frozen=True, kw_only=True)
 class LSA(CorpusVectors):
     """Latent semantic analysis: words of the same texts get the same vector.
@@ -44,8 +47,8 @@ class LSA(CorpusVectors):
         positive(texts_per_dimension=self.texts_per_dimension)
 
     def dimensions(self, texts: int, dim: int) -> int:
-        """Return for how many of ``dim`` dimensions a number of texts is enough; 1 at least."""
-        return min(dim, max(1, texts // self.texts_per_dimension))
+        """Return for how many of ``dim`` dimensions a number of texts is enough; 16 at least."""
+        return min(dim, max(LEAST, texts // self.texts_per_dimension))
 
     def matrix(self, texts: Texts, words: int) -> "csr_array":
         """Return M [V, texts]."""

@@ -14,25 +14,30 @@ class BestCheckpoint(ModelCheckpoint):
     nothing, but the model still learns.
 
     Args:
-        candidates: the last so many epochs compete alone, as far as training gets to them. Of many
-            epochs and few validation documents one with a high learning rate is the best by
-            chance. None: all epochs do.
+        candidates: the last so many epochs compete alone, as of many epochs and few validation
+            documents one with a high learning rate may be the best by chance. None: all do. So
+            they do if training ends before it gets to these; soon after, few have competed.
         kwargs: see Lightning's ``ModelCheckpoint``.
+
+    Attributes:
+        first: the first epoch that competes; None until training gets to it.
     """
+
+    first: int | None
 
     def __init__(self, candidates: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.candidates = candidates
-        self._begun = candidates is None  # whether the candidates have
+        self.first = 0 if candidates is None else None
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a checkpoint holds of the callback."""
-        return super().state_dict() | {"candidates_have_begun": self._begun}
+        return super().state_dict() | {"first_candidate": self.first}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on as a checkpoint says; in those of earlier versions all epochs compete."""
         super().load_state_dict(state_dict)
-        self._begun = state_dict.get("candidates_have_begun", True)
+        self.first = state_dict.get("first_candidate", 0)
 
     @property
     def state_key(self) -> str:
@@ -43,16 +48,13 @@ class BestCheckpoint(ModelCheckpoint):
         self, trainer: lightning.Trainer, current: Tensor | None = None
     ) -> bool:
         """Return whether an epoch is at least as good as the best one that it competes with."""
-        if not self._begun and trainer.current_epoch >= first_candidate(trainer, self.candidates):
-            self._begun = True
-            return True
+        if self.first is None and current is not None:
+            first = (trainer.max_epochs or 0) - (self.candidates or 0)
+            if trainer.current_epoch >= first:
+                self.first = trainer.current_epoch
+                return True
         if current is not None and self.best_k_models:
             same = bool(current == self.best_k_models[self.kth_best_model_path])
             if trainer.strategy.reduce_boolean_decision(same):
                 return True
         return super().check_monitor_top_k(trainer, current)
-
-
-def first_candidate(trainer: lightning.Trainer, candidates: int | None) -> int:
-    """Return the first epoch that competes, if the last ``candidates`` do."""
-    return 0 if candidates is None else max(0, (trainer.max_epochs or 0) - candidates)

@@ -53,8 +53,9 @@ def test_vectors_are_those_of_scikit_learn(documents, power):
 
 
 @pytest.mark.parametrize(
-    ("texts", "dimensions"), [(5, 1), (24, 2), (1_205, 100), (6_000, 500), (10**6, 500)]
+    ("texts", "dimensions"), [(5, 16), (204, 17), (1_205, 100), (6_000, 500), (10**6, 500)]
 )
 def test_dimensions_grow_with_the_texts(texts, dimensions):
     assert LSA().dimensions(texts, 500) == dimensions
     assert PPMI().dimensions(texts, 500) == 500
+    assert LSA().dimensions(texts, 8) == 8
