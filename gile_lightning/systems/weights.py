@@ -42,7 +42,7 @@ def word_dim(embedding: nn.Module, data: TrainingData) -> int | None:
     if any(data.vectors(name) is not None for name in data.tasks):
         return None
     dim = embedding.embedding_dim
-    for name, task in data.tasks.items():
+    for name, task in data.tasks.items():  # as far as it takes: large corpora have enough at once
         texts = task.labels.seen
         for batch in data.documents(name):
             texts += len(batch.label_counts)
