@@ -30,7 +30,7 @@ def labels_of_a_new_text(run, folder):
     return [label["name"] for label in json.loads(line)["labels"]]
 
 
-FILES = [("best.yaml", 6), ("best_scratch.yaml", 4)]
+FILES = [("best.yaml", 7), ("best_scratch.yaml", 4)]
 
 
 @pytest.mark.parametrize("number", range(len(FILES)))

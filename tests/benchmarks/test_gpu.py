@@ -55,7 +55,10 @@ def test_the_model_of_best(workload):
         assert kinds == ["Pretrained", "IdfMean"]
         assert len(shipped[part]["init_args"][name]) == len(kinds)
     kinds = [type(matcher).__name__ for matcher in network.matchers]
-    assert kinds == [x["class_path"].rpartition(".")[2] for x in shipped["matchers"]]
+    paths = [x if isinstance(x, str) else x["class_path"] for x in shipped["matchers"]]
+    assert kinds == [path.rpartition(".")[2] for path in paths]
+    assert network.encoder.norms == shipped["encoder"]["init_args"]["norms"]
+    assert network.ridge.ngram_features == shipped["ridge"]["init_args"]["ngram_features"]
     assert network.label_residual.dropout == shipped["label_residual"]["init_args"]["dropout"]
     assert describe(model.sampler)["init_args"]["most"] == 10_000
     assert network.ridge.coefficients.any()

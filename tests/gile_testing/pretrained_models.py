@@ -31,7 +31,7 @@ from gile_testing.two_languages import DOCUMENTS, languages, ragged
 
 TRAINED = partial(Pretrained, trainable=True)
 IDF = partial(IdfMean, sublinear_tf=True)
-LABELS = {"label_encoder": partial(Concatenation, encoders=[Pretrained, IDF])}
+LABELS = {"label_encoder": partial(Concatenation, encoders=[Pretrained, IDF], norms=[1.0, 0.5])}
 MATCHERS = [
     partial(LexicalMatch, stemmer="english"),
     partial(LexicalPassage, stemmer="english"),
@@ -49,7 +49,7 @@ PRETRAINED = {
     "best": FROZEN
     | LABELS
     | {
-        "encoder": partial(Concatenation, encoders=[Pretrained, IDF]),
+        "encoder": partial(Concatenation, encoders=[Pretrained, IDF], norms=[1.0, 0.5]),
         "matchers": MATCHERS,
         "label_residual": LabelResidual,
         "ridge": Ridge,
@@ -57,7 +57,7 @@ PRETRAINED = {
     "best, trained": FROZEN
     | LABELS
     | {
-        "encoder": partial(Concatenation, encoders=[TRAINED, IDF]),
+        "encoder": partial(Concatenation, encoders=[TRAINED, IDF], norms=[1.0, 0.5]),
         "matchers": MATCHERS,
         "label_residual": LabelResidual,
     },
