@@ -57,7 +57,6 @@ def test_the_model_of_best(workload):
     kinds = [type(matcher).__name__ for matcher in network.matchers]
     paths = [x if isinstance(x, str) else x["class_path"] for x in shipped["matchers"]]
     assert kinds == [path.rpartition(".")[2] for path in paths]
-    assert network.encoder.norms == shipped["encoder"]["init_args"]["norms"]
     assert network.ridge.ngram_features == shipped["ridge"]["init_args"]["ngram_features"]
     assert network.label_residual.dropout == shipped["label_residual"]["init_args"]["dropout"]
     assert describe(model.sampler)["init_args"]["most"] == 10_000
@@ -74,7 +73,15 @@ def test_vectors_are_gathered_and_all_parts_add_something(workload):
     torch.testing.assert_close(batch.vectors.norm(dim=1), torch.ones(8))
     labels = model.prepare_labels(NAME, model.tasks[NAME].labels)
     parts = model.contributions(NAME, batch.texts, labels, torch.arange(200))
-    for name in ("joint space", "words", "names", "pretrained vectors", "regression"):
+    expected = (
+        "joint space",
+        "words",
+        "names",
+        "character n-grams",
+        "pretrained vectors",
+        "regression",
+    )
+    for name in expected:
         assert parts[name].any(), name
 
 

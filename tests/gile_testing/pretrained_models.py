@@ -31,7 +31,7 @@ from gile_testing.two_languages import DOCUMENTS, languages, ragged
 
 TRAINED = partial(Pretrained, trainable=True)
 IDF = partial(IdfMean, sublinear_tf=True)
-LABELS = {"label_encoder": partial(Concatenation, encoders=[Pretrained, IDF], norms=[1.0, 0.5])}
+LABELS = {"label_encoder": partial(Concatenation, encoders=[Pretrained, IDF])}
 MATCHERS = [
     partial(LexicalMatch, stemmer="english"),
     partial(LexicalPassage, stemmer="english"),
@@ -49,15 +49,15 @@ PRETRAINED = {
     "best": FROZEN
     | LABELS
     | {
-        "encoder": partial(Concatenation, encoders=[Pretrained, IDF], norms=[1.0, 0.5]),
+        "encoder": partial(Concatenation, encoders=[Pretrained, IDF]),
         "matchers": MATCHERS,
         "label_residual": LabelResidual,
-        "ridge": Ridge,
+        "ridge": partial(Ridge, ngram_features=8),
     },
     "best, trained": FROZEN
     | LABELS
     | {
-        "encoder": partial(Concatenation, encoders=[TRAINED, IDF], norms=[1.0, 0.5]),
+        "encoder": partial(Concatenation, encoders=[TRAINED, IDF]),
         "matchers": MATCHERS,
         "label_residual": LabelResidual,
     },

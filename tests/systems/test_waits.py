@@ -93,7 +93,7 @@ MODELS = {
         "encoder": BOTH,
         "label_encoder": BOTH,
         "matchers": [*SCRATCH["matchers"], Cosine, partial(Cosine, of="name"), BestPassage],
-        "ridge": Ridge,
+        "ridge": partial(Ridge, ngram_features=8),
     },
 }
 TRAINING = dict.fromkeys(MODELS, 0)

@@ -3,10 +3,9 @@
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from gile_lightning.common.errors import InputError, positive
+from gile_lightning.common.errors import InputError
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders.encoder import Attention, Encoder, Sharing
@@ -18,27 +17,12 @@ class Concatenation(Encoder):
     Args:
         input_dim: size of the word vectors.
         encoders: make the encoders from that size.
-        norms: the length to which each encoder's vectors are scaled; vectors of zeros stay. Without
-            it, a mean of word vectors is shorter the longer the text is, and counts less beside
-            others. Null leaves all vectors as they are.
     """
 
-    def __init__(
-        self,
-        input_dim: int,
-        encoders: list[Callable[[int], Encoder]],
-        norms: list[float] | None = None,
-    ) -> None:
+    def __init__(self, input_dim: int, encoders: list[Callable[[int], Encoder]]) -> None:
         super().__init__()
         if not encoders:
             raise InputError("Concatenation needs at least one encoder (encoders)")
-        if norms is not None and len(norms) != len(encoders):
-            raise InputError(
-                f"Concatenation: norms has {len(norms)} numbers for {len(encoders)} encoders"
-            )
-        for norm in norms or ():
-            positive(norms=norm)
-        self.norms = norms
         made = [make(input_dim) for make in encoders]
         self.encoders = nn.ModuleList(made)
         self.inputs = set().union(*(encoder.inputs for encoder in made))
@@ -56,10 +40,7 @@ class Concatenation(Encoder):
 
     def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
         """Encode texts with each of the encoders: [B, output_dim]."""
-        found = [encoder(word_vectors, texts) for encoder in self._encoders]
-        if self.norms is not None:
-            found = [F.normalize(x) * norm for x, norm in zip(found, self.norms, strict=True)]
-        return torch.cat(found, dim=1)
+        return torch.cat([encoder(word_vectors, texts) for encoder in self._encoders], dim=1)
 
     def attention(self, word_vectors: Tensor, texts: Texts) -> Attention | None:
         """Return the attention of the first encoder that attends."""

@@ -24,24 +24,3 @@ def test_encoders_are_shared_one_by_one():
     assert second.encoders[-1].layer is first.encoders[-1].layer
     with pytest.raises(InputError, match="a Concatenation of the same encoders"):
         second.share_with(fewer, "encoders")
-
-
-def test_vectors_of_each_encoder_get_a_norm():
-    """By hand: means (3, 4) and (0, 0), once with length 1 and once with length 1/2."""
-    vectors, documents = (
-        torch.tensor([[6.0, 0], [0, 8], [1, 2], [-1, -2]]),
-        texts([[[0, 1]], [[2, 3]]]),
-    )
-    both = Concatenation(2, [Mean, Mean], norms=[1, 0.5])
-    found = both(vectors, documents)
-    expected = torch.tensor([[0.6, 0.8, 0.3, 0.4], [0, 0, 0, 0]])
-    torch.testing.assert_close(found, expected)
-
-
-@pytest.mark.parametrize(
-    ("norms", "error"),
-    [([1.0], "norms has 1 numbers for 2 encoders"), ([1.0, 0.0], "above 0: norms is 0.0")],
-)
-def test_norms_that_do_not_fit(norms, error):
-    with pytest.raises(InputError, match=error):
-        Concatenation(2, [Mean, Mean], norms=norms)
