@@ -11,8 +11,8 @@ from gile_lightning.reproduction.tables import Cell
 from gile_site.links import ROOT
 
 README = ROOT / "README.md"
-RESULTS = ROOT / "docs/results/ablation.json"
-BEGIN, END = "<!-- made of docs/results/ablation.json -->\n", "\n<!-- end -->"
+RESULTS = ROOT / "docs/results/systems.json"
+BEGIN, END = "<!-- made of docs/results/systems.json -->\n", "\n<!-- end -->"
 ROWS = {
     "as shipped": "`best.yaml`",
     "without pretrained weights": "`best_scratch.yaml`",
