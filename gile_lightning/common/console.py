@@ -24,7 +24,10 @@ MANNERS = (
 )
 FLAGS = ("--quiet", "--json")
 
-_NOISE = ("💡", "`weights_only`", "TPU available", "GPU available", "Seed set", "HPU", "Restoring")
+_NOISE = (
+    *("💡", "`weights_only`", "TPU available", "GPU available", "Seed set", "HPU", "Restoring"),
+    *("LOCAL_RANK: ", "You are using a CUDA device"),  # the latter tells of TF32: docs/devices.md
+)
 _BIDI = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _RED = "31"
 _LONGEST = 4_000  # characters of a complaint
@@ -246,6 +249,7 @@ def leave_out_noise() -> None:
     warnings.filterwarnings(
         "ignore", message=r"Checkpoint directory .* is not empty"
     )  # a resumed run
+    warnings.filterwarnings("ignore", message=r"Sparse invariant checks are implicitly disabled")
     for name in ["lightning.pytorch", "lightning.fabric", *logging.root.manager.loggerDict]:
         if name.startswith("lightning"):
             logging.getLogger(name).addFilter(_useful)

@@ -56,8 +56,9 @@ def contributions(prepared: PreparedLabels, documents: Texts) -> dict[str, Tenso
             found[name] = matcher(documents, matched) * factor
         seen = (labels.residual_ids != NOT_SEEN).nonzero().squeeze(1)
         ids, zeros = labels.residual_ids[seen], torch.zeros_like(logits)
-        if network.ridge is not None:
-            scores = network.ridge(network.ridge_features(documents, encoded), ids)
+        features = network.ridge_features(documents, encoded)
+        if network.ridge is not None and features is not None:
+            scores = network.ridge(features, ids)
             found[RIDGE] = zeros.index_copy(1, seen, scores.to(zeros.dtype)) * factors[-1]
         if network.label_residual is not None:
             bias = network.label_residual(torch.zeros_like(encoded), ids)

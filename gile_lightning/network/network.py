@@ -33,6 +33,20 @@ class DistinctWords(NamedTuple):
     label_texts: Texts | None
 
 
+class Fixed(NamedTuple):
+    """What training does not change of documents and labels; None where it does.
+
+    Attributes:
+        documents: their vectors [B, d_h].
+        features: what the ridge regression reads of them [B, d].
+        labels: the vectors of label texts [K, d].
+    """
+
+    documents: Tensor | None = None
+    features: Tensor | None = None
+    labels: Tensor | None = None
+
+
 class Network(nn.Module):
     """Scores the documents of one task against its labels.
 
@@ -116,8 +130,12 @@ class Network(nn.Module):
     @property
     def trains_documents(self) -> bool:
         """Whether training changes the document vectors."""
-        parameters = [*self.encoder.parameters(), *self.document_norm.parameters()]
-        if "words" in self.encoder.inputs:
+        return self._trains(self.encoder, self.document_norm)
+
+    def _trains(self, encoder: Encoder, norm: nn.Module) -> bool:
+        """Whether training changes the vectors of an encoder and a norm."""
+        parameters = [*encoder.parameters(), *norm.parameters()]
+        if "words" in encoder.inputs:
             parameters.append(self.word_vectors)  # type: ignore[arg-type]
         return any(parameter.requires_grad for parameter in parameters)
 
@@ -156,11 +174,15 @@ class Network(nn.Module):
         """Encode label texts: [K, d]. Their words are rows of ``table``, or ids without one."""
         if table is None:
             table, texts = self.word_vectors, self._without_new_words(texts)
-        vectors: Tensor = self.label_dropout(self.label_norm(self.label_encoder(table, texts)))
+        vectors: Tensor = self.label_norm(self.label_encoder(table, texts))
         return vectors
 
     def forward(
-        self, documents: Texts, labels: LabelBatch, words: DistinctWords | None = None
+        self,
+        documents: Texts,
+        labels: LabelBatch,
+        words: DistinctWords | None = None,
+        fixed: Fixed | None = None,
     ) -> Tensor:
         """Score documents against labels: logits [B, K].
 
@@ -171,17 +193,31 @@ class Network(nn.Module):
             documents: the texts of B documents.
             labels: the K labels.
             words: what `distinct_words` returns of both, where it is known already.
+            fixed: the same of `fixed`.
         """
         table, texts, label_texts = None, documents, self._texts_of(labels)
         if words is None:
             words = self.distinct_words(documents, labels)
         if words is not None:
-            table, texts, label_texts = self._look_up(words.ids), words.documents, words.label_texts
-        vectors = labels.ids if label_texts is None else self.encode_labels(label_texts, table)
-        encoded = self.encode_documents(texts, table)
+            table, texts, label_texts = (
+                self._vectors_of(words.ids),
+                words.documents,
+                words.label_texts,
+            )
+        encoded, features, vectors = Fixed() if fixed is None else fixed
+        if label_texts is None:
+            vectors = labels.ids
+        else:
+            if vectors is None:
+                vectors = self.encode_labels(label_texts, table)
+            vectors = self.label_dropout(vectors)
+        if encoded is None:
+            encoded = self.encode_documents(texts, table)
+        if features is None:
+            features = self.ridge_features(documents, encoded)
         dropped = self.dropout(encoded)
         logits = self.output(dropped, vectors)
-        return self.add_to_logits(logits, documents, encoded, dropped, labels)
+        return self.add_to_logits(logits, documents, features, dropped, labels)
 
     def _texts_of(self, labels: LabelBatch) -> Texts | None:
         """Return the label texts, if the output layer reads any."""
@@ -203,7 +239,25 @@ class Network(nn.Module):
         ]
         return DistinctWords(ids, found[0], None if label_texts is None else found[1])
 
-    def _look_up(self, ids: Tensor) -> Tensor:
+    @torch.no_grad()
+    def fixed(self, documents: Texts, labels: LabelBatch) -> Fixed:
+        """Compute what training does not change of documents and labels."""
+        encoded = features = vectors = None
+        if not self.trains_documents:
+            encoded = self.encode_documents(documents)
+            features = self.ridge_features(documents, encoded)
+        label_texts = self._texts_of(labels)
+        if label_texts is not None and not self._trains(self.label_encoder, self.label_norm):
+            vectors = self.encode_labels(label_texts)
+        return Fixed(encoded, features, vectors)
+
+    def look_up(self, documents: Texts, labels: LabelBatch) -> LabelBatch:
+        """Return labels with what matchers look up in documents; see `Matcher.look_up`."""
+        matchers = zip(self.matchers, labels.matcher_labels, strict=True)
+        found = tuple(matcher.look_up(documents, own) for matcher, own in matchers)  # type: ignore[operator]
+        return labels._replace(matcher_labels=found)
+
+    def _vectors_of(self, ids: Tensor) -> Tensor:
         """Return the vectors of distinct words [U, d]."""
         ids = send(ids, self.word_vectors.device)
         if self.sparse and ids.device.type != "cpu":  # which nothing waits for
@@ -215,7 +269,7 @@ class Network(nn.Module):
         self,
         logits: Tensor,
         documents: Texts,
-        encoded: Tensor,
+        features: Tensor | None,
         dropped: Tensor,
         labels: LabelBatch,
     ) -> Tensor:
@@ -224,8 +278,8 @@ class Network(nn.Module):
         Args:
             logits: of the output layer [B, K].
             documents: the texts of B documents.
-            encoded: their vectors [B, d_h].
-            dropped: the same after dropout.
+            features: what the ridge regression reads of them [B, d], if there is one.
+            dropped: their vectors after dropout [B, d_h].
             labels: the K labels. If they have ``targets``, the documents are training documents.
                 Outside of training these are scored as far as possible as if they were new: by the
                 regression on all other documents, and by residuals without their vectors.
@@ -243,10 +297,10 @@ class Network(nn.Module):
         if not self.own_labels or seen is None:
             return logits
         ids, own = labels.residual_ids[seen], logits[:, seen]
-        if self.ridge is not None:
+        if self.ridge is not None and features is not None:
             known = None if labels.targets is None else labels.targets[:, seen]
             factor = factors[-1]
-            score = self.ridge(self.ridge_features(documents, encoded), ids, known)
+            score = self.ridge(features, ids, known)
             if known is not None and not self.training:
                 score = score * self.ridge.boost
             own = _plus(own, score, None if factor is None else factor[seen])
@@ -256,10 +310,11 @@ class Network(nn.Module):
             own = _plus(own, self.label_residual(read, ids))
         return logits.to(own.dtype).index_copy_(1, seen, own)
 
-    def ridge_features(self, documents: Texts, encoded: Tensor) -> Tensor:
+    def ridge_features(self, documents: Texts, encoded: Tensor) -> Tensor | None:
         """Return what the ridge regression reads of documents and their vectors: [B, d]."""
-        ridge: Ridge = self.ridge  # type: ignore[assignment]
-        return ridge.features(encoded, self._without_new_words(documents))
+        if self.ridge is None:
+            return None
+        return self.ridge.features(encoded, self._without_new_words(documents))
 
     def _without_new_words(self, texts: Texts) -> Texts:
         """Replace words that the embedding lacks (`Tokenizer.extended`) by UNK, the last word."""

@@ -84,7 +84,8 @@ class PreparedLabels:
         labels = self.labels if targets is None else self.labels._replace(targets=targets)
         with torch.autocast(encoded.device.type, enabled=False):
             logits = self.output_logits(encoded)
-            return self.network.add_to_logits(logits, documents, encoded, encoded, labels)
+            features = self.network.ridge_features(documents, encoded)
+            return self.network.add_to_logits(logits, documents, features, encoded, labels)
 
     def encode(self, documents: Texts) -> tuple[Texts, Tensor]:
         """Encode documents: with a frozen pretrained model's vectors if needed, and as [B, d_h]."""

@@ -377,7 +377,7 @@ class NeuralSystem(GradientSystem):
             if documents.prepared is None:
                 documents = self.prepare_step(name, documents, batch_idx)
             step: TrainingStep = documents.prepared
-            logits = self.network(name)(documents.texts, step.labels, step.words)
+            logits = self.network(name)(documents.texts, step.labels, step.words, step.fixed)
             sample = self.sampler.refine(step.sample, logits.detach(), step.generator)
             if sample.offsets is not None:
                 logits = logits - sample.offsets

@@ -134,6 +134,7 @@ def fit_ridge(
         start = 0
         for batch in _watched(documents, "ridge regression", total):
             vectors = network.ridge_features(batch.texts, network.encode_documents(batch.texts))
+            assert vectors is not None  # as there is a regression
             ids, counts = batch.label_ids, batch.label_counts
             if known is None or known.new is None:
                 yield LabelledVectors(vectors, ids, counts)

@@ -226,7 +226,9 @@ def rows(how: How, small: bool):
     han = SPARSE | {"encoder": partial(HAN, layer=BiGRU)}
     yield f"HAN-biGRU, batch of {size:,}", size, lambda: training(make(), how, **han)
     tried = [("frozen", 8), ("fine-tuned", 8)]
-    for name, few in tried if small else [("frozen", 64), ("frozen", 256), ("fine-tuned", 64)]:
+    if not small:
+        tried = [*(("frozen", few) for few in (32, 64, 256)), ("fine-tuned", 64)]
+    for name, few in tried:
         make = partial(BestWorkload, batch_size=few, **sizes)
         options = {"tuned": name == "fine-tuned", "layers": 1 if small else 6}
         yield (

@@ -128,7 +128,10 @@ def test_messages_that_tell_nothing_are_left_out(caplog):
     leave_out_noise()
     logger = logging.getLogger("lightning.pytorch.utilities.rank_zero")
     with caplog.at_level(logging.INFO):
-        for message in ("GPU available: False", "Seed set to 3", "`Trainer.fit` stopped"):
+        for message in (
+            *("GPU available: False", "Seed set to 3", "LOCAL_RANK: 0 - CUDA_VISIBLE_DEVICES: [0]"),
+            "`Trainer.fit` stopped",
+        ):
             logger.info(message)
     assert [record.getMessage() for record in caplog.records] == ["`Trainer.fit` stopped"]
 

@@ -54,6 +54,29 @@ def test_vectors_are_normed_encodings():
     )
 
 
+def test_what_training_does_not_change_is_computed_once():
+    """Vectors of a frozen embedding are, and those of an encoder with weights are not."""
+    network = make(GILE, norms=(Times(2), Times(3)))
+    documents, labels = texts(DOCUMENTS), EncodedLabels(texts(LABELS)).select(torch.arange(3))
+    assert network.fixed(documents, labels) == (None, None, None)  # words are trained
+    network.embedding.weight.requires_grad_(False)
+    encoded, features, vectors = network.fixed(documents, labels)
+    assert encoded is None
+    assert features is None
+    equal(vectors, 3 * network.label_encoder(network.embedding.weight, labels.texts))
+    network.label_dropout.p = 0.5  # which falls upon them afterwards
+    torch.manual_seed(1)
+    dropped = network(documents, labels)
+    torch.manual_seed(1)
+    assert torch.equal(network(documents, labels, fixed=network.fixed(documents, labels)), dropped)
+    network.encoder, network.ridge = Mean(4), Ridge(4, 3)
+    encoded, features, _ = network.fixed(documents, labels)
+    equal(encoded, 2 * Mean(4)(network.embedding.weight, documents))
+    equal(features, encoded)  # the regression reads nothing else here
+    network.output = Linear(4, 4, SEEN).double()
+    assert network.fixed(documents, labels).labels is None  # no label text is read
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("output", [GILE, Linear])
 def test_looking_up_every_word_once_changes_nothing(output, sparse):

@@ -39,7 +39,8 @@ class Encoder(Part, nn.Module, ABC):
 
     A label text is a ragged text too, so every encoder encodes labels as well as documents. A
     subclass implements `forward`; what it shares between languages, it names in ``layers`` and
-    ``poolings``.
+    ``poolings``. One without trained weights draws no random numbers: its vectors may be computed
+    ahead of their step.
 
     Attributes:
         output_dim: size of the vectors.

@@ -30,7 +30,8 @@ class Bags(NamedTuple):
     ``lengths`` [K], the size of each bag. They are where the scores are computed. ``size`` is above
     the id of every term. ``new`` says whether any label has a term that is new to the matcher.
     ``stems``, on the host, are those of all words [V + new words], where terms are stems.
-    ``factors`` [K] turn products into scores, where weights stay as they are.
+    ``factors`` [K] turn products into scores, where weights stay as they are. ``found`` are the
+    terms of documents, where they were looked up ahead.
     """
 
     terms: Tensor
@@ -40,6 +41,26 @@ class Bags(NamedTuple):
     new: bool = False
     stems: Tensor | None = None
     factors: Tensor | None = None
+    found: "DocumentTerms | None" = None
+
+
+class DocumentTerms(NamedTuple):
+    """The terms of B documents, each once per document, document after document.
+
+    Shapes: ``rows``, ``terms`` and ``counts`` [N], the document, the term, and how often it is
+    there; ``distinct`` [U] terms, and ``places`` [N] of each among these; ``of_known`` [M], which
+    of the N terms were known before labels were, and ``known`` [N] the same as a mask, if labels
+    have others. They are where the scores are computed. ``size`` is B.
+    """
+
+    rows: Tensor
+    terms: Tensor
+    counts: Tensor
+    distinct: Tensor
+    places: Tensor
+    of_known: Tensor
+    known: Tensor | None
+    size: int
 
 
 def count_terms(terms: Tensor, lengths: Tensor, size: int) -> Bags:
@@ -102,13 +123,18 @@ class BagMatch(Matcher):
             term, one, or several.
         """
 
+    def look_up(self, documents: Texts, labels: Any) -> Any:
+        """Return bags with the terms of documents."""
+        return labels._replace(found=self._terms(documents, labels))
+
     def settled(self, labels: Any) -> Any:
         """Return bags with their factors, which take half of the time of a single document."""
         return labels._replace(factors=self._factors(labels))
 
     def forward(self, documents: Texts, labels: Bags) -> Tensor:
         """Score documents against the terms of K labels: [B, K]."""
-        shared = self._shared(documents, labels)
+        found = labels.found
+        shared = self._shared(self._terms(documents, labels) if found is None else found, labels)
         products = multiply(shared.table, shared.columns, shared.weights, shared.lengths)
         if shared.longer is not None:
             some = shared.with_new
@@ -121,7 +147,7 @@ class BagMatch(Matcher):
         The occurrences of a term share evenly what the term adds.
         """
         documents = documents.to(HOST)
-        shared = self._shared(documents, labels)
+        shared = self._shared(self._terms(documents, labels), labels)
         lengths = document_words(documents.sentence_lengths, documents.document_lengths)
         factors = shared.factors.unsqueeze(1).repeat(1, len(lengths))
         if shared.longer is not None:
@@ -158,26 +184,33 @@ class BagMatch(Matcher):
         owners = segment_ids(labels.lengths, labels.terms)
         return self.scale * LOGIT_SCALE / norms(values, owners, len(labels.lengths))
 
-    def _shared(self, documents: Texts, labels: Bags) -> "_Shared":
+    def _terms(self, documents: Texts, labels: Bags) -> DocumentTerms:
+        """Count the terms of documents, on the host."""
+        documents, device = documents.to(HOST), self.idf.device
+        lengths = document_words(documents.sentence_lengths, documents.document_lengths)
+        words, terms = self.find_terms(documents.word_ids, labels)
+        rows, terms, counts = count_pairs(segment_ids(lengths)[words], terms, labels.size)
+        distinct_terms, places = distinct(terms, labels.size)
+        known = terms < self.term_count
+        on_host = rows, terms, counts, distinct_terms, places, known.nonzero().squeeze(1)
+        rows, terms, counts, distinct_terms, places, of_known = (send(x, device) for x in on_host)
+        mask = send(known, device) if labels.new else None
+        size = len(lengths)
+        return DocumentTerms(rows, terms, counts, distinct_terms, places, of_known, mask, size)
+
+    def _shared(self, found: DocumentTerms, labels: Bags) -> "_Shared":
         """Find the terms that documents and labels share.
 
         On a device the labels' other terms stay, with zeros: it need not tell the host their
         number.
         """
         weight = self._weight(labels.size)
-        documents, device = documents.to(HOST), weight.device
-        lengths = document_words(documents.sentence_lengths, documents.document_lengths)
-        words, terms = self.find_terms(documents.word_ids, labels)
-        rows, terms, counts = count_pairs(segment_ids(lengths)[words], terms, labels.size)
-        distinct_terms, places = distinct(terms, labels.size)
-        of_old = (terms < self.term_count).nonzero().squeeze(1)
-        old = terms < self.term_count if labels.new else None
-        sent = rows, terms, counts, distinct_terms, places, of_old
-        rows, terms, counts, distinct_terms, places, of_old = (send(x, device) for x in sent)
+        device = weight.device
+        rows, terms, counts, distinct_terms, places, of_known, known, size = found
         values = (1 + counts.to(weight.dtype).log()) * weight[terms]
-        values = values / norms(values[of_old], rows[of_old], len(lengths))[rows]
+        values = values / norms(values[of_known], rows[of_known], size)[rows]
         compact, absent = device.type == "cpu", len(distinct_terms)
-        zeros = values.new_zeros(absent + (not compact), len(lengths))
+        zeros = values.new_zeros(absent + (not compact), size)
         table = zeros.index_put((places, rows), values * weight[terms])
         # of the labels' terms, those that some document has
         place = terms.new_full((labels.size,), -1 if compact else absent)
@@ -187,9 +220,9 @@ class BagMatch(Matcher):
         kept = (columns >= 0) & (columns < absent)
         some, longer = owners[:0], None
         new = kept & (labels.terms >= self.term_count) if labels.new else kept
-        if old is not None and new.any():  # few labels have such terms, which make documents longer
-            old = send(old, device)
-            squares = zeros.index_put((places[~old], rows[~old]), values[~old] ** 2)
+        if known is not None and new.any():  # few labels have such terms: documents are longer
+            others = ~known
+            squares = zeros.index_put((places[others], rows[others]), values[others] ** 2)
             some, sizes_of_some = torch.unique(owners[new], return_counts=True)
             of_new = columns[new]
             squares = multiply(squares, of_new, squares.new_ones(len(of_new)), sizes_of_some)

@@ -17,10 +17,12 @@ from gile_lightning.network.matchers.bag_match import BagLabels, Bags, norms
 from gile_lightning.network.matchers.lexical import LexicalMatch
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE, EncodeTexts
 from gile_lightning.network.matchers.passage_search import (
+    Entries,
     Passages,
     Postings,
     best_passages,
     best_products,
+    find_parts,
 )
 
 COMMON_IDF = math.log(2)  # of a word of half of the training documents
@@ -110,9 +112,16 @@ class LexicalPassage(LexicalMatch):
         """Count the words of the labels' names, texts and synonyms."""
         return IndexedLabels(super().prepare_labels(tokenizer, labels, encode).bags)
 
+    def look_up(self, documents: Texts, labels: Any) -> Any:
+        """Return the index of labels with the passages of documents."""
+        passages = self._passages(documents, labels)
+        parts = list(find_parts(passages, labels))
+        return labels._replace(passages=passages._replace(parts=parts))
+
     def forward(self, documents: Texts, labels: Any) -> Tensor:
         """Score documents against the words of K labels, as `Postings`: [B, K]."""
-        passages = self._passages(documents, labels)
+        found = labels.passages
+        passages = self._passages(documents, labels) if found is None else found
         values, squares, tf, factors = self._weights(passages, labels)
         return best_products(values, squares, tf, passages, labels) * factors
 
@@ -164,7 +173,13 @@ class LexicalPassage(LexicalMatch):
         pairs, places, times = torch.unique(
             rows * size + terms, return_inverse=True, return_counts=True
         )
-        return Passages(counts, pairs // size, pairs % size, times, words, places)
+        rows, terms, device = pairs // size, pairs % size, self.idf.device
+        known = terms < self.term_count
+        on_host = rows, terms, times, known.nonzero().squeeze(1)
+        mask = send(known, device) if labels.new and not known.all() else None
+        there = [send(x, device) for x in on_host]
+        entries = Entries(there[0], there[1], there[2], there[3], mask)
+        return Passages(counts, rows, terms, times, words, places, entries)
 
     def _weights(
         self, passages: Passages, labels: Postings
@@ -178,14 +193,11 @@ class LexicalPassage(LexicalMatch):
             a product into a score [K].
         """
         weight = self._weight(len(labels.frequencies))
-        old = passages.terms < self.term_count
-        on_host = (passages.rows, passages.terms, passages.times, old.nonzero().squeeze(1))
-        rows, terms, times, of_old = (send(x, weight.device) for x in on_host)
+        rows, terms, times, of_known, known = passages.entries
         values = (1 + times.to(weight.dtype).log()) * weight[terms]
-        values = values / norms(values[of_old], rows[of_old], int(passages.counts.sum()))[rows]
-        squares = None
-        if labels.new and not old.all():
-            squares = values.square().masked_fill(send(old, weight.device), 0)
+        sizes = norms(values[of_known], rows[of_known], int(passages.counts.sum()))
+        values = values / sizes[rows]
+        squares = None if known is None else values.square().masked_fill(known, 0)
         tf = 1 + labels.times.to(weight.dtype).log()
         return values * weight[terms], squares, tf, self._factors(labels)
 

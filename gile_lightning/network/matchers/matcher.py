@@ -81,6 +81,14 @@ class Matcher(Part, nn.Module, ABC):
     def forward(self, documents: Texts, labels: Any) -> Tensor:
         """Score B documents against K labels, as `MatcherLabels.select` returned them: [B, K]."""
 
+    def look_up(self, documents: Texts, labels: Any) -> Any:
+        """Return labels with what is looked up in B documents for their scores; here nothing is.
+
+        `forward` then gets the same documents. This is work of the host that does not depend on
+        weights, so a training step has it done ahead, in another thread.
+        """
+        return labels
+
     def settled(self, labels: Any) -> Any:
         """Return labels for scoring while the weights of the matcher stay as they are.
 

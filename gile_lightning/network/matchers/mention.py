@@ -174,10 +174,15 @@ class NameMention(Matcher):
             keys, begin, label_ids[order], of_words, *sizes, names, Hierarchy.of(labels)
         )
 
+    def look_up(self, documents: Texts, labels: Phrases) -> Phrases:
+        """Return phrases with the features of the labels that occur in documents."""
+        return labels._replace(found=self.features(documents, labels))
+
     def forward(self, documents: Texts, labels: Phrases) -> Tensor:
         """Score documents against K labels: [B, K]."""
         size = len(documents.document_lengths), labels.size
-        rows, columns, features = self.features(documents, labels)
+        ahead = labels.found
+        rows, columns, features = self.features(documents, labels) if ahead is None else ahead
         scores = self.weight.new_zeros(size)
         found = (features * self.weight).sum(1) * LOGIT_SCALE
         if self.inner is not None and self.outer is not None:

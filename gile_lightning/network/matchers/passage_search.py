@@ -21,7 +21,8 @@ class Postings(NamedTuple):
     Shapes: ``labels``, ``terms`` and ``times`` [N], the latter how often a label has a stem; they
     are in the order of the terms, and where the scores are computed. ``frequencies`` [S], how many
     labels have each stem, and ``stems`` [V + new words], the stem of every word, are on the host.
-    ``label_count`` is K; ``new`` and ``factors`` are those of `Bags`.
+    ``label_count`` is K; ``new`` and ``factors`` are those of `Bags`. ``passages`` are those of
+    documents, where they were looked up ahead.
     """
 
     labels: Tensor
@@ -32,6 +33,7 @@ class Postings(NamedTuple):
     label_count: int
     new: bool
     factors: Tensor | None = None
+    passages: "Passages | None" = None
 
 
 class Passages(NamedTuple):
@@ -40,7 +42,8 @@ class Passages(NamedTuple):
     Shapes: ``counts`` [B] passages of each document; ``rows``, ``terms`` and ``times`` [E], each
     stem of a passage once: the passage, the stem, and how often it is there; ``words`` and
     ``places`` [M], for each occurrence the number of the word among all words, and the stem's place
-    among the E.
+    among the E. ``entries`` are what scores are computed of, where that is. ``parts`` share
+    something with labels, where they were looked up ahead.
     """
 
     counts: Tensor
@@ -49,9 +52,25 @@ class Passages(NamedTuple):
     times: Tensor
     words: Tensor
     places: Tensor
+    entries: "Entries"
+    parts: "list[Part] | None" = None
 
 
-class _Part(NamedTuple):
+class Entries(NamedTuple):
+    """The stems of passages, on the device that computes scores.
+
+    Shapes: ``rows``, ``terms`` and ``times`` [E] are those of `Passages`; ``of_known`` [M], which
+    of them were known before labels were; ``known`` [E] the same as a mask, if labels have others.
+    """
+
+    rows: Tensor
+    terms: Tensor
+    times: Tensor
+    of_known: Tensor
+    known: Tensor | None
+
+
+class Part(NamedTuple):
     """Some passages, one after another, and what labels have of their stems.
 
     Shapes: ``entries`` [M], which of `Passages` are these passages' and of a stem that a label has;
@@ -97,7 +116,7 @@ class _Part(NamedTuple):
         )
 
 
-def _parts(passages: Passages, labels: Postings) -> Iterator[_Part]:
+def find_parts(passages: Passages, labels: Postings) -> Iterator[Part]:
     """Yield some passages after others, but parts that share nothing with any label.
 
     Sizes are known on the host, so a device waits for nothing.
@@ -124,7 +143,7 @@ def _parts(passages: Passages, labels: Postings) -> Iterator[_Part]:
         begin, end = int(owners[first]), int(owners[last - 1]) + 1
         sizes = (owners[first:last] - begin).bincount(minlength=end - begin)
         of = slice(begin, end)
-        yield _Part(entries, places, bounds, postings, rows, len(stems), first, of, sizes)
+        yield Part(entries, places, bounds, postings, rows, len(stems), first, of, sizes)
 
 
 @torch.no_grad()
@@ -135,7 +154,7 @@ def best_passages(
     passages: Passages,
     labels: Postings,
     with_passages: bool,
-    parts: Iterable[_Part] | None = None,
+    parts: Iterable[Part] | None = None,
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Find the best passage of each document for each label.
 
@@ -156,7 +175,7 @@ def best_passages(
     highest = values.new_zeros(len(passages.counts), labels.label_count)
     best = torch.full_like(highest, -1, dtype=torch.int32) if with_passages else None
     longer = torch.ones_like(highest) if with_passages and squares is not None else None
-    for part in _parts(passages, labels) if parts is None else parts:
+    for part in find_parts(passages, labels) if parts is None else parts:
         products, lengths = part.products(values, squares, tf, labels)
         found, places = _highest(products, part.sizes, with_passages)
         before = highest[part.documents]
@@ -241,7 +260,9 @@ class _BestProducts(torch.autograd.Function):
         labels: Postings,
     ) -> Tensor:
         trained = context.needs_input_grad[0]
-        parts = list(_parts(passages, labels)) if trained else None
+        parts = passages.parts
+        if trained and parts is None:
+            parts = list(find_parts(passages, labels))
         highest, best, _ = best_passages(values, squares, tf, passages, labels, trained, parts)
         context.save_for_backward(values, squares, tf, best)
         context.parts, context.labels = parts, labels

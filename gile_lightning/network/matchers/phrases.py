@@ -19,7 +19,8 @@ class Phrases(NamedTuple):
     phrases begin with, sorted; ``labels`` [P] the label of each phrase; ``stems`` [V + new words];
     ``columns`` [all labels] the column of a label among those scored, or -1. ``longest`` is the
     number of words of the longest phrase, ``size`` is K. ``names`` [P] says which phrases are
-    names, not synonyms; ``hierarchy`` is that of the labels.
+    names, not synonyms; ``hierarchy`` is that of the labels. ``found`` are the documents, columns
+    and features of labels that occur, where they were looked up ahead (`NameMention.features`).
     """
 
     keys: Tensor
@@ -31,6 +32,7 @@ class Phrases(NamedTuple):
     size: int
     names: Tensor
     hierarchy: Hierarchy
+    found: tuple[Tensor, Tensor, Tensor] | None = None
 
 
 def extend_keys(keys: Tensor, words: Tensor) -> Tensor:

@@ -129,6 +129,23 @@ def test_settled_labels_change_no_score(matcher):
     same(matcher(documents, matcher.settled(labels)), after)
 
 
+def test_what_is_looked_up_ahead_changes_no_score(matcher):
+    """Nothing of it depends on weights, and nothing is looked up again."""
+    labels, documents = matcher.prepare_labels(TEXT, label_set(), None).select(ALL), encoded()
+    found = matcher.look_up(documents, labels)
+    with torch.no_grad():
+        for parameter in matcher.parameters():
+            parameter.mul_(2)
+    parameters = tuple(matcher.parameters())
+    expected, actual = matcher(documents, labels), matcher(documents._replace(words=None), found)
+    same(actual, expected)
+    weights = torch.rand_like(expected)
+    same(
+        torch.autograd.grad((actual * weights).sum(), parameters),
+        torch.autograd.grad((expected * weights).sum(), parameters),
+    )
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_mixed_precision(matcher, dtype):
     """Scores stay in float32: bfloat16 is too short for sums of many words."""
