@@ -168,13 +168,26 @@ def test_a_regression_is_resumed_exactly(tmp_path, cache):
     assert last["state_dict"]["networks.english.ridge.boost"] in BOOSTS
 
 
-def test_steps_prepared_ahead_are_the_same_and_resumed_exactly(tmp_path, cache, monkeypatch):
+TRAINED_WORDS = [
+    *("--config", str(CONFIG.with_name("fast.yaml")), "--model.embedding.dim", "20"),
+    *("--model.dropout", "0.3", *runs.MATCHING),
+]
+FIXED_VECTORS = [
+    *("--model.embedding.trainable", "false", "--model.label_dropout", "0.3"),
+    *("--model.encoder", "gile_lightning.network.encoders.IdfMean"),
+    *("--model.ridge", "gile_lightning.network.Ridge", "--model.ridge.ngram_features", "64"),
+    *("--model.label_residual", "gile_lightning.network.LabelResidual"),
+    "--model.matchers",
+    json.dumps(
+        [f"gile_lightning.network.matchers.{x}" for x in ("LexicalPassage", "CharacterMatch")]
+    ),
+]
+
+
+@pytest.mark.parametrize("parts", [TRAINED_WORDS, FIXED_VECTORS], ids=["words", "fixed"])
+def test_steps_prepared_ahead_are_the_same_and_resumed_exactly(tmp_path, cache, monkeypatch, parts):
     """As they are with a GPU; the other run prepares each in its turn."""
-    more = [
-        *("--config", str(CONFIG.with_name("fast.yaml")), "--model.embedding.dim", "20"),
-        *("--model.dropout", "0.3", "--checkpoint_every", "2", *runs.MATCHING),
-        *("--trainer.precision", "bf16-mixed"),
-    ]
+    more = [*parts, "--checkpoint_every", "2", "--trainer.precision", "bf16-mixed"]
     outputs = [tmp_path / name for name in ("in turn", "ahead")]
     fit.main([*arguments(outputs[0], cache), *more])
     setup, prepared = NeuralSystem.setup, []

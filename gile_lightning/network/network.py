@@ -33,6 +33,10 @@ class DistinctWords(NamedTuple):
     label_texts: Texts | None
 
 
+# of these the output depends on the mode, or on chance
+_CHANGING = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._NormBase)
+
+
 class Fixed(NamedTuple):
     """What training does not change of documents and labels; None where it does.
 
@@ -134,6 +138,9 @@ class Network(nn.Module):
 
     def _trains(self, encoder: Encoder, norm: nn.Module) -> bool:
         """Whether training changes the vectors of an encoder and a norm."""
+        modules = (*encoder.modules(), *norm.modules())
+        if any(isinstance(module, _CHANGING) for module in modules):
+            return True
         parameters = [*encoder.parameters(), *norm.parameters()]
         if "words" in encoder.inputs:
             parameters.append(self.word_vectors)  # type: ignore[arg-type]
@@ -171,7 +178,7 @@ class Network(nn.Module):
         return vectors
 
     def encode_labels(self, texts: Texts, table: Tensor | None = None) -> Tensor:
-        """Encode label texts: [K, d]. Their words are rows of ``table``, or ids without one."""
+        """Encode label texts: [K, d], before dropout; for their words see `encode_documents`."""
         if table is None:
             table, texts = self.word_vectors, self._without_new_words(texts)
         vectors: Tensor = self.label_norm(self.label_encoder(table, texts))
@@ -193,7 +200,7 @@ class Network(nn.Module):
             documents: the texts of B documents.
             labels: the K labels.
             words: what `distinct_words` returns of both, where it is known already.
-            fixed: the same of `fixed`.
+            fixed: what `fixed` returns of both, where it is known already.
         """
         table, texts, label_texts = None, documents, self._texts_of(labels)
         if words is None:
@@ -297,7 +304,8 @@ class Network(nn.Module):
         if not self.own_labels or seen is None:
             return logits
         ids, own = labels.residual_ids[seen], logits[:, seen]
-        if self.ridge is not None and features is not None:
+        if self.ridge is not None:
+            assert features is not None  # see `ridge_features`
             known = None if labels.targets is None else labels.targets[:, seen]
             factor = factors[-1]
             score = self.ridge(features, ids, known)
@@ -311,7 +319,7 @@ class Network(nn.Module):
         return logits.to(own.dtype).index_copy_(1, seen, own)
 
     def ridge_features(self, documents: Texts, encoded: Tensor) -> Tensor | None:
-        """Return what the ridge regression reads of documents and their vectors: [B, d]."""
+        """Return what the ridge regression reads of documents and their vectors: [B, d], if any."""
         if self.ridge is None:
             return None
         return self.ridge.features(encoded, self._without_new_words(documents))

@@ -363,8 +363,8 @@ class NeuralSystem(GradientSystem):
     ) -> dict[str, RaggedBatch]:
         """Prepare a step in another thread, which does not know the GPU.
 
-        Nothing is done there that autocast changes. Entering it would clear what it keeps for the
-        thread that trains.
+        It is done without autocast, as in turn. Entering that here would clear what it keeps for
+        the thread that trains.
         """
         device = self.trainer.strategy.root_device
         with torch.cuda.device(device.index if device.type == "cuda" else -1):  # none
@@ -375,7 +375,8 @@ class NeuralSystem(GradientSystem):
         losses = []
         for name, documents in batch.items():
             if documents.prepared is None:
-                documents = self.prepare_step(name, documents, batch_idx)
+                with torch.autocast(self.device.type, enabled=False):
+                    documents = self.prepare_step(name, documents, batch_idx)
             step: TrainingStep = documents.prepared
             logits = self.network(name)(documents.texts, step.labels, step.words, step.fixed)
             sample = self.sampler.refine(step.sample, logits.detach(), step.generator)

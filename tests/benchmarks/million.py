@@ -244,7 +244,8 @@ def main() -> None:
     caches = output / f"cache-{name}", output / "cache-killed"
     configs = [part for name in given.config for part in ("--config", f"sweeps/{name}.yaml")]
     data = ("--data.path", corpus, "--data.split_year", TEST_YEAR)
-    data += ("--data.validation_size", min(10_000, given.documents // 20))
+    validation = min(10_000, given.documents // 20)
+    data += ("--data.validation_size", validation)
     fit = ("gile_lightning.fit", *configs, *data, "--trainer.max_epochs", 1, "--test", "false")
     fit += ("--checkpoint_every", given.every, "--data.cache_dir", caches[0])
     if given.train:
@@ -272,7 +273,7 @@ def main() -> None:
             print(f"shards: {same[0]} unbroken, {same[1]} killed and prepared again")
             assert same[0] == same[1]
             shutil.rmtree(caches[1])
-    training = given.train or given.documents - given.test
+    training = given.train or given.documents - given.test - validation
     trained = stage(f"fit-{name}", training, *fit, "--output", whole)
     trained["GB of disk"] = _size(whole)
     trained_model = ("--checkpoint", whole)

@@ -139,6 +139,7 @@ def test_messages_that_tell_nothing_are_left_out(caplog):
 def test_warnings_that_tell_nothing_are_left_out():
     leave_out_noise()
     warnings.warn("Checkpoint directory x exists and is not empty.", stacklevel=1)
+    warnings.warn("Sparse invariant checks are implicitly disabled. Memory errors", stacklevel=1)
     with pytest.raises(UserWarning, match="look out"):  # an error in these tests
         warnings.warn("look out", stacklevel=1)
 

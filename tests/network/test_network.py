@@ -75,6 +75,10 @@ def test_what_training_does_not_change_is_computed_once():
     equal(features, encoded)  # the regression reads nothing else here
     network.output = Linear(4, 4, SEEN).double()
     assert network.fixed(documents, labels).labels is None  # no label text is read
+    for part in (nn.Dropout(0.1), nn.BatchNorm1d(4, affine=False)):  # without a weight
+        network.document_norm = part
+        assert network.trains_documents
+        assert network.fixed(documents, labels).documents is None
 
 
 @pytest.mark.parametrize("sparse", [False, True])

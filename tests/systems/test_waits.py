@@ -15,7 +15,7 @@ from torch.optim import optimizer as optimizers
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.metrics.evaluation import Evaluation
-from gile_lightning.network import LabelResidual, Ridge
+from gile_lightning.network import LabelResidual, Network, Ridge
 from gile_lightning.network.encoders import (
     HAN,
     HNN,
@@ -193,6 +193,29 @@ def test_training_step(make, kind):
         assert all(isinstance(x, DeviceTensor) for x in tensors.values())
         there = {name: on_host(x) for name, x in tensors.items()}
         torch.testing.assert_close(there, {name: on_host(x) for name, x in on_cpu.items()})
+
+
+@pytest.mark.parametrize("kind", ["matchers", "best_scratch", "best"])
+def test_a_prepared_step_looks_nothing_up(make, monkeypatch, kind):
+    model, batch = make(kind)
+    torch.manual_seed(2)  # of dropout
+    expected = model.training_step({NAME: batch}, 0)
+    prepared = model.prepare_step(NAME, batch, 0)
+    looked_up = []
+
+    def refuse(owner, name):
+        monkeypatch.setattr(owner, name, lambda *args, **options: looked_up.append(name))
+
+    for matcher in (LexicalMatch, LexicalPassage, CharacterMatch):
+        refuse(matcher, "find_terms")
+    refuse(LexicalPassage, "_passages")
+    refuse(NameMention, "features")
+    if kind != "matchers":  # whose words are trained
+        for name in ("encode_documents", "encode_labels", "ridge_features"):
+            refuse(Network, name)
+    torch.manual_seed(2)
+    assert torch.equal(model.training_step({NAME: prepared}, 0), expected)
+    assert not looked_up
 
 
 @pytest.mark.parametrize("kind", SCORED)

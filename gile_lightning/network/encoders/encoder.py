@@ -39,8 +39,9 @@ class Encoder(Part, nn.Module, ABC):
 
     A label text is a ragged text too, so every encoder encodes labels as well as documents. A
     subclass implements `forward`; what it shares between languages, it names in ``layers`` and
-    ``poolings``. One without trained weights draws no random numbers: its vectors may be computed
-    ahead of their step.
+    ``poolings``. The vectors of one without trained weights are computed ahead of their step: in
+    such a one chance and the training mode may come in by modules of `torch.nn` for dropout and
+    batch norm alone, with which nothing is computed ahead.
 
     Attributes:
         output_dim: size of the vectors.

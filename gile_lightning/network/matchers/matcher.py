@@ -84,8 +84,9 @@ class Matcher(Part, nn.Module, ABC):
     def look_up(self, documents: Texts, labels: Any) -> Any:
         """Return labels with what is looked up in B documents for their scores; here nothing is.
 
-        `forward` then gets the same documents. This is work of the host that does not depend on
-        weights, so a training step has it done ahead, in another thread.
+        `forward` then gets the same documents. This is work of the host that depends neither on
+        weights nor on chance, so a training step has it done ahead, on a GPU in another thread.
+        Scoring does not call it: `forward` looks up itself what the labels lack.
         """
         return labels
 
