@@ -163,7 +163,7 @@ def _compare(
             interval = paired_bootstrap([Pair(sides[0], sides[1])], resamples).percent
             row = (language, key, count, _HEADINGS[metric], first_figures, second_figures, interval)
             compared.differences.append(Difference(*row))
-    whole = "all" if "all" in first[0].terms else "seen"
+    whole = "all" if all("all" in run.terms for run in both) else "seen"
     if len({run.candidates[MICRO] for run in both}) > 1:
         compared.left_out.append(
             f"{language}, documents and labels that differ most: not the same labels are ranked"

@@ -21,6 +21,7 @@ from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.weights import KnownToRidge, set_word_vectors
 from gile_lightning.training.checkpoint import HPARAMS, STATE, tasks_of
 
+_ENOUGH = 0.5  # of the assignments that a model knows, those of labels in new documents
 PENALTIES = "penalties"  # of what a checkpoint says beside its tasks: by task
 
 
@@ -118,13 +119,49 @@ def penalty_of(checkpoint: dict[str, Any], name: str) -> float | None:
     return None if ridge is None else float(ridge["init_args"]["penalty"])
 
 
-def rest_residuals(network: Network, documents: Iterable[RaggedBatch]) -> None:
-    """Have the residuals rest of labels that no training document has; see `LabelResidual`."""
+def labels_of(documents: Iterable[RaggedBatch], count: int) -> Tensor:
+    """Return which of the labels [K] any of the documents has."""
+    found = torch.zeros(count, dtype=torch.bool)
+    for batch in documents:
+        found[batch.label_ids.long()] = True
+    return found
+
+
+def few_labels(old: LabelSet, new: LabelSet, trained: Tensor) -> str | None:
+    """Say so if new documents have few of the labels that a model knows.
+
+    Such a model unlearns when a label does not fit: it sees no document of the others.
+
+    Args:
+        old: the labels of the model.
+        new: the labels that it is trained on.
+        trained: which of these [K] a training document has.
+    """
+    places = new.places_in(old)[: new.seen]
+    known = [old.frequencies[j] for j in places if 0 <= j < old.seen]
+    here = [
+        old.frequencies[j]
+        for j, some in zip(places, trained.tolist(), strict=False)
+        if some and 0 <= j < old.seen
+    ]
+    if not known or sum(here) >= _ENOUGH * sum(known):
+        return None
+    return (
+        f"warning: the training documents have {len(here):,} of the {len(known):,} labels that the "
+        "model knows; it may come to expect these, and new ones, everywhere. Mix earlier documents "
+        "in: --data.replay 0.2 (docs/later.md)"
+    )
+
+
+def rest_residuals(network: Network, trained: Tensor) -> None:
+    """Have the residuals rest of labels that no training document has; see `LabelResidual`.
+
+    Args:
+        network: whose residuals rest.
+        trained: which of the labels [K] a training document has.
+    """
     if network.label_residual is not None:
-        resting = torch.ones_like(network.label_residual.resting)
-        for batch in documents:
-            resting[batch.label_ids.long()] = False
-        network.label_residual.resting = resting
+        network.label_residual.resting = ~trained
 
 
 def _weights_of_labels(

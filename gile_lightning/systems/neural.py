@@ -36,7 +36,13 @@ from gile_lightning.network.encoders.encoder import Sharing
 from gile_lightning.network.matchers import Matcher
 from gile_lightning.network.outputs import GILE, MatchersOnly, OutputLayer
 from gile_lightning.systems.boost import DOCUMENTS, best_boost
-from gile_lightning.systems.earlier_model import PENALTIES, EarlierModel, rest_residuals
+from gile_lightning.systems.earlier_model import (
+    PENALTIES,
+    EarlierModel,
+    few_labels,
+    labels_of,
+    rest_residuals,
+)
 from gile_lightning.systems.fingerprint import Fingerprints, check_fingerprints, fingerprints
 from gile_lightning.systems.gradient import GradientSystem
 from gile_lightning.systems.label_encoding import encode_labels
@@ -265,9 +271,12 @@ class NeuralSystem(GradientSystem):
             for name, old in earlier.kept_labels.items():
                 if name in networks:
                     labels, counts = data.tasks[name].labels, state.get(CHANGED, {}).get(name, {})
-                    rest_residuals(networks[name], data.documents(name))
+                    trained = labels_of(data.documents(name), labels.seen)
+                    rest_residuals(networks[name], trained)
                     self.calibrations.begin_with(state["calibrations"], name, old, labels)
                     say(f"labels ({name}): {describe_labels(old, labels, counts)}")
+                    if (warning := few_labels(old, labels, trained)) is not None:
+                        say(warning)
         elif not resumed:
             for name, network in networks.items():
                 set_word_vectors(network, name, self.encoded(name), data)

@@ -8,9 +8,10 @@ import torch
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.label_changes import Change, LabelChanges
 from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.systems.earlier_model import few_labels, labels_of
 from gile_lightning.systems.label_regrouping import CHANGED, change_labels, describe_labels
 from gile_lightning.training.checkpoint import STATE
-from gile_testing.two_languages import PARTS, built, checkpoint_of
+from gile_testing.two_languages import PARTS, built, checkpoint_of, ragged
 
 # English has L, K and R of 4, 3 and 1 documents, and M and X, which are unseen
 BEFORE = "networks.english."
@@ -88,3 +89,25 @@ def test_what_is_refused(checkpoint):
     checkpoint[STATE]["class_path"] = "gile_lightning.systems.baselines.TfidfCosine"
     with pytest.raises(InputError, match="label changes do not reach what this system has learned"):
         change_labels(checkpoint, changes(L=("P",)))
+
+
+@pytest.mark.parametrize(
+    ("trained", "warned"),
+    [
+        ([True, True, True, True], False),
+        ([True, False, False, True], False),  # a label of most documents
+        ([False, True, True, True], "2 of the 3"),
+        ([False, False, False, True], "0 of the 3"),  # a new label alone
+    ],
+    ids=str,
+)
+def test_few_of_the_known_labels(trained, warned):
+    old = LabelSet(["Ants", "Bees", "Cats", "Dogs"], [""] * 4, [6, 2, 2, 0])
+    new = LabelSet(["Ants", "Bees", "Cats", "Eels"], [""] * 4, [9, 2, 2, 3])
+    found = few_labels(old, new, torch.tensor(trained))
+    assert (warned in found) if warned else found is None
+
+
+def test_labels_of_documents():
+    batches = [ragged([[1], [2]], [[0], [2, 0]]), ragged([[1]], [[2]])]
+    assert labels_of(batches, 4).tolist() == [True, False, True, False]

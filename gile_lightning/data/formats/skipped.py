@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gile_lightning.data.formats.unknown_labels import REMEDIES
 from gile_lightning.data.tokenizing import likely_language, unspaced
 
 NAMED = 5  # labels that a line names
@@ -81,6 +82,9 @@ def warnings(meta: Mapping[str, Any]) -> Iterator[str]:
     lost = sum(meta["skipped"].get(reason, {"count": 0})["count"] for reason in LOST)
     if lost > kept:
         yield f"warning: {lost:,} documents were left out, more than the {kept:,} kept"
+    for reason, remedy in REMEDIES.items():
+        if case := meta["skipped"].get(reason):
+            yield f"warning: {case['count']:,} assignments of labels {remedy}"
     if runs := meta.get("unspaced"):
         yield unspaced.warning(runs)
     if language := meta.get("likely_language"):

@@ -48,11 +48,14 @@ class ColumnCheck:
             if count > self._read / 2:
                 is_year = column == self.columns.year and first.fields.get(column)
                 kind = "year in " if is_year else ""
+                key = "--data.columns"
+                if column == self.columns.id:
+                    key += "; --data.columns.id null takes file and line"
                 raise InputError(
                     f"{first.where}: no {kind}{column!r} in this document and in {count:,} of the "
                     f"first {self._read:,}; the columns are {', '.join(first.fields)}"
                     f"{nearest(column, first.fields.keys() - {column, *self.columns.text})} (set "
-                    "--data.columns)"
+                    f"{key})"
                 )
 
 

@@ -11,7 +11,7 @@ class Columns:
     """The names of a corpus' columns.
 
     Attributes:
-        id: unique id of a document.
+        id: unique id of a document; null for its file and line.
         text: one column, or several that belong together (title, abstract); a document has a text
             in at least one of them.
         lead: one column, or several, that come before the text where a document has them (title,
@@ -22,7 +22,7 @@ class Columns:
         split: train, validation or test, or null.
     """
 
-    id: str = "id"
+    id: str | None = "id"
     text: tuple[str, ...] | str = ("text",)
     lead: tuple[str, ...] | str = ()
     labels: str = "labels"

@@ -85,4 +85,5 @@ def _fields(
     columns: Columns, identity: str, text: str, labels: list[str], split: str
 ) -> dict[str, Any]:
     named = {columns.split: split} if columns.split and split in SPLITS else {}
-    return {columns.id: identity, columns.text[0]: text, columns.labels: labels, **named}
+    own = {} if columns.id is None else {columns.id: identity}
+    return {**own, columns.text[0]: text, columns.labels: labels, **named}

@@ -1,6 +1,7 @@
 """Records of a corpus as documents."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from gile_lightning.common.errors import InputError
@@ -41,9 +42,9 @@ class RecordParser:
             InputError: the labels are no list of names, or the split has another name.
         """
         fields, columns = record.fields, self.columns
-        identity = fields.get(columns.id)
+        identity = Path(record.where).name if columns.id is None else fields.get(columns.id)
         if identity is None or identity == "":
-            return columns.id
+            return str(columns.id)
         lead, texts = _filled(fields, columns.lead), _filled(fields, columns.text)
         if not texts:
             return " and ".join(columns.text)

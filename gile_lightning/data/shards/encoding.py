@@ -143,7 +143,7 @@ def encode(
     sizes = _rewrite(shards, names, task, directory, splits)
     task.save(directory / TASK)
     unused = len(names) - sum(name in task.labels.ids for name in names)
-    skipped.add("described labels that no document has", "", unused)
+    skipped.add("described labels that no document has (predict --labels scores them)", "", unused)
     return {
         "documents": sizes,
         "seen_labels": task.labels.seen,
@@ -241,7 +241,7 @@ def _count_untested(
     for reason, documents in (
         ("training documents (a trained model is scored)", ~undecided),
         ("documents that trained or validated the model", undecided & used),
-        ("documents not drawn to test (test_size)", undecided & ~used),
+        ("documents not drawn to test (--data.test_size; 0 tests all)", undecided & ~used),
     ):
         skipped.add(reason, "", int((untested & documents).sum()))
 

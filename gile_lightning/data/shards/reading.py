@@ -11,6 +11,7 @@ from gile_lightning.common.progress import track
 from gile_lightning.data.document import Document
 from gile_lightning.data.formats.line_count import Total
 from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.formats.unknown_labels import UnknownLabels
 from gile_lightning.data.shards.id_set import IdSet
 from gile_lightning.data.shards.raw_shard import RawShard, write_raw
 from gile_lightning.data.shards.shard import Shard
@@ -41,6 +42,7 @@ def read_documents(
         num_proc: whether texts are split while others are read; see `side_by_side`.
     """
     label_ids = {name: i for i, name in enumerate(labels)}
+    unknown = UnknownLabels(label_ids)
     read_before = IdSet()
     shard: Shard | None = None
     number = read = 0
@@ -66,11 +68,9 @@ def read_documents(
                     skipped.add("documents with an id that came before", document.where)
                     continue
                 found = [label_ids.get(name, -1) for name in document.labels]
-                if undescribed := found.count(-1):
-                    where = f"{document.where}: {document.labels[found.index(-1)]}"
-                    skipped.add(
-                        "assignments of labels without a description or unknown", where, undescribed
-                    )
+                for name, label in zip(document.labels, found, strict=True):
+                    if label < 0:
+                        skipped.add(unknown.reason(name), f"{document.where}: {name}")
                 ids = [label for label in dict.fromkeys(found) if label >= 0]
                 if not ids:
                     skipped.add("documents without a described label", document.where)

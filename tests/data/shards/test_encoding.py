@@ -24,6 +24,7 @@ from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 TEXTS = {f"label{i}": f"about label{i}" for i in range(30)}
 SETTINGS = EncodingSettings(min_count=3, max_document_words=12, validation_size=9)
+NO_DOCUMENT = "described labels that no document has (predict --labels scores them)"
 
 
 def make_documents(number=60, splits=("train", "train", "test")):
@@ -208,7 +209,8 @@ def test_a_model_knows_all_documents_from_training(run):
     parts = {"train": hashes_of(of_training, tokenizer)}
     given = {"tokenizer": tokenizer, "known_documents": KnownDocuments(parts)}
     left = {"documents that trained or validated the model": 20}
-    left |= {"documents not drawn to test (test_size)": len(every) - 20 - len(first.test)}
+    undrawn = "documents not drawn to test (--data.test_size; 0 tests all)"
+    left |= {undrawn: len(every) - 20 - len(first.test)}
     scored = run(open_documents, settings=settings, trained_task=first.task, **given)
     assert {reason: scored.skipped[reason]["count"] for reason in left} == left
     assert len(again.train) == len(every) - 9
@@ -228,7 +230,7 @@ def test_seen_labels_by_training_frequency_unseen_ones_behind(run):
     assert result.counts["seen_labels"] == labels.seen == len(training)
     assert result.counts["unseen_labels"] == len(unseen)
     unused = len(TEXTS) - len(labels)
-    assert result.skipped["described labels that no document has"]["count"] == unused
+    assert result.skipped[NO_DOCUMENT]["count"] == unused
 
 
 @pytest.mark.parametrize("size", [1, 7, 60])
@@ -299,7 +301,7 @@ def test_what_is_left_out_is_counted(run):
         },
         "documents without a described label": {"count": 1, "first": "f:2"},
         "documents without a word": {"count": 1, "first": "f:4"},
-        "described labels that no document has": {"count": 27, "first": ""},
+        NO_DOCUMENT: {"count": 27, "first": ""},
     }
 
 
