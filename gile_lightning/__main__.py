@@ -44,7 +44,8 @@ def _other(name: str, rest: list[str]) -> None:
             for known, text in COMMANDS.items():
                 print(f"  python -m gile_lightning.{known:14} {text}")
         else:
-            raise InputError(f"there is no command {name!r}{nearest(name, COMMANDS)}")
+            remedy = nearest(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+            raise InputError(f"there is no command {name!r}{remedy}")
 
     run(rest)
 

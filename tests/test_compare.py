@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 from gile_lightning import compare
+from gile_lightning.commands import comparing
+from gile_lightning.metrics.evaluation import MICRO
 from gile_testing import runs
 
 
@@ -99,6 +101,24 @@ def test_a_model_that_knows_no_unseen_labels(pair):
     assert "micro-F1" in done.printed
     assert "left out: english, documents and labels that differ most: not the same" in done.printed
     assert "by points of average precision" not in done.printed
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_one_run_has_seen_all_labels(pair, monkeypatch, order):
+    """What it has of seen labels is what the other one has of all."""
+    one = comparing.scored(str(pair[0].output))
+    other = {
+        name: run._replace(
+            terms={"seen": run.terms["all"], MICRO: run.terms[MICRO]},
+            candidates={"seen": run.candidates["all"], MICRO: run.candidates[MICRO]},
+        )
+        for name, run in one.items()
+    }
+    given = {"one": one, "other": other}
+    monkeypatch.setattr(comparing, "scored", given.__getitem__)
+    compared = comparing.compare_runs([*given][::order][:1], [*given][::order][1:], 100)
+    assert not compared.documents  # of which none differs
+    assert "english, all: not every run ranks them" in compared.left_out
 
 
 def test_other_documents_are_refused(pair):

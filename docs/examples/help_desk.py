@@ -163,6 +163,15 @@ def main(tickets: int = 300, seed: int = 1) -> None:
             ticket = {"id": f"T{number}", "text": f"{text} {closing}", "topics": names}
             file.write(json.dumps(ticket) + "\n")
 
+    texts = (
+        "I have forgotten my password and cannot log in.",
+        "The printer on the third floor jams, and my second monitor stays dark.",
+        "A new colleague starts on Monday and needs an account.",
+        "My fingerprint is no longer accepted as a login without a password.",
+    )
+    with open("texts.txt", "w", encoding="utf-8") as file:
+        file.writelines(f"{text}\n" for text in texts)
+
 
 def name_of(topic: list[str]) -> str:
     """Return the name of a topic."""

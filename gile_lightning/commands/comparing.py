@@ -163,23 +163,27 @@ def _compare(
             interval = paired_bootstrap([Pair(sides[0], sides[1])], resamples).percent
             row = (language, key, count, _HEADINGS[metric], first_figures, second_figures, interval)
             compared.differences.append(Difference(*row))
-    whole = "all" if all("all" in run.terms for run in both) else "seen"
     if len({run.candidates[MICRO] for run in both}) > 1:
         compared.left_out.append(
             f"{language}, documents and labels that differ most: not the same labels are ranked"
         )
         return
-    compared.documents.extend(_documents(language, whole, first, second, most))
+    compared.documents.extend(_documents(language, first, second, most))
     compared.labels.extend(_labels(language, first, second, most))
 
 
+def _whole(run: Scored) -> str:
+    """Return the set of all candidates; where no label is unseen, the seen ones are all."""
+    return "all" if "all" in run.terms else "seen"
+
+
 def _documents(
-    language: str, key: str, first: Sequence[Scored], second: Sequence[Scored], most: int
+    language: str, first: Sequence[Scored], second: Sequence[Scored], most: int
 ) -> list[Extreme]:
     """Return the documents whose average precision differs most, best for the second first."""
     name = AVERAGE_PRECISION.name
     means = [
-        torch.stack([run.terms[key][name][:, 0] for run in side]).mean(0)
+        torch.stack([run.terms[_whole(run)][name][:, 0] for run in side]).mean(0)
         for side in (first, second)
     ]
     difference = 100 * (means[1] - means[0])  # 0 of a document that does not count

@@ -1,8 +1,10 @@
 """Errors that a user can cause and fix."""
 
 import errno
+import os
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 # what PyTorch, C++ and Python say in errors of other kinds
 _NO_MEMORY = (
@@ -56,6 +58,16 @@ def nearest(word: str, words: Iterable[str]) -> str:
     lower = {name.lower(): name for name in sorted(words) if len(name) <= _LONGEST}
     match = get_close_matches(word.lower(), lower, n=1, cutoff=0.6)
     return f"; did you mean {lower[match[0]]!r}?" if match else ""
+
+
+def nearest_file(path: Path | str) -> str:
+    """Return `nearest` of the names that stand beside a path which is not there."""
+    path = Path(path)
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return ""
+    return nearest(path.name, names)
 
 
 def positive(**values: float) -> None:

@@ -12,7 +12,7 @@ import torch
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 from torch import distributed
 
-from gile_lightning.common.errors import InputError, of_the_machine
+from gile_lightning.common.errors import InputError, nearest_file, of_the_machine
 from gile_lightning.common.formats import check_format
 from gile_lightning.common.plain import check_plain
 from gile_lightning.data.language_name import check_language
@@ -97,8 +97,10 @@ def find_checkpoint(path: Path | str, key: str = "--checkpoint") -> Path:
         if (path / name).is_file():
             return path / name
     if path.is_dir():
-        raise InputError(f"{path}: no {BEST} or {LAST} there; is it a run folder?")
-    raise InputError(f"{path}: no such file or folder ({key})")
+        runs = sorted(found.parents[1].name for found in path.glob(f"*/{BEST}"))
+        below = f" Those in it are {', '.join(runs[:5])}" if runs else ""
+        raise InputError(f"{path}: no {BEST} or {LAST} there; is it a run folder?{below}")
+    raise InputError(f"{path}: no such file or folder ({key}){nearest_file(path)}")
 
 
 def read_checkpoint(path: Path | str, key: str = "--checkpoint") -> dict[str, Any]:

@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from gile_lightning.common.errors import InputError, nearest, of_the_machine, positive
+from gile_lightning.common.errors import InputError, nearest, nearest_file, of_the_machine, positive
 from gile_lightning.released.tensors import read_tensors
 
 
@@ -57,3 +57,10 @@ def test_a_sound_file_is_not_called_damaged_if_the_machine_cannot_read_it(
     monkeypatch.setattr("h5py.File", refuse)
     with pytest.raises(type(error)):
         read_tensors(tmp_path / "weights.h5")
+
+
+def test_the_nearest_file(tmp_path):
+    (tmp_path / "tickets.csv").touch()
+    assert nearest_file(tmp_path / "ticket.csv") == "; did you mean 'tickets.csv'?"
+    assert nearest_file(tmp_path / "nothing alike") == ""
+    assert nearest_file(tmp_path / "no folder" / "tickets.csv") == ""

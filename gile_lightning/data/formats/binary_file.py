@@ -5,7 +5,7 @@ import zlib
 from pathlib import Path
 from typing import IO
 
-from gile_lightning.common.errors import InputError
+from gile_lightning.common.errors import InputError, nearest_file
 
 RATIO = 100  # bytes in one of a gzip file; texts have 2 to 20, files made to fill a disk 1,000
 SMALL = 2**23  # bytes that any gzip file may have in it
@@ -38,7 +38,7 @@ class BinaryFile:
 
     def __enter__(self) -> "BinaryFile":
         if not Path(self.path).is_file():
-            raise InputError(f"{self.path}: no such file")
+            raise InputError(f"{self.path}: no such file{nearest_file(self.path)}")
         self.most = most_of(self.path) if self.zipped else None
         try:
             self.file: IO[bytes] = open(self.path, "rb")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from gile_lightning.common.errors import InputError, of_the_machine
+from gile_lightning.common.errors import InputError, nearest_file, of_the_machine
 from gile_lightning.data.formats.arrow import check_table
 from gile_lightning.data.formats.lines import Record
 
@@ -27,7 +27,7 @@ def read_dataset(path: str, split_column: str | None = None) -> Iterator[Record]
         InputError: there is no such dataset, or it is damaged.
     """
     if Path(path).suffix in _FILES and not Path(path).exists():
-        raise InputError(f"{path}: no such file")
+        raise InputError(f"{path}: no such file{nearest_file(path)}")
     import datasets  # which takes a second
 
     if Path(path).is_dir():

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gile_lightning.common.errors import InputError
+from gile_lightning.common.errors import InputError, nearest_file
 from gile_lightning.data.formats.binary_file import BinaryFile, most_of
 from gile_lightning.data.formats.skipped import Skipped
 
@@ -43,7 +43,7 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
         raise InputError(f"{path}: a spreadsheet; save it as CSV in UTF-8")
     if "://" not in source:
         if not Path(path).is_file():
-            raise InputError(f"{path}: no such file")
+            raise InputError(f"{path}: no such file{nearest_file(path)}")
         source = glob.escape(source)  # `datasets` reads every name as a pattern
     try:
         codecs.lookup(encoding)

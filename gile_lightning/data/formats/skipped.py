@@ -70,7 +70,7 @@ def describe(meta: Mapping[str, Any]) -> str:
     if (held_out := counts.get("held_out_labels")) is not None:
         named = meta.get("first_held_out", [])  # which corpora of earlier versions do not name
         names = examples(named, held_out)
-        lines.append(f"held out of training: {held_out:,} of the unseen labels{names}")
+        lines.append(f"held out of training, so not learned: {held_out:,} labels{names}")
     for reason, case in meta["skipped"].items():
         lines.append(f"left out: {told(reason, case)}")
     return "\n".join([*lines, *warnings(meta)])

@@ -199,8 +199,8 @@ class Corpus(DocumentDataModule):
         if not texts:
             files = ", ".join(map(str, self.label_files())) or "no file"
             raise InputError(
-                f"{files}: no label has a description; set --data.undescribed_labels name to "
-                "describe labels by their names"
+                f"{files}: no label has a description (its column is 'description'); set "
+                "--data.undescribed_labels name to describe labels by their names"
             )
         return self._merged(texts) if by_name else texts
 

@@ -29,9 +29,9 @@ def test_describe():
     for words in (
         "training on 4 of 5",
         "left out: 1,200 documents without a word (first: a:1)",
-        "unseen labels (Newts, ...)",
+        "2 labels (Newts, ...)",
     ):
         assert words in text
     assert "warning: 1,200 documents were left out, more than the 11 kept" in text
     every = describe(meta | {"first_held_out": ["Newts", "Toads"]})
-    assert "held out of training: 2 of the unseen labels (Newts, Toads)" in every
+    assert "held out of training, so not learned: 2 labels (Newts, Toads)" in every

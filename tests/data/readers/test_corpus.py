@@ -292,6 +292,17 @@ def test_no_document_of_the_language(corpus, by_name, column, message):
         data.prepare_data()
 
 
+def test_documents_without_an_id(corpus):
+    rows = [{key: PLAIN[key] for key in ("text", "labels", "year")}] * 3
+    data = corpus(rows)
+    with pytest.raises(InputError, match=r"no 'id' .*--data\.columns\.id null takes file and line"):
+        data.prepare_data()
+    found, skipped = documents_of(corpus(rows, columns=Columns(id=None)))
+    name = data.path.rpartition("/")[2]
+    assert [document.id for document in found] == [f"{name}:{i}" for i in (1, 2, 3)]
+    assert not skipped
+
+
 # ---------------------------------------------------------------- labels by URI
 
 
