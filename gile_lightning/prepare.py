@@ -9,7 +9,7 @@ from typing import Any
 from lightning.pytorch.cli import LightningArgumentParser
 
 from gile_lightning.commands.checking import check
-from gile_lightning.commands.cli import GileCLI, announce
+from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.parser import command
 from gile_lightning.common.console import show
 
@@ -37,7 +37,7 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     args = [*(sys.argv[1:] if args is None else args), "--trainer.logger", "false"]
     cli = PrepareCLI(args, "python -m gile_lightning.prepare", DESCRIPTION)
     data = cli.datamodule
-    announce(data)
+    cli.announce()
     data.prepare_data()
     data.setup()
     if cli.config.check:

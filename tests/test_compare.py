@@ -106,18 +106,21 @@ def test_a_model_that_knows_no_unseen_labels(pair):
 @pytest.mark.parametrize("order", [1, -1])
 def test_one_run_has_seen_all_labels(pair, monkeypatch, order):
     """What it has of seen labels is what the other one has of all."""
-    one = comparing.scored(str(pair[0].output))
+    one, other = (comparing.scored(str(run.output)) for run in pair)
+    expected = comparing._documents("english", [one["english"]], [other["english"]], 5)
+    assert expected
     other = {
         name: run._replace(
             terms={"seen": run.terms["all"], MICRO: run.terms[MICRO]},
             candidates={"seen": run.candidates["all"], MICRO: run.candidates[MICRO]},
         )
-        for name, run in one.items()
+        for name, run in other.items()
     }
     given = {"one": one, "other": other}
     monkeypatch.setattr(comparing, "scored", given.__getitem__)
     compared = comparing.compare_runs([*given][::order][:1], [*given][::order][1:], 100)
-    assert not compared.documents  # of which none differs
+    found = {extreme.name: order * extreme.difference for extreme in compared.documents}
+    assert found == pytest.approx({extreme.name: extreme.difference for extreme in expected})
     assert "english, all: not every run ranks them" in compared.left_out
 
 

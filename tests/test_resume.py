@@ -174,7 +174,7 @@ TRAINED_WORDS = [
 ]
 FIXED_VECTORS = [
     *("--model.embedding.trainable", "false", "--model.label_dropout", "0.3"),
-    *("--model.encoder", "gile_lightning.network.encoders.IdfMean"),
+    *("--model.encoder", "gile_testing.own_parts.TurnedMean"),
     *("--model.ridge", "gile_lightning.network.Ridge", "--model.ridge.ngram_features", "64"),
     *("--model.label_residual", "gile_lightning.network.LabelResidual"),
     "--model.matchers",

@@ -3,6 +3,7 @@
 import os
 import sys
 from argparse import SUPPRESS
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from gile_lightning.commands.options import classes_first, option
 from gile_lightning.commands.parser import ErrorFirst
 from gile_lightning.commands.run_folder import run_folder
+from gile_lightning.commands.shipped import read_configuration
 from gile_lightning.commands.stored import dropped_keys
 from gile_lightning.commands.trainer import callbacks, check_processes, trainer_options
 from gile_lightning.common.console import MANNERS, leave_out_noise, say
@@ -164,6 +166,26 @@ class GileCLI(LightningCLI):
         except (MisconfigurationException, ValueError) as error:
             raise InputError(_reason(error)) from error
 
+    def announce(self) -> None:
+        """Say when the corpus is the built-in one.
+
+        Raises:
+            InputError: a configuration names another, which a later one takes away.
+        """
+        if not getattr(self.datamodule, "builtin", False):
+            return
+        named = named_data(str(path.absolute) for path in self.config.config or ())
+        if named is not None:
+            raise InputError(
+                f"{named[0]} names data ({named[1]}), but a later configuration names none "
+                "(data.path: null), so invented texts would take their place: give the "
+                "configuration that names your data last, or --data.path behind it"
+            )
+        say(
+            "No --data.path: using the built-in corpus of invented texts. Its figures say nothing "
+            "about real ones."
+        )
+
     def instantiate_trainer(self, **kwargs: Any) -> lightning.Trainer:
         """Make the trainer with the callbacks and the logger of a run folder."""
         self.history = History(self.output)
@@ -187,13 +209,15 @@ class GileCLI(LightningCLI):
         return yaml.safe_dump(stored, sort_keys=False)
 
 
-def announce(data: Any) -> None:
-    """Say when the corpus is the built-in one."""
-    if getattr(data, "builtin", False):
-        say(
-            "No --data.path: using the built-in corpus of invented texts. Its figures say nothing "
-            "about real ones."
-        )
+def named_data(configurations: Iterable[str]) -> tuple[str, str] | None:
+    """Return the last configuration that names data, and their path; None if none does."""
+    found = None
+    for file in configurations:
+        data = read_configuration(file).get("data")
+        settings = data.get("init_args", data) if isinstance(data, dict) else None
+        if isinstance(settings, dict) and settings.get("path") is not None:
+            found = file, str(settings["path"])
+    return found
 
 
 def _reason(error: BaseException) -> str:

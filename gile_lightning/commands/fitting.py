@@ -12,7 +12,7 @@ import yaml
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
 from gile_lightning.commands import launcher
-from gile_lightning.commands.cli import GileCLI, announce
+from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.explaining import explain_tested
 from gile_lightning.commands.languages import language_warning
 from gile_lightning.commands.launcher import CONFIG
@@ -52,7 +52,7 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
     start = time.perf_counter()
     model, data, history = cli.model, cli.datamodule, cli.history
     _check(cli)
-    announce(data)
+    cli.announce()
     _prepare(cli, held)
     about = facts(cli)
     _log_configuration(cli, about)

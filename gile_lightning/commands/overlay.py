@@ -11,7 +11,6 @@ import yaml
 from jsonargparse import ActionConfigFile, Namespace  # type: ignore[attr-defined]
 
 from gile_lightning.commands.shipped import read_configuration
-from gile_lightning.common.errors import InputError
 
 
 class ConfigFile(ActionConfigFile):
@@ -20,32 +19,9 @@ class ConfigFile(ActionConfigFile):
     def __call__(  # type: ignore[override]
         self, parser: Any, cfg: Namespace, values: Any, option_string: str | None = None
     ) -> None:
-        """Read a file; its lists replace those before.
-
-        Raises:
-            InputError: it names no data, and would take away those named before it.
-        """
-        over = read_configuration(values)
-        _check_data(cfg, over, values)
-        _empty(cfg, over)
+        """Read a file; its lists replace those before."""
+        _empty(cfg, read_configuration(values))
         super().__call__(parser, cfg, values, option_string)  # type: ignore[no-untyped-call]
-
-
-def _check_data(before: Namespace, over: dict[str, Any], file: str) -> None:
-    """Check that a file does not take away the data that were named before it."""
-    old, new = before.get("data"), over.get("data")
-    if not (isinstance(old, Namespace) and isinstance(new, dict)):
-        return
-    settings = old.get("init_args", old)
-    path = settings.get("path") if isinstance(settings, Namespace) else None
-    kinds = [str(data.get("class_path", "")).rpartition(".")[2] for data in (old, new)]
-    kept = path if kinds[1] in ("", kinds[0]) else None  # another class would read something else
-    given = new.get("init_args", new)
-    if path is not None and isinstance(given, dict) and given.get("path", kept) is None:
-        raise InputError(
-            f"{file} names no data of its own, and comes after data.path: {path}, which it would "
-            "take away: give the configuration that names your data last (--config)"
-        )
 
 
 def _empty(before: Any, over: dict[str, Any]) -> None:

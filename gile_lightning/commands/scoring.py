@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gile_lightning.commands.cli import GileCLI, announce
+from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.reranking import rerank_tests
 from gile_lightning.commands.run_folder import write_documents, write_metrics
 from gile_lightning.common.console import say, show
@@ -45,7 +45,7 @@ def score(cli: GileCLI, checkpoint: dict[str, Any], reranked: str | None = None)
 def run_test(cli: GileCLI, checkpoint: dict[str, Any], reranked: str | None = None) -> None:
     """Run the test; arguments and errors are those of `score`."""
     model, data, trainer = cli.model, cli.datamodule, cli.trainer
-    announce(data)
+    cli.announce()
     tokenizer = data.subword_tokenizer()
     if tokenizer.pretrained is not None:
         checkpoint = with_backend(checkpoint, tokenizer.pretrained_backend)

@@ -18,6 +18,7 @@ _OF_THE_FILE = (
     *(errno.ENAMETOOLONG, errno.ELOOP),
 )
 
+_MOST = 10_000  # names in a folder that are compared
 _LONGEST = 200  # characters of a word that others are compared with
 
 
@@ -61,13 +62,15 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 
 def nearest_file(path: Path | str) -> str:
-    """Return `nearest` of the names that stand beside a path which is not there."""
+    """Say what is there in the place of a file, or `nearest` of the names beside it."""
     path = Path(path)
     try:
-        names = os.listdir(path.parent)
-    except OSError:
+        if path.is_dir():
+            return ", but a folder"
+        names = [name for name in os.listdir(path.parent) if name != path.name]
+    except (OSError, ValueError):  # the latter for names with a null
         return ""
-    return nearest(path.name, names)
+    return nearest(path.name, names) if len(names) <= _MOST else ""
 
 
 def positive(**values: float) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import optuna
 from filelock import FileLock
 
-from gile_lightning.commands.cli import announce
 from gile_lightning.commands.launcher import Launcher
 from gile_lightning.commands.run_folder import config_name
 from gile_lightning.common import processes
@@ -65,7 +64,7 @@ def _sweep(cli: SweepCLI) -> Path:
         launcher=make_launcher(config),
     )
     storage = open_storage(url, search.heartbeat)
-    announce(data)
+    cli.announce()
     data.prepare_data()  # an error in the corpus shows now, not in every trial
     data.setup("fit")
     say(data.summary())

@@ -144,12 +144,14 @@ def few_labels(old: LabelSet, new: LabelSet, trained: Tensor) -> str | None:
         for j, some in zip(places, trained.tolist(), strict=False)
         if some and 0 <= j < old.seen
     ]
-    if not known or sum(here) >= _ENOUGH * sum(known):
+    share = sum(here) / max(1, sum(known))
+    if not known or share >= _ENOUGH:
         return None
     return (
         f"warning: the training documents have {len(here):,} of the {len(known):,} labels that the "
-        "model knows; it may come to expect these, and new ones, everywhere. Mix earlier documents "
-        "in: --data.replay 0.2 (docs/later.md)"
+        f"model knows, which had {share:.0%} of all assignments; it may come to expect these, and "
+        "new ones, everywhere. Mix earlier documents in, by data.replay or in one file "
+        "(docs/later.md)"
     )
 
 

@@ -98,8 +98,11 @@ def find_checkpoint(path: Path | str, key: str = "--checkpoint") -> Path:
             return path / name
     if path.is_dir():
         runs = sorted(found.parents[1].name for found in path.glob(f"*/{BEST}"))
-        below = f" Those in it are {', '.join(runs[:5])}" if runs else ""
-        raise InputError(f"{path}: no {BEST} or {LAST} there; is it a run folder?{below}")
+        more = ", ..." if len(runs) > 5 else ""
+        below = (
+            f"; it has those of {', '.join(runs[:5])}{more}" if runs else "; is it a run folder?"
+        )
+        raise InputError(f"{path}: no {BEST} or {LAST} there{below}")
     raise InputError(f"{path}: no such file or folder ({key}){nearest_file(path)}")
 
 

@@ -8,6 +8,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 
 from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.stored import dropped_keys
+from gile_lightning.common.errors import InputError
 from gile_lightning.data import BioASQ
 from gile_lightning.network.outputs import GILE
 from gile_lightning.systems import NeuralSystem
@@ -142,3 +143,20 @@ def test_names_of_a_configuration_and_a_class_and_the_keys_that_it_lacks(
 def test_keys_that_the_next_class_of_a_part_lacks(cli, capsys):
     cli("--model.sampler", "gile_lightning.training.samplers.AllLabels")
     assert "training.samplers.AllLabels does not take rate " in capsys.readouterr().out
+
+
+def test_invented_texts_take_no_place_of_named_data(cli, tmp_path, capsys):
+    file, model = tmp_path / "mine.yaml", tmp_path / "model.yaml"
+    file.write_text(yaml.safe_dump({"data": {"init_args": {"path": "mine"}}}))
+    model.write_text(
+        yaml.safe_dump({"data": {"class_path": "BioASQ", "init_args": {"path": None}}})
+    )
+    cli("--config", model).announce()
+    assert "using the built-in corpus of invented texts" in capsys.readouterr().out
+    cli("--config", model, "--config", file).announce()
+    cli("--config", file, "--config", model, "--data.path", "other").announce()
+    assert not capsys.readouterr().out
+    with pytest.raises(
+        InputError, match=r"mine\.yaml names data \(mine\), but a later .* last, or"
+    ):
+        cli("--config", file, "--config", model).announce()

@@ -7,7 +7,6 @@ import yaml
 
 from gile_lightning.commands.overlay import replace_lists
 from gile_lightning.commands.parser import ErrorFirst
-from gile_lightning.common.errors import InputError
 
 
 class Spice:
@@ -67,53 +66,3 @@ def test_what_is_no_list_of_classes_is_left_alone():
     args = ["--a", "[a, b]", "--b=[1.5]", "--c", "[broken", "--d", "text", "--e+", "[x.Y]", "--f"]
     assert replace_lists(args) == args
     assert replace_lists([]) == []
-
-
-class Invented:
-    def __init__(self, path: str | None = None) -> None: ...
-
-
-class Own(Invented):
-    def __init__(self, path: str | None = None, labels: str = "") -> None: ...
-
-
-MINE = {"class_path": f"{__name__}.Own", "init_args": {"path": "mine.csv", "labels": "names.csv"}}
-
-
-@pytest.fixture
-def data_of(tmp_path):
-    """Parses configurations of data, one laid over the other; returns the path."""
-
-    def parse(*contents):
-        parser = ErrorFirst()
-        parser.add_argument("--config", action="config")
-        parser.add_subclass_arguments(Invented, "data", required=False)
-        files = []
-        for i, content in enumerate(contents):
-            files.append(f"--config={tmp_path / f'{i}.yaml'}")
-            (tmp_path / f"{i}.yaml").write_text(yaml.safe_dump(content))
-        return parser.parse_args(files).as_dict()["data"]["init_args"]["path"]
-
-    return parse
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        {"data": {"class_path": f"{__name__}.Invented", "init_args": {"path": None}}},
-        {"data": {"class_path": f"{__name__}.Invented"}},
-        {"data": {"path": None}},
-    ],
-)
-def test_data_that_a_later_file_would_take_away(data_of, model):
-    if "class_path" in model["data"]:
-        assert data_of(model, {"data": MINE}) == "mine.csv"
-    with pytest.raises(InputError, match=r"1\.yaml names no data of its own.*mine\.csv.* last"):
-        data_of({"data": MINE}, model)
-
-
-def test_data_that_a_later_file_keeps_or_names(data_of):
-    assert data_of({"data": MINE}, {"data": {"labels": "other.csv"}}) == "mine.csv"
-    assert data_of({"data": MINE}, {"data": {"class_path": f"{__name__}.Own"}}) == "mine.csv"
-    assert data_of({"data": MINE}, {"data": {"path": "other.csv"}}) == "other.csv"
-    assert data_of({"data": MINE}, {}) == "mine.csv"

@@ -63,4 +63,7 @@ def test_the_nearest_file(tmp_path):
     (tmp_path / "tickets.csv").touch()
     assert nearest_file(tmp_path / "ticket.csv") == "; did you mean 'tickets.csv'?"
     assert nearest_file(tmp_path / "nothing alike") == ""
+    assert nearest_file(tmp_path / "tickets.csv") == ""  # a pipe, of which a caller makes nothing
+    assert nearest_file(tmp_path) == ", but a folder"
+    assert nearest_file("a\0/b") == ""
     assert nearest_file(tmp_path / "no folder" / "tickets.csv") == ""

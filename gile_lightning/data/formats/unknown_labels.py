@@ -1,42 +1,40 @@
 """Why labels of documents are unknown."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 UNKNOWN = "assignments of labels without a description or unknown"
-OTHER_CASE = "assignments of labels that are described with other letters in upper case"
-JOINED = "assignments of several labels in one, with another sign than | between them"
+OTHER_FORM = "assignments of labels that are described in other case, or with other spaces"
+JOINED = "assignments of several labels as one"
 
-_SIGNS = (";", ",", "/", "\n", "\t")
+REMEDIES = {
+    OTHER_FORM: "are lost, as names differ in case or spaces from those that are described",
+    JOINED: "are lost, as several labels stand as one: put | between them in a cell of a table, "
+    "or give a list",
+}
+"""What a warning says of these."""
+
+_SIGNS = "|;,/\n\t"
 
 
 class UnknownLabels:
     """Tells why labels are unknown, by the names of those that are known."""
 
-    def __init__(self, known: Mapping[str, int]) -> None:
-        self.known = known
-        self._in_lower_case: set[str] | None = None
-        self._reasons: dict[str, str] = {}
+    def __init__(self, known: Iterable[str]) -> None:
+        self._names = known
+        self._known: set[str] | None = None  # which most corpora do not need
 
     def reason(self, name: str) -> str:
         """Return `UNKNOWN`, or what is wrong with the name of a label that is known."""
-        if name not in self._reasons:
-            self._reasons[name] = self._find_reason(name)
-        return self._reasons[name]
-
-    def _find_reason(self, name: str) -> str:
-        if self._in_lower_case is None:
-            self._in_lower_case = {known.lower() for known in self.known}
-        if name.lower() in self._in_lower_case:
-            return OTHER_CASE
+        if self._known is None:
+            self._known = {_plain(known) for known in self._names}
+        if _plain(name) in self._known:
+            return OTHER_FORM
         for sign in _SIGNS:
-            parts = [part.strip().lower() for part in name.split(sign)]
-            if len(parts) > 1 and all(part in self._in_lower_case for part in parts):
+            parts = [part for part in map(_plain, name.split(sign)) if part]
+            if sign in name and parts and all(part in self._known for part in parts):
                 return JOINED
         return UNKNOWN
 
 
-REMEDIES = {
-    OTHER_CASE: "are lost, as names of labels differ in upper case from those that are described",
-    JOINED: "are lost, as several labels stand in one: put | between names in a table, or a list",
-}
-"""What `warnings` says of these."""
+def _plain(name: str) -> str:
+    return " ".join(name.casefold().split())

@@ -50,7 +50,7 @@ class ColumnCheck:
                 kind = "year in " if is_year else ""
                 key = "--data.columns"
                 if column == self.columns.id:
-                    key += "; --data.columns.id null takes file and line"
+                    key += "; --data.columns.id null takes a hash of the text"
                 raise InputError(
                     f"{first.where}: no {kind}{column!r} in this document and in {count:,} of the "
                     f"first {self._read:,}; the columns are {', '.join(first.fields)}"

@@ -11,7 +11,7 @@ class Columns:
     """The names of a corpus' columns.
 
     Attributes:
-        id: unique id of a document; null for its file and line.
+        id: unique id of a document; null for a hash of its text.
         text: one column, or several that belong together (title, abstract); a document has a text
             in at least one of them.
         lead: one column, or several, that come before the text where a document has them (title,

@@ -1,7 +1,8 @@
 """Records of a corpus as documents."""
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 from gile_lightning.common.errors import InputError
@@ -28,6 +29,7 @@ class RecordParser:
         self.columns = columns
         self.split_year = split_year
         self.years: set[int] = set()
+        self._times: Counter[bytes] = Counter()  # of texts without an id
 
     @property
     def by_year(self) -> bool:
@@ -42,9 +44,9 @@ class RecordParser:
             InputError: the labels are no list of names, or the split has another name.
         """
         fields, columns = record.fields, self.columns
-        identity = Path(record.where).name if columns.id is None else fields.get(columns.id)
-        if identity is None or identity == "":
-            return str(columns.id)
+        identity = None if columns.id is None else fields.get(columns.id)
+        if columns.id is not None and identity in (None, ""):
+            return columns.id
         lead, texts = _filled(fields, columns.lead), _filled(fields, columns.text)
         if not texts:
             return " and ".join(columns.text)
@@ -61,7 +63,16 @@ class RecordParser:
         split = self._split(record)
         if split is None:
             return str(columns.year)
+        if columns.id is None:
+            identity = self._hash_of([*lead, *texts])
         return Document(record.where, str(identity), lead + texts, labels, split)
+
+    def _hash_of(self, pieces: Sequence[Any]) -> str:
+        """Return a hash of a text, with a number if the text has come before."""
+        digest = blake2b(repr(pieces).encode(errors="surrogatepass"), digest_size=8).digest()
+        self._times[digest] += 1
+        times = self._times[digest]
+        return digest.hex() + (f"-{times}" if times > 1 else "")
 
     def _split(self, record: Record) -> str | None:
         """Return a document's split, "" to draw it, or None if its year is missing."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gile_lightning.data.formats.unknown_labels import JOINED, OTHER_CASE, UNKNOWN, UnknownLabels
+from gile_lightning.data.formats.unknown_labels import JOINED, OTHER_FORM, UNKNOWN, UnknownLabels
 
 KNOWN = {"Refund": 0, "Late delivery": 1, "Nuts, bolts": 2}
 
@@ -10,14 +10,18 @@ KNOWN = {"Refund": 0, "Late delivery": 1, "Nuts, bolts": 2}
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("refund", OTHER_CASE),
-        ("LATE DELIVERY", OTHER_CASE),
+        ("refund", OTHER_FORM),
+        ("LATE DELIVERY", OTHER_FORM),
         ("Refund; Late delivery", JOINED),
         ("refund,Late delivery", JOINED),
         ("Refund/Late delivery", JOINED),
+        ("Refund|Late delivery", JOINED),  # in JSON
+        ("Refund;Late delivery;", JOINED),
+        ("Refund ", OTHER_FORM),
+        ("Late  delivery", OTHER_FORM),
         ("Refund; Fraud", UNKNOWN),  # of which one is unknown itself
         ("Refunds", UNKNOWN),
-        ("nuts, bolts", OTHER_CASE),
+        ("nuts, bolts", OTHER_FORM),
         (";", UNKNOWN),
         ("", UNKNOWN),
     ],

@@ -295,12 +295,17 @@ def test_no_document_of_the_language(corpus, by_name, column, message):
 def test_documents_without_an_id(corpus):
     rows = [{key: PLAIN[key] for key in ("text", "labels", "year")}] * 3
     data = corpus(rows)
-    with pytest.raises(InputError, match=r"no 'id' .*--data\.columns\.id null takes file and line"):
+    with pytest.raises(
+        InputError, match=r"no 'id' .*--data\.columns\.id null takes a hash of the text"
+    ):
         data.prepare_data()
+    rows.append(rows[0] | {"text": "another"})
     found, skipped = documents_of(corpus(rows, columns=Columns(id=None)))
-    name = data.path.rpartition("/")[2]
-    assert [document.id for document in found] == [f"{name}:{i}" for i in (1, 2, 3)]
+    first, *others, last = (document.id for document in found)
+    assert others == [f"{first}-2", f"{first}-3"]
     assert not skipped
+    moved, _ = documents_of(corpus(rows[::-1], columns=Columns(id=None)))
+    assert [document.id for document in moved] == [last, first, *others]
 
 
 # ---------------------------------------------------------------- labels by URI
