@@ -120,6 +120,7 @@ class GileCLI(LightningCLI):
         The arguments of the process stay as they are: DDP starts the other processes with them.
         """
         args = classes_first(sys.argv[1:] if args is None else args)
+        self._path_given = option(args, "--data.path") is not None
         if "." not in (option(args, "--model") or "."):
             # a class by its bare name: the parser finds only imported ones
             import gile_lightning.systems.baselines  # noqa: F401
@@ -175,7 +176,7 @@ class GileCLI(LightningCLI):
         if not getattr(self.datamodule, "builtin", False):
             return
         named = named_data(str(path.absolute) for path in self.config.config or ())
-        if named is not None:
+        if named is not None and not self._path_given:
             raise InputError(
                 f"{named[0]} names data ({named[1]}), but a later configuration names none "
                 "(data.path: null), so invented texts would take their place: give the "

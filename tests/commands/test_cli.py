@@ -151,8 +151,9 @@ def test_invented_texts_take_no_place_of_named_data(cli, tmp_path, capsys):
     model.write_text(
         yaml.safe_dump({"data": {"class_path": "BioASQ", "init_args": {"path": None}}})
     )
-    cli("--config", model).announce()
-    assert "using the built-in corpus of invented texts" in capsys.readouterr().out
+    for asked in ((), ("--config", file, "--data.path", "null")):
+        cli("--config", model, *asked).announce()
+        assert "using the built-in corpus of invented texts" in capsys.readouterr().out
     cli("--config", model, "--config", file).announce()
     cli("--config", file, "--config", model, "--data.path", "other").announce()
     assert not capsys.readouterr().out
