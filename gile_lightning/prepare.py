@@ -37,7 +37,7 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     args = [*(sys.argv[1:] if args is None else args), "--trainer.logger", "false"]
     cli = PrepareCLI(args, "python -m gile_lightning.prepare", DESCRIPTION)
     data = cli.datamodule
-    cli.announce()
+    cli.announce(data)
     data.prepare_data()
     data.setup()
     if cli.config.check:

@@ -167,13 +167,13 @@ class GileCLI(LightningCLI):
         except (MisconfigurationException, ValueError) as error:
             raise InputError(_reason(error)) from error
 
-    def announce(self) -> None:
+    def announce(self, data: Any) -> None:
         """Say when the corpus is the built-in one.
 
         Raises:
             InputError: a configuration names another, which a later one takes away.
         """
-        if not getattr(self.datamodule, "builtin", False):
+        if not getattr(data, "builtin", False):
             return
         named = named_data(str(path.absolute) for path in self.config.config or ())
         if named is not None and not self._path_given:

@@ -52,7 +52,7 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
     start = time.perf_counter()
     model, data, history = cli.model, cli.datamodule, cli.history
     _check(cli)
-    cli.announce()
+    cli.announce(data)
     _prepare(cli, held)
     about = facts(cli)
     _log_configuration(cli, about)

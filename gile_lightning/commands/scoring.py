@@ -45,7 +45,7 @@ def score(cli: GileCLI, checkpoint: dict[str, Any], reranked: str | None = None)
 def run_test(cli: GileCLI, checkpoint: dict[str, Any], reranked: str | None = None) -> None:
     """Run the test; arguments and errors are those of `score`."""
     model, data, trainer = cli.model, cli.datamodule, cli.trainer
-    cli.announce()
+    cli.announce(data)
     tokenizer = data.subword_tokenizer()
     if tokenizer.pretrained is not None:
         checkpoint = with_backend(checkpoint, tokenizer.pretrained_backend)

@@ -64,7 +64,7 @@ def _sweep(cli: SweepCLI) -> Path:
         launcher=make_launcher(config),
     )
     storage = open_storage(url, search.heartbeat)
-    cli.announce()
+    cli.announce(data)
     data.prepare_data()  # an error in the corpus shows now, not in every trial
     data.setup("fit")
     say(data.summary())

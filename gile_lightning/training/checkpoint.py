@@ -99,10 +99,8 @@ def find_checkpoint(path: Path | str, key: str = "--checkpoint") -> Path:
     if path.is_dir():
         runs = sorted(found.parents[1].name for found in path.glob(f"*/{BEST}"))
         more = ", ..." if len(runs) > 5 else ""
-        below = (
-            f"; it has those of {', '.join(runs[:5])}{more}" if runs else "; is it a run folder?"
-        )
-        raise InputError(f"{path}: no {BEST} or {LAST} there{below}")
+        remedy = f"give {', '.join(runs[:5])}{more} in it" if runs else "is it a run folder?"
+        raise InputError(f"{path}: no checkpoint in this folder ({BEST} or {LAST}); {remedy}")
     raise InputError(f"{path}: no such file or folder ({key}){nearest_file(path)}")
 
 

@@ -146,18 +146,22 @@ def test_keys_that_the_next_class_of_a_part_lacks(cli, capsys):
 
 
 def test_invented_texts_take_no_place_of_named_data(cli, tmp_path, capsys):
+    def announce(*options):
+        made = cli(*options)
+        made.announce(made.datamodule)
+
     file, model = tmp_path / "mine.yaml", tmp_path / "model.yaml"
     file.write_text(yaml.safe_dump({"data": {"init_args": {"path": "mine"}}}))
     model.write_text(
         yaml.safe_dump({"data": {"class_path": "BioASQ", "init_args": {"path": None}}})
     )
     for asked in ((), ("--config", file, "--data.path", "null")):
-        cli("--config", model, *asked).announce()
+        announce("--config", model, *asked)
         assert "using the built-in corpus of invented texts" in capsys.readouterr().out
-    cli("--config", model, "--config", file).announce()
-    cli("--config", file, "--config", model, "--data.path", "other").announce()
+    announce("--config", model, "--config", file)
+    announce("--config", file, "--config", model, "--data.path", "other")
     assert not capsys.readouterr().out
     with pytest.raises(
         InputError, match=r"mine\.yaml names data \(mine\), but a later .* last, or"
     ):
-        cli("--config", file, "--config", model).announce()
+        announce("--config", file, "--config", model)

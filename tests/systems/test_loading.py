@@ -44,8 +44,8 @@ def test_commands_restore_with_the_cache_of_the_corpus(module, checkpoint, tmp_p
         raise FoundError(*given)
 
     data = SimpleNamespace(cache_dir=tmp_path, subword_tokenizer=lambda: Tokenizer(["UNK"]))
-    cli = SimpleNamespace(model="model", datamodule=data, trainer=None)
-    for name, function in {"restore": restore, "announce": id, "_corpus": lambda *_: data}.items():
+    cli = SimpleNamespace(model="model", datamodule=data, trainer=None, announce=id)
+    for name, function in {"restore": restore, "_corpus": lambda *_: data}.items():
         monkeypatch.setattr(module, name, function, raising=False)
     with pytest.raises(FoundError) as found:
         (scoring.run_test if module is scoring else reranking._first_stage)(cli, checkpoint)

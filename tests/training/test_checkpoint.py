@@ -46,7 +46,8 @@ def test_the_best_of_a_run_folder_first(run, tmp_path):
 
 
 def test_no_checkpoint_there(tmp_path):
-    with pytest.raises(InputError, match=r"no checkpoints/best\.ckpt or checkpoints/last\.ckpt"):
+    message = r"no checkpoint in this folder \(checkpoints/best\.ckpt or checkpoints/last\.ckpt\)"
+    with pytest.raises(InputError, match=message):
         read_checkpoint(tmp_path)
     with pytest.raises(InputError, match="missing: no such file or folder"):
         read_checkpoint(tmp_path / "missing")
@@ -276,3 +277,14 @@ def test_a_sound_checkpoint_is_not_called_damaged(run, monkeypatch):
     monkeypatch.setattr(torch, "load", refuse)
     with pytest.raises(OSError, match="Too many open files"):
         read_checkpoint(run.best)
+
+
+def test_the_runs_in_a_folder_are_named(tmp_path):
+    with pytest.raises(InputError, match=r"last\.ckpt\); is it a run folder\?$"):
+        find_checkpoint(tmp_path)
+    for name in "bacdef":
+        (tmp_path / name / "checkpoints").mkdir(parents=True)
+        (tmp_path / name / "checkpoints/best.ckpt").touch()
+    with pytest.raises(InputError, match=r"last\.ckpt\); give a, b, c, d, e, \.\.\. in it$"):
+        find_checkpoint(tmp_path)
+    assert find_checkpoint(tmp_path / "a") == tmp_path / "a/checkpoints/best.ckpt"
