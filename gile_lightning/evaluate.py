@@ -47,7 +47,7 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
             "on; give others: --data.path"
         )
     try:
-        return score(cli, checkpoint, str(path) if rerank else None)
+        return score(cli, str(path), checkpoint, rerank)
     finally:
         finish()
 

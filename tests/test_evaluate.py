@@ -42,6 +42,11 @@ def other(tmp_path_factory):
     return folder
 
 
+def sections(page) -> dict[str, str]:
+    """Return the sections of a page by their headings."""
+    return dict(re.findall(r"<h2>(.*?)</h2>(.*?)</section>", page.read_text(), re.S))
+
+
 def described(folder) -> dict[str, dict]:
     """Return the headings with a scope note, and their entry terms, by name."""
     (descriptors,) = folder.glob("d*.bin")
@@ -100,6 +105,10 @@ def test_the_numbers_of_fit(run, anew, monkeypatch, tmp_path):
     if anew:
         of_fit, here = (read_documents(x) for x in (run.output, tmp_path / "deep/scores"))
         torch.testing.assert_close(here, of_fit)
+        of_fit, here = (sections(x / "report.html") for x in (run.output, tmp_path / "deep/scores"))
+        assert of_fit.keys() - here.keys() == {"Curves"}
+        same = ("Results", "Calibration", "Confused labels", "Examples", "Explained")
+        assert {key: here[key] for key in same} == {key: of_fit[key] for key in same}
     assert anew or not list(tmp_path.iterdir())  # nothing is left behind
 
 

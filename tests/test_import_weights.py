@@ -154,8 +154,10 @@ def run(request, files, gile):
 
 def scores(output, made, files, *more):
     """Evaluate an import of both languages, which must score what the equations do."""
-    done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files, *more))
+    keys = ("--output", files / "scored", *more)
+    done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files, *keys))
     assert done.status is None, done.errors
+    assert (files / "scored/report.html").is_file()
     for number, language in enumerate(LANGUAGES):
         expected = expected_scores(files, language, number, made)
         found = {key: done.result[f"{language}.{key}"] for key in expected}
@@ -193,6 +195,7 @@ def test_labels_beyond_those_of_a_linear_model_are_misses(files, linear, tmp_pat
     rows = [row | {"labels": [*row["labels"], "song"]} for row in map(json.loads, rows)]
     write_lines(tmp_path / "english/test.jsonl", rows)
     more = ("--data.path", tmp_path, "--data.languages", '["english"]')
+    more += ("--output", tmp_path / "scored")
     done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files, *more))
     assert done.status is None, done.errors
     logits, targets = logits_and_targets(files, "english", 0, made)

@@ -1,6 +1,7 @@
 """The second stage from the command to predictions, with a tiny cross-encoder."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -131,13 +132,18 @@ def test_commands_rerank(fitted, tmp_path):
     found = gile_lightning.load(run, rerank=True).predict([TEXTS[0]])[0]
     assert json.loads(said.printed)["labels"] == found
     keys = ("--checkpoint", run, "--trainer.accelerator", "cpu")
-    plain, second = (runs.call(evaluate.main, *keys, *more) for more in ((), ("--rerank",)))
+    output = tmp_path / "scored"
+    again = ("--rerank", "--output", output)
+    plain, second = (runs.call(evaluate.main, *keys, *more) for more in ((), again))
     assert second.status is None, second.errors
     changed = [key for key, value in plain.result.items() if second.result.get(key) != value]
     assert "test.seen.average_precision" in changed
     # positives below the ten best labels stay where they are
     assert "test.all.documents" not in changed
     assert plain.result == {key: runs.trained().metrics[key] for key in plain.result}
+    headings = re.findall(r"<h2>(.*?)</h2>", (output / "report.html").read_text())
+    assert "Examples" in headings
+    assert "Explained" not in headings
 
 
 def test_what_cannot_be_done_is_refused(fitted, model, tmp_path):

@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,19 +12,17 @@ from lightning.fabric.utilities.exceptions import MisconfigurationException
 
 from gile_lightning.commands import launcher
 from gile_lightning.commands.cli import GileCLI
-from gile_lightning.commands.explaining import explain_tested
 from gile_lightning.commands.languages import language_warning
 from gile_lightning.commands.launcher import CONFIG
-from gile_lightning.commands.run_folder import REPORT, SKIPPED, write_documents, write_metrics
+from gile_lightning.commands.reporting import observed, write_report
+from gile_lightning.commands.run_folder import SKIPPED, write_documents, write_metrics
 from gile_lightning.commands.scoring import say_uncalibrated
 from gile_lightning.commands.testing import run_tests
 from gile_lightning.common.console import complain, say, show
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.files import write
 from gile_lightning.systems.sizes import count_parameters
-from gile_lightning.tracking.examples import TestSample
-from gile_lightning.tracking.fit_page import fit_page
-from gile_lightning.tracking.fit_report import FitReport, facts
+from gile_lightning.tracking.run_report import facts
 from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.tracking.wandb_logger import RunLogger
 from gile_lightning.training.callbacks import BestCheckpoint
@@ -67,10 +64,10 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
         "documents_per_second": round(history.documents_per_second, 1),
         "epochs": len(rows),
     }
-    sample = TestSample(explain=partial(explain_tested, model))
+    sample = observed(cli)
     tested = cli.config.test and data.has_test
     with _explained(cli.output):
-        own_epochs, documents = run_tests(cli, sample) if tested else ({}, {})
+        own_epochs, documents = run_tests(cli) if tested else ({}, {})
     figures = {
         "parameters": count_parameters(model),
         "seconds": round(earlier + time.perf_counter() - start, 2),
@@ -78,25 +75,7 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
     }
     metrics = flatten(model.results, model.by_language, own_epochs) | figures
     if cli.trainer.is_global_zero:
-        report = FitReport(
-            title=cli.output.name,
-            facts=about,
-            figures=figures,
-            history=rows,
-            results=model.results,
-            by_language=model.by_language,
-            own_epochs=own_epochs,
-            examples=sample.examples(data.tasks),
-            confusions=sample.confusions(data.tasks),
-            sizes={name: model.sizes(name) for name in data.tasks},
-            counts=data.meta["counts"],
-            skipped=data.meta["skipped"],
-            config=model.config,
-            metrics=model.metrics,
-            reliability=model.reliability if tested else {},
-            explanations=[*sample.explanations[True], *sample.explanations[False]],
-        )
-        write(cli.output / REPORT, fit_page(report))
+        report = write_report(cli, sample, figures, about, rows, own_epochs)
         if tested:
             write_documents(cli.output, documents)
         write_metrics(cli.output, metrics)

@@ -8,13 +8,12 @@ from torch import Tensor
 from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.run_folder import best_of
 from gile_lightning.metrics.document_scores import DocumentScores
-from gile_lightning.tracking.examples import TestSample
 from gile_lightning.tracking.tables import flatten_documents
 from gile_lightning.training.checkpoint import BEST
 
 
-def run_tests(cli: GileCLI, sample: TestSample) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Test the best checkpoint.
+def run_tests(cli: GileCLI) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Test the best checkpoint, which the model's observer sees, and nothing after it.
 
     Returns:
         The scores of languages at their own best epochs, and what each document contributes.
@@ -25,7 +24,6 @@ def run_tests(cli: GileCLI, sample: TestSample) -> tuple[dict[str, Any], dict[st
     # of several processes the first one has the run folder, and knows its name
     kept = trainer.strategy.broadcast({k: path for k, path in paths.items() if path.is_file()})
     best = kept.pop(None, None)  # none without an epoch
-    model.observer = sample.update if trainer.is_global_zero else None
     trainer.test(model, data, ckpt_path=best, verbose=False, weights_only=True)
     model.observer = None
     by_language, documents = model.by_language, model.documents

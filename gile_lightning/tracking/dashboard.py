@@ -76,7 +76,7 @@ def sections() -> list[Any]:
     wr, section = _package("reports.v2"), _package("workspaces").Section
     from gile_lightning.metrics.table import AVERAGE_PRECISION, PANELS, val
     from gile_lightning.tracking.drawings import TRAINING
-    from gile_lightning.tracking.fit_report import TABLES
+    from gile_lightning.tracking.run_report import TABLES
 
     def curves(panels: Mapping[str, tuple[str, ...]]) -> list[Any]:
         return [wr.LinePlot(title=title, x=STEP, y=list(y)) for title, y in panels.items()]

@@ -1,4 +1,4 @@
-"""Drawings of a fit's page: curves over epochs, and bars by label frequency."""
+"""Drawings of a run's page: curves over epochs, and bars by label frequency."""
 
 import base64
 import io

@@ -14,8 +14,8 @@ from lightning.fabric.loggers.logger import rank_zero_experiment
 from lightning.pytorch.loggers import WandbLogger
 from lightning.pytorch.utilities import rank_zero_warn
 
-from gile_lightning.tracking.fit_report import BY_FREQUENCY, RELIABILITY, FitReport
 from gile_lightning.tracking.repository import repository
+from gile_lightning.tracking.run_report import BY_FREQUENCY, RELIABILITY, RunReport
 
 FREQUENCY_BARS = "average_precision_by_frequency"
 RELIABILITY_DIAGRAM = "reliability_diagram"
@@ -154,7 +154,7 @@ class RunLogger(WandbLogger):
             run.log({"results": wandb.Table(columns=[*columns], data=rows)})
         run.summary.update(figures)
 
-    def log_report(self, report: FitReport, figures: dict[str, Any]) -> None:
+    def log_report(self, report: RunReport, figures: dict[str, Any]) -> None:
         """Log the tables of a fit, a bar chart, and final figures to the summary."""
         import wandb
 

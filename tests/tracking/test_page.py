@@ -44,7 +44,7 @@ def curve(title="Loss", y=(3.0, 2.0, 1.5)):
 def fit(**more):
     given = {"title": EVIL, "facts": {EVIL: EVIL}, "config": EVIL, "parameters": 5, "parts": None}
     counts = {"counts": ([EVIL, "documents"], [[EVIL, 1234567]])}
-    return render("fit.html", **EMPTY | given | counts | {"curves": [picture(curve(EVIL))]} | more)
+    return render("run.html", **EMPTY | given | counts | {"curves": [picture(curve(EVIL))]} | more)
 
 
 def test_a_page_asks_for_no_other_file_and_texts_are_escaped():

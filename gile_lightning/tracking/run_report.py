@@ -1,4 +1,4 @@
-"""The report of a fit: what W&B and the page of a run show."""
+"""The report of a run: what its page shows, and W&B of a fit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,14 +42,14 @@ TABLES = (RESULTS, OVER_LABELS, F1, BY_FREQUENCY, RELIABILITY, EXAMPLE_TABLE, CO
 
 
 @dataclass(frozen=True)
-class FitReport:
-    """What W&B and the page of a run show of a fit.
+class RunReport:
+    """What the page of a fit or an evaluation shows, and W&B of a fit.
 
     Attributes:
         title: name of the run.
         facts: system, corpus, commit, date and so on.
         figures: what ``metrics.json`` has beside results.
-        history: the rows of ``metrics.csv``.
+        history: the rows of ``metrics.csv``; none of an evaluation.
         results: test results, averaged over languages.
         by_language: test results of each language.
         own_epochs: test results of each language at its own best epoch.

@@ -3,8 +3,8 @@ from datetime import datetime
 
 from gile_lightning.metrics.calibration import reliability
 from gile_lightning.tracking.examples import Confusion, Example, Gold, Predicted
-from gile_lightning.tracking.fit_page import fit_page
-from gile_lightning.tracking.fit_report import FitReport
+from gile_lightning.tracking.run_page import run_page
+from gile_lightning.tracking.run_report import RunReport
 
 EVIL = "<script>alert('&')</script>"
 SEEN = {"average_precision": 0.5, "precision_at_1": 0.25, "ndcg_at_5": 0.75, "documents": 9.0}
@@ -37,7 +37,7 @@ def report(**more):
         "skipped": {EVIL: {"count": 7, "first": "file:3"}},
         "config": f"model: {EVIL}\n",
     }
-    return FitReport(**given | more)
+    return RunReport(**given | more)
 
 
 def test_tables():
@@ -72,13 +72,13 @@ def test_reliability():
         ["english", "unseen", 50.0, 100.0, 1],
     ]
     title = "Reliability of the ten best labels (%)"
-    assert f'<img alt="{title}"' in fit_page(one)
-    two = fit_page(report(reliability={"english": sets, "german": sets}))
+    assert f'<img alt="{title}"' in run_page(one)
+    two = run_page(report(reliability={"english": sets, "german": sets}))
     assert all(f'<img alt="{title}, {name}"' in two for name in ("english", "german"))
 
 
 def test_the_page_has_it_all_and_fetches_nothing():
-    text = fit_page(report())
+    text = run_page(report())
     assert "<script" not in text
     assert text.count("&lt;script&gt;") >= 6  # title twice, system, example, skipped, configuration
     assert len(re.findall("<h2>(.*?)</h2>", text)) == 9
@@ -94,7 +94,7 @@ def test_the_page_has_it_all_and_fetches_nothing():
 
 def test_a_run_without_an_epoch_or_a_document():
     nothing = {"history": [], "results": {"seen": NONE}, "examples": [], "confusions": []}
-    text = fit_page(report(**nothing, sizes={}, skipped={}))
+    text = run_page(report(**nothing, sizes={}, skipped={}))
     headings = re.findall("<h2>(.*?)</h2>", text)
     assert headings == ["Run", "Corpus", "Parameters", "Configuration"]
     assert "<img" not in text
@@ -113,7 +113,7 @@ def test_several_languages():
         skipped={name: {} for name in names},
         sizes={"english": {"encoder": 5}, "中文": {"encoder": 6}},
     )
-    text = fit_page(several)
+    text = run_page(several)
     assert "Average precision of each language (validation, %)" in text
     assert "<td>中文</td><td>seen</td>" in text
     assert text.count("<th>language</th>") == 2  # their results, the corpus

@@ -1,4 +1,4 @@
-"""The page of a fit: one HTML file."""
+"""The page of a run: one HTML file."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -7,18 +7,18 @@ from typing import Any
 from gile_lightning.metrics.table import ranking_columns
 from gile_lightning.tracking import drawings
 from gile_lightning.tracking.explanation_page import shown_document
-from gile_lightning.tracking.fit_report import BY_FREQUENCY, FitReport, Table
 from gile_lightning.tracking.page import render
+from gile_lightning.tracking.run_report import BY_FREQUENCY, RunReport, Table
 from gile_lightning.tracking.tables import rows
 
 
-def fit_page(report: FitReport) -> str:
-    """Return the HTML page of a fit."""
+def run_page(report: RunReport) -> str:
+    """Return the HTML page of a run."""
     facts = {**report.facts, **report.figures}.items()
     bars = "Seen labels by their training documents (%)"
     frequency = report.tables.get(BY_FREQUENCY)
     return render(
-        "fit.html",
+        "run.html",
         title=report.title,
         facts={key.replace("_", " "): _shown(x) for key, x in facts if x not in (None, "")},
         tables={name: _without_empty(*found) for name, found in report.tables.items()},
@@ -40,12 +40,12 @@ def fit_page(report: FitReport) -> str:
     )
 
 
-def _named(report: FitReport, language: str) -> str:
+def _named(report: RunReport, language: str) -> str:
     title = "Reliability of the ten best labels (%)"
     return f"{title}, {language}" if len(report.reliability) > 1 else title
 
 
-def _by_language(report: FitReport) -> Table:
+def _by_language(report: RunReport) -> Table:
     columns = ranking_columns(report.metrics)
     found = [
         [name, *row] for name, scores in report.by_language.items() for row in rows(scores, columns)
@@ -53,13 +53,13 @@ def _by_language(report: FitReport) -> Table:
     return _without_empty(["language", "labels", *columns.values()], found)
 
 
-def _counts(report: FitReport) -> Table:
+def _counts(report: RunReport) -> Table:
     by_language = {"": report.counts} if "documents" in report.counts else report.counts
     found = [[name, *_flat(counts).values()] for name, counts in by_language.items()]
     return _without_empty(["language", *_flat(next(iter(by_language.values()), {}))], found)
 
 
-def _skipped(report: FitReport) -> Table | None:
+def _skipped(report: RunReport) -> Table | None:
     by_language = {"": report.skipped} if "documents" in report.counts else report.skipped
     found = [
         [name, reason, case["count"], case["first"]]
@@ -69,7 +69,7 @@ def _skipped(report: FitReport) -> Table | None:
     return _without_empty(["language", "left out", "count", "first"], found) if found else None
 
 
-def _parts(report: FitReport) -> Table | None:
+def _parts(report: RunReport) -> Table | None:
     parts = dict.fromkeys(key for sizes in report.sizes.values() for key in sizes)
     found = [[part, *(sizes.get(part, 0) for sizes in report.sizes.values())] for part in parts]
     found = [row for row in found if any(row[1:])]
