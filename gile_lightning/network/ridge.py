@@ -19,6 +19,7 @@ from gile_lightning.network.label_residual import NOT_SEEN
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
 
 BLOCK = 256  # columns that are solved at once
+COPIED = 2**22  # coefficients that are copied at once: 16 MB
 _BOOST_BEFORE = 1.5
 
 
@@ -182,12 +183,21 @@ class Ridge(Part, nn.Module):
         """
         with torch.autocast(documents.device.type, enabled=False):
             rows = _unit(documents)
-            predicted = rows @ self.coefficients[ids].to(rows.dtype).T
+            predicted = self._predict(rows, ids)
             scale = self.scale * LOGIT_SCALE
             if targets is None:
                 return scale * self.boost * predicted
             leverage = ((rows @ self.inverse.to(rows.dtype)) * rows).sum(1, keepdim=True)
             return scale * (predicted - leverage * (targets - predicted) / (1 - leverage))
+
+    def _predict(self, rows: Tensor, ids: Tensor) -> Tensor:
+        """Multiply rows [B, d] with the coefficients of K labels: [B, K].
+
+        Some labels at a time: to copy 100 MB of coefficients takes longer than to multiply them.
+        """
+        some = torch.split(ids, max(1, COPIED // rows.shape[1]))
+        found = [rows @ self.coefficients[each].to(rows.dtype).T for each in some]
+        return found[0] if len(found) == 1 else torch.cat(found, 1)
 
 
 def _inverse(matrix: Tensor) -> Tensor:

@@ -55,6 +55,15 @@ def test_predictions_are_those_of_scikit_learn(ridge, vectors, targets):
     torch.testing.assert_close(some, found[:, [2, 0]], rtol=1e-12, atol=1e-12)
 
 
+def test_some_labels_at_a_time(ridge, vectors, targets, monkeypatch):
+    ids = torch.tensor([2, 0, 3])
+    whole = ridge(vectors, ids, targets[:, ids])
+    monkeypatch.setattr("gile_lightning.network.ridge.COPIED", 10)  # the coefficients of two labels
+    again = ridge(vectors, ids, targets[:, ids])
+    torch.testing.assert_close(again, whole, rtol=1e-12, atol=1e-12)
+    assert ridge(vectors, ids[:0]).shape == (len(vectors), 0)
+
+
 def test_a_training_document_is_scored_by_the_others(ridge, vectors, targets):
     """Against regressions on all documents but one."""
     found = ridge(vectors, torch.arange(4), targets).detach().numpy()

@@ -175,10 +175,10 @@ class LexicalPassage(LexicalMatch):
         )
         rows, terms, device = pairs // size, pairs % size, self.idf.device
         known = terms < self.term_count
-        on_host = rows, terms, times, known.nonzero().squeeze(1)
+        on_host = rows, terms, times, owners[rows], known.nonzero().squeeze(1)
         mask = send(known, device) if labels.new and not known.all() else None
         there = [send(x, device) for x in on_host]
-        entries = Entries(there[0], there[1], there[2], there[3], mask)
+        entries = Entries(there[0], there[1], there[2], there[3], there[4], mask)
         return Passages(counts, rows, terms, times, words, places, entries)
 
     def _weights(
@@ -193,7 +193,7 @@ class LexicalPassage(LexicalMatch):
             a product into a score [K].
         """
         weight = self._weight(len(labels.frequencies))
-        rows, terms, times, of_known, known = passages.entries
+        rows, terms, times, _, of_known, known = passages.entries
         values = (1 + times.to(weight.dtype).log()) * weight[terms]
         sizes = norms(values[of_known], rows[of_known], int(passages.counts.sum()))
         values = values / sizes[rows]

@@ -5,11 +5,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from gile_lightning.data.loading.flat import distinct, segment_ids, segment_starts, send
+from gile_lightning.data.loading.flat import segment_ids, segment_starts, send
 
 SCORES = 2**22  # of passages and labels that are computed at once: 16 MB
 SCORES_ON_A_GPU = 2**25  # 128 MB
@@ -59,61 +58,52 @@ class Passages(NamedTuple):
 class Entries(NamedTuple):
     """The stems of passages, on the device that computes scores.
 
-    Shapes: ``rows``, ``terms`` and ``times`` [E] are those of `Passages`; ``of_known`` [M], which
-    of them were known before labels were; ``known`` [E] the same as a mask, if labels have others.
+    Shapes: ``rows``, ``terms`` and ``times`` [E] are those of `Passages`; ``documents`` [E], whose
+    they are; ``of_known`` [M], which of them were known before labels were; ``known`` [E] the same
+    as a mask, if labels have others.
     """
 
     rows: Tensor
     terms: Tensor
     times: Tensor
+    documents: Tensor
     of_known: Tensor
     known: Tensor | None
 
 
 class Part(NamedTuple):
-    """Some passages, one after another, and what labels have of their stems.
+    """Some passages, one after another, paired with the labels that have their stems.
 
-    Shapes: ``entries`` [M], which of `Passages` are these passages' and of a stem that a label has;
-    ``places`` [M], the place of their stem among the S stems; ``bounds`` [P + 1], where the entries
-    of each passage begin and end; ``postings`` [N] of the stems, and ``of_stems`` [N], the stem of
-    each; int32, as a training step keeps these until its backward pass. The first passage has the
-    number ``first``; the passages are of the ``documents`` [B], which have ``sizes`` [B] of them,
-    on the host.
+    Shapes: ``entries`` and ``postings`` [N], for each stem of a passage and each label that has it
+    the places of both; int32, as a training step keeps these until its backward pass. The first of
+    the ``size`` passages has the number ``first``.
     """
 
     entries: Tensor
-    places: Tensor
-    bounds: Tensor
     postings: Tensor
-    of_stems: Tensor
-    stem_count: int
     first: int
-    documents: slice
-    sizes: Tensor
+    size: int
 
-    def products(
-        self, values: Tensor, squares: Tensor | None, tf: Tensor, labels: Postings
-    ) -> tuple[Tensor, Tensor | None]:
-        """Return the products of passages and labels [P, K].
 
-        Also return by how much new words make passages longer [P, K], if there are any.
-        """
-        table = tf.new_zeros(self.stem_count, labels.label_count)
-        cells = self.of_stems.long() * labels.label_count + labels.labels[self.postings]
-        table.view(-1)[cells] = tf[self.postings]
-        products = self._sums(table, values)
-        if squares is None:
-            return products, None
-        longer = (1 + self._sums(table.sign(), squares)).sqrt()
-        return products / longer, longer
+class Pairs(NamedTuple):
+    """What the pairs of a part are about, [N] each.
 
-    def _sums(self, table: Tensor, values: Tensor) -> Tensor:
-        return F.embedding_bag(
-            *(self.places, table, self.bounds),
-            mode="sum",
-            per_sample_weights=values.index_select(0, self.entries),
-            include_last_offset=True,
-        )
+    ``rows`` are the numbers of the passages, ``in_part`` the places of passage and label in a
+    matrix of the part's passages [P, K], ``cells`` those of document and label in a matrix [B, K].
+    """
+
+    rows: Tensor
+    in_part: Tensor
+    cells: Tensor
+
+    @classmethod
+    def of(cls, part: Part, entries: Entries, labels: Postings) -> "Pairs":
+        """Look up the pairs of a part."""
+        rows = entries.rows[part.entries]
+        columns = labels.labels[part.postings]
+        in_part = (rows - part.first) * labels.label_count + columns
+        cells = entries.documents[part.entries] * labels.label_count + columns
+        return cls(rows, in_part, cells)
 
 
 def find_parts(passages: Passages, labels: Postings) -> Iterator[Part]:
@@ -122,28 +112,37 @@ def find_parts(passages: Passages, labels: Postings) -> Iterator[Part]:
     Sizes are known on the host, so a device waits for nothing.
     """
     device = labels.labels.device
-    owners, starts = segment_ids(passages.counts), segment_starts(labels.frequencies)
-    shared = labels.frequencies[passages.terms].nonzero().squeeze(1)
-    terms, passage_ids = passages.terms[shared], passages.rows[shared]
+    frequencies = labels.frequencies[passages.terms]
+    shared = frequencies.nonzero().squeeze(1)
+    frequencies, rows = frequencies[shared], passages.rows[shared]
+    begins = segment_starts(labels.frequencies)[passages.terms[shared]]
+    pairs = torch.zeros(int(passages.counts.sum()), dtype=torch.long)
+    pairs.index_add_(0, rows, frequencies)
     most = SCORES if device.type == "cpu" else SCORES_ON_A_GPU
-    step = max(1, most // max(1, labels.label_count))
-    firsts = torch.arange(0, len(owners) + step, step).clamp(max=len(owners))
-    ends = torch.searchsorted(passage_ids, firsts).tolist()
-    for n, (first, last) in enumerate(pairwise(firsts.tolist())):
-        some = slice(ends[n], ends[n + 1])
-        if some.start == some.stop:
+    firsts = _cut(pairs.clamp(min=labels.label_count), most)
+    ends = torch.searchsorted(rows, torch.tensor(firsts)).tolist()
+    for (first, last), (begin, end) in zip(pairwise(firsts), pairwise(ends), strict=True):
+        if begin == end:
             continue
-        stems, places = distinct(terms[some], len(labels.frequencies))
-        frequencies = labels.frequencies[stems]
-        rows = segment_ids(frequencies)
-        postings = torch.arange(len(rows)) + (starts[stems] - segment_starts(frequencies))[rows]
-        bounds = torch.searchsorted(passage_ids[some], torch.arange(first, last + 1))
-        on_host = (shared[some], places, bounds, postings.int(), rows.int())
-        entries, places, bounds, postings, rows = (send(x, device) for x in on_host)
-        begin, end = int(owners[first]), int(owners[last - 1]) + 1
-        sizes = (owners[first:last] - begin).bincount(minlength=end - begin)
-        of = slice(begin, end)
-        yield Part(entries, places, bounds, postings, rows, len(stems), first, of, sizes)
+        counts = frequencies[begin:end]
+        entries = segment_ids(counts)
+        shift = begins[begin:end] - segment_starts(counts)
+        postings = torch.arange(len(entries)) + shift[entries]
+        of_passages = send(shared[begin:end][entries].int(), device)
+        yield Part(of_passages, send(postings.int(), device), first, last - first)
+
+
+def _cut(sizes: Tensor, most: int) -> list[int]:
+    """Return where to cut segments of ``sizes`` [P], so that parts have ``most``, or one segment.
+
+    >>> _cut(torch.tensor([3, 3, 3, 9, 1]), 6)
+    [0, 2, 3, 4, 5]
+    """
+    ends, cuts = sizes.cumsum(0), [0]
+    while cuts[-1] < len(sizes):
+        before = int(ends[cuts[-1] - 1]) if cuts[-1] else 0
+        cuts.append(max(cuts[-1] + 1, int(torch.searchsorted(ends, before + most, right=True))))
+    return cuts
 
 
 @torch.no_grad()
@@ -157,6 +156,8 @@ def best_passages(
     parts: Iterable[Part] | None = None,
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Find the best passage of each document for each label.
+
+    It takes time for each stem that a passage shares with a label, and hardly any for others.
 
     Args:
         values: of the stems of passages [E], none negative.
@@ -172,72 +173,51 @@ def best_passages(
         numbers of these passages [B, K], -1 where no word is shared, if wanted; and by how much new
         words make them longer [B, K], if there are any.
     """
-    highest = values.new_zeros(len(passages.counts), labels.label_count)
+    shape = len(passages.counts), labels.label_count
+    highest = values.new_zeros(shape)
     best = torch.full_like(highest, -1, dtype=torch.int32) if with_passages else None
     longer = torch.ones_like(highest) if with_passages and squares is not None else None
-    for part in find_parts(passages, labels) if parts is None else parts:
-        products, lengths = part.products(values, squares, tf, labels)
-        found, places = _highest(products, part.sizes, with_passages)
-        before = highest[part.documents]
-        if best is not None and places is not None:
-            higher = found > before
-            numbers = (places + part.first).int()
-            best[part.documents] = numbers.where(higher, best[part.documents])
-            if longer is not None and lengths is not None:
-                of_best = lengths.gather(0, places)
-                longer[part.documents] = of_best.where(higher, longer[part.documents])
-        torch.maximum(before, found, out=before)
+    parts = list(find_parts(passages, labels) if parts is None else parts)
+    size = max((part.size for part in parts), default=0) * labels.label_count
+    sums = values.new_zeros(size)  # 0 between two sums
+    for part in parts:
+        pairs = Pairs.of(part, passages.entries, labels)
+        found = _sums(sums, pairs, values[part.entries] * tf[part.postings])
+        lengths = None
+        if squares is not None:
+            lengths = (1 + _sums(sums, pairs, squares[part.entries])).sqrt_()
+            found /= lengths
+        before = highest.view(-1)[pairs.cells]
+        highest.view(-1).scatter_reduce_(0, pairs.cells, found, "amax")
+        if best is None:
+            continue
+        after = highest.view(-1)[pairs.cells]
+        higher = after > before  # of the cell, whichever of its passages a pair is of
+        first = pairs.rows.where(higher & (found == after), _NONE).int()
+        _replace(best.view(-1), pairs.cells, higher, first, "amin", _NONE)
+        if longer is not None and lengths is not None:
+            of_best = best.view(-1)[pairs.cells] == pairs.rows
+            _replace(longer.view(-1), pairs.cells, higher, lengths.where(of_best, 1), "amax", 1)
     return highest, best, longer
 
 
-def _highest(products: Tensor, sizes: Tensor, with_places: bool) -> tuple[Tensor, Tensor | None]:
-    """Find the highest row of each segment in each column.
-
-    Args:
-        products: [P, K], none negative.
-        sizes: of the segments [B], on the host.
-        with_places: whether to tell which rows are the highest.
-
-    Returns:
-        The highest products [B, K], 0 in an empty segment; and the number of the first row that has
-        them [B, K], if wanted, any row where there is none.
-    """
-    how = _one_by_one if products.device.type == "cpu" else _at_once
-    return how(products, sizes, with_places)
+_NONE = 2**31 - 1  # more than any number of a passage
 
 
-def _at_once(products: Tensor, sizes: Tensor, with_places: bool) -> tuple[Tensor, Tensor | None]:
-    """Do what `_highest` does without a loop."""
-    owners = send(segment_ids(sizes), products.device)
-    at = owners.unsqueeze(1).expand_as(products)
-    found = products.new_zeros(len(sizes), products.shape[1])
-    found.scatter_reduce_(0, at, products, "amax")
-    if not with_places:
-        return found, None
-    rows = torch.arange(len(products), dtype=torch.int32, device=products.device).unsqueeze(1)
-    rows = rows.where(products == found[owners], len(products) - 1)
-    places = torch.full_like(found, len(products) - 1, dtype=torch.int32)
-    return found, places.scatter_reduce_(0, at, rows, "amin").long()
+def _sums(buffer: Tensor, pairs: Pairs, values: Tensor) -> Tensor:
+    """Add up the values of pairs of the same passage and label: [N]. The buffer is 0 again then."""
+    found = buffer.index_add_(0, pairs.in_part, values)[pairs.in_part]
+    buffer.index_fill_(0, pairs.in_part, 0)
+    return found
 
 
-def _one_by_one(products: Tensor, sizes: Tensor, with_places: bool) -> tuple[Tensor, Tensor | None]:
-    """Do what `_highest` does, segment by segment: on a CPU a segment stays in the cache."""
-    found = products.new_zeros(len(sizes), products.shape[1])
-    places = torch.zeros_like(found, dtype=torch.long) if with_places else None
-    start = 0
-    for n, size in enumerate(sizes.tolist()):
-        if not size:
-            continue
-        own = products[start : start + size]
-        torch.amax(own, 0, out=found[n])
-        if places is not None:
-            # `max` with indices takes three times as long
-            backwards = torch.arange(size, 0, -1, dtype=torch.float32)
-            equal = torch.eq(own, found[n], out=torch.empty_like(own, dtype=torch.float32))
-            behind = equal.mul_(backwards.unsqueeze(1)).amax(0).clamp(min=1)
-            torch.sub(start + size, behind.long(), out=places[n])
-        start += size
-    return found, places
+def _replace(
+    target: Tensor, cells: Tensor, which: Tensor, values: Tensor, how: str, neutral: int
+) -> None:
+    """Put the highest or lowest of the values of a cell into it, where ``which`` says so of it."""
+    target.scatter_(0, cells, target[cells].masked_fill_(which, neutral))
+    kept = values.where(which, target[cells])
+    target.scatter_reduce_(0, cells, kept, how)
 
 
 def best_products(
@@ -248,7 +228,7 @@ def best_products(
 
 
 class _BestProducts(torch.autograd.Function):
-    """See `best_products`. The backward pass computes products anew: they would fill the memory."""
+    """See `best_products`. The backward pass looks pairs up anew: they would fill the memory."""
 
     @staticmethod
     def forward(
@@ -263,31 +243,29 @@ class _BestProducts(torch.autograd.Function):
         parts = passages.parts
         if trained and parts is None:
             parts = list(find_parts(passages, labels))
-        highest, best, _ = best_passages(values, squares, tf, passages, labels, trained, parts)
-        context.save_for_backward(values, squares, tf, best)
-        context.parts, context.labels = parts, labels
+        found = best_passages(values, squares, tf, passages, labels, trained, parts)
+        highest, best, longer = found
+        context.save_for_backward(values, squares, tf, highest, best, longer)
+        context.parts, context.entries, context.labels = parts, passages.entries, labels
         return highest
 
     @staticmethod
     @once_differentiable
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None, None, None]:
-        values, squares, tf, best = context.saved_tensors
-        weights = [x for x in (values, squares) if x is not None]
-        gradients = [torch.zeros_like(x) for x in weights]
-        columns = torch.arange(gradient.shape[1], device=gradient.device)
+        values, squares, tf, highest, best, longer = context.saved_tensors
+        of_values = torch.zeros_like(values)
+        of_squares = None if squares is None else torch.zeros_like(squares)
+        gradient, best = gradient.reshape(-1), best.view(-1)
+        of_longer = None
+        if longer is not None:
+            gradient = gradient / longer.view(-1)
+            of_longer = gradient * highest.view(-1) / (-2 * longer.view(-1))
         for part in context.parts:
-            with torch.enable_grad():
-                own = [x.detach().requires_grad_() for x in weights]
-                of_new = None if squares is None else own[1]
-                products, _ = part.products(own[0], of_new, tf, context.labels)
-            places = best[part.documents].long() - part.first
-            chosen = (places >= 0) & (places < len(products))  # others are in another part
-            places = places.clamp(0, len(products) - 1) * gradient.shape[1] + columns
-            of_products = torch.zeros_like(products)
-            of_best = gradient[part.documents].masked_fill(~chosen, 0)
-            of_products.view(-1).index_add_(0, places.view(-1), of_best.reshape(-1))
-            for total, found in zip(
-                gradients, torch.autograd.grad(products, own, of_products), strict=True
-            ):
-                total += found
-        return gradients[0], gradients[1] if squares is not None else None, None, None, None
+            pairs = Pairs.of(part, context.entries, context.labels)
+            others = best[pairs.cells] != pairs.rows
+            added = gradient[pairs.cells].masked_fill_(others, 0) * tf[part.postings]
+            of_values.index_add_(0, part.entries, added)
+            if of_squares is not None and of_longer is not None:
+                added = of_longer[pairs.cells].masked_fill_(others, 0)
+                of_squares.index_add_(0, part.entries, added)
+        return of_values, of_squares, None, None, None
