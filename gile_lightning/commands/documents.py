@@ -1,6 +1,8 @@
 """Documents to label: lines of JSON or plain text."""
 
+import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any, NamedTuple, TextIO
@@ -35,10 +37,13 @@ def lines_of(source: TextIO, name: str) -> Iterator[str]:
         name: of the input, for messages.
 
     Raises:
-        InputError: a line is too long to be a document.
+        InputError: a line is too long to be a document, or a gzip file is damaged.
     """
     for number in count(1):
-        line = source.readline(LONGEST)
+        try:
+            line = source.readline(LONGEST)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise InputError(f"{name}: a damaged gzip file ({error})") from error
         if len(line) == LONGEST:
             raise InputError(f"{name}:{number}: a line is longer than {LONGEST:,} characters")
         if not line:
@@ -67,7 +72,7 @@ class DocumentReader:
         several = "language" if len(system.tasks) > 1 else None
         self.language_column = next(filter(None, columns), several)
         self.broken = self.empty = 0
-        if kind == "auto" and name.lower().endswith(".csv"):
+        if kind == "auto" and name.lower().endswith((".csv", ".csv.gz")):
             self.kind = "csv"
 
     def __iter__(self) -> Iterator[Document]:
@@ -165,12 +170,14 @@ def text_of(fields: Mapping[str, Any], columns: Iterable[str], where: str) -> Te
         InputError: it has none of these columns, or a list or an object in one.
     """
     columns = list(columns)
-    filled = {name: value for name, value in fields.items() if value}
+    # NaN, which is not equal to itself, is a cell without a text
+    filled = {name: value for name, value in fields.items() if value and value == value}
     own = [name for name in columns if name in filled]
     others = filled.keys() & _TEXT - {*columns}
     # a title that the model knows may stand beside an abstract by a name that it does not know
+    headings: list[str] = []
     if others and len(own) < len(columns) and {*_HEADINGS}.issuperset(own):
-        own = []
+        headings, own = own, []
     if own:
         return [_as_text(filled, name, where) for name in own]
     if not fields.keys() & {*_TEXT, *columns}:
@@ -180,7 +187,8 @@ def text_of(fields: Mapping[str, Any], columns: Iterable[str], where: str) -> Te
             f"{', '.join(fields) or 'none'}{nearest((*columns, 'text')[0], fields)}"
         )
     if "text" in filled:
-        return _as_text(filled, "text", where)
+        text = _as_text(filled, "text", where)
+        return [*(_as_text(filled, name, where) for name in headings), text] if headings else text
     return [_as_text(filled, name, where) for name in _PIECES if name in filled]
 
 

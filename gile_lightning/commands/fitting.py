@@ -75,10 +75,12 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
     }
     metrics = flatten(model.results, model.by_language, own_epochs) | figures
     if cli.trainer.is_global_zero:
-        report = write_report(cli, sample, figures, about, rows, own_epochs)
-        if tested:
-            write_documents(cli.output, documents)
-        write_metrics(cli.output, metrics)
+        try:
+            report = write_report(cli, sample, figures, about, rows, own_epochs)
+        finally:  # a page that fails must not cost the figures; they come last, as the run is done
+            if tested:
+                write_documents(cli.output, documents)
+            write_metrics(cli.output, metrics)
         if isinstance(cli.trainer.logger, RunLogger):
             cli.trainer.logger.log_report(report, metrics)
     # after they are written: nobody may read any more what is printed

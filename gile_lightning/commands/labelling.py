@@ -1,5 +1,6 @@
 """Labels the documents of a file or a stream with a checkpoint."""
 
+import gzip
 import json
 import sys
 from contextlib import ExitStack
@@ -163,7 +164,8 @@ class _Lines:
 def _progress(source: TextIO, lines: _Lines) -> Progress:
     """Show how many documents are labelled, unless the terminal shows the labels themselves."""
     total = None
-    if source is not sys.stdin and source.seekable():
+    zipped = isinstance(source.buffer, gzip.GzipFile)  # to unfold it twice takes long
+    if source is not sys.stdin and source.seekable() and not zipped:
         total, last = 0, b"\n"
         for block in iter(partial(source.buffer.read, 2**20), b""):
             total, last = total + block.count(b"\n"), block[-1:]
@@ -193,6 +195,8 @@ def _default_language(system: System, language: str | None) -> str | None:
 
 def _open(path: str) -> TextIO:
     try:
+        if path.endswith(".gz"):
+            return gzip.open(path, "rt", encoding="utf-8")
         return open(path, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror} (--input)") from error

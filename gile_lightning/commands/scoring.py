@@ -47,9 +47,9 @@ def score(
     if sample is not None and cli.trainer.is_global_zero:
         model.config = cli.resolved()
         about = facts(cli) | {"checkpoint": path, "started": started}
-        write_report(cli, sample, figures, about)
         write_documents(cli.output, flatten_documents(model.documents))
         write_metrics(cli.output, metrics)
+        write_report(cli, sample, figures, about)
         show(output=cli.output)
     return metrics
 

@@ -73,7 +73,7 @@ def dropped_keys(config: Any) -> set[tuple[str, tuple[str, ...]]]:
         if "class_path" in final:
             name, final = final["class_path"], final.get("init_args") or {}
             plain = {key: value for key, value in before.items() if key != "class_path"}
-            before = before.get("init_args") or plain
+            before = (before["init_args"] or {}) if "init_args" in before else plain
             if lacking := tuple(key for key in before if key not in final):
                 found.add((name, lacking))
         for key in before.keys() & final.keys():

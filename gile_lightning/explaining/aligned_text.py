@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-import sentencex
 import torch
 from torch import Tensor
 
 from gile_lightning.data.loading.flat import segment_ids
 from gile_lightning.data.loading.ragged import PRETRAINED, Texts, join
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
+from gile_lightning.data.tokenizing.words import segment
 
 _STOPS = frozenset(".!?")
 
@@ -142,7 +142,7 @@ def _chunks(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, str, int, li
     """Yield what stands between spaces: the spaces before, the text, its sentence, its words."""
     cuts = [0]
     if tokenizer.sentences is None:
-        cuts = list(accumulate(map(len, sentencex.segment("en", text)), initial=0))
+        cuts = list(accumulate(map(len, segment("en", text)), initial=0))
     for match in re.finditer(r"(\s*)(\S+)", text):
         yield match[1], match[2], bisect_right(cuts, match.start(2)), tokenizer.words(match[2])
 

@@ -56,5 +56,6 @@ class Model:
 
 
 if __name__ == "__main__":
-    for row in Model(Path(__file__).parent).predict(sys.stdin.read().splitlines()):
+    lines = [line.removesuffix("\n") for line in sys.stdin]  # `splitlines` splits within lines
+    for row in Model(Path(__file__).parent).predict(lines):
         sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")

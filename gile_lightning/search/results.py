@@ -1,6 +1,7 @@
 """The files of a study: best configurations, a table of trials, plots, a page; and its W&B run."""
 
 import base64
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from gile_lightning.tracking.history import write_csv
 from gile_lightning.tracking.wandb_logger import RunLogger, finish
 
 BEST = "best"
+_WRITTEN = re.compile(rf"{BEST}(-\d{{4,}})?\.yaml")
 
 Drawn = Sequence[tuple[plots.Plot, Any]]
 
@@ -89,7 +91,8 @@ def _write_best(
 ) -> dict[Path, FrozenTrial]:
     """Write the configurations of the best trials: best.yaml, or one of each on the front."""
     for old in folder.glob(f"{BEST}*.yaml"):
-        old.unlink()
+        if _WRITTEN.fullmatch(old.name):  # others are the user's
+            old.unlink()
     found = best_files(study, folder)
     for path, trial in found.items():
         write(path, configuration(trial.params))

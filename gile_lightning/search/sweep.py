@@ -17,7 +17,7 @@ from gile_lightning.search.checking import check
 from gile_lightning.search.outage import outage
 from gile_lightning.search.plan import Plan
 from gile_lightning.search.progress import Progress
-from gile_lightning.search.results import write_results
+from gile_lightning.search.results import BEST, write_results
 from gile_lightning.search.settings import Search
 from gile_lightning.search.space import in_order, read_space
 from gile_lightning.search.storage import default_url, open_storage, quiet_optuna
@@ -51,6 +51,12 @@ def _sweep(cli: SweepCLI) -> Path:
     stem = Path(config.output).name if config.output else config_name(config, "sweep")
     name = search.study or stem
     folder = Path(config.output or Path("runs", "sweeps", name))
+    best = (folder / f"{BEST}.yaml").absolute()
+    if best in [Path(str(file)).absolute() for file in config.get("config") or []]:
+        raise InputError(
+            f"{best}: the study would write the best configuration in its place; choose another "
+            "--output"
+        )
     url = search.storage or default_url(folder)
     configuration = cli.configuration({})
     plan = Plan(

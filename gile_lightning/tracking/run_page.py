@@ -55,8 +55,10 @@ def _by_language(report: RunReport) -> Table:
 
 def _counts(report: RunReport) -> Table:
     by_language = {"": report.counts} if "documents" in report.counts else report.counts
-    found = [[name, *_flat(counts).values()] for name, counts in by_language.items()]
-    return _without_empty(["language", *_flat(next(iter(by_language.values()), {}))], found)
+    flat = {name: _flat(counts) for name, counts in by_language.items()}
+    keys = dict.fromkeys(key for counts in flat.values() for key in counts)
+    found = [[name, *(counts.get(key, "") for key in keys)] for name, counts in flat.items()]
+    return _without_empty(["language", *keys], found)
 
 
 def _skipped(report: RunReport) -> Table | None:

@@ -1,5 +1,7 @@
+import gzip
 import io
 import json
+import math
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -42,7 +44,10 @@ def records(*fields, **options):
         (COLUMNS, {"title": "t"}, ["t"]),
         (COLUMNS, {"title": "t", "abstractText": ""}, ["t"]),
         (COLUMNS, {"abstractText": "a"}, ["a"]),
-        (COLUMNS, {"title": "t", "text": "x"}, "x"),
+        (COLUMNS, {"title": "t", "text": "x"}, ["t", "x"]),
+        (("body", "end"), {"title": "t", "text": "x"}, "x"),
+        (COLUMNS, {"title": math.nan, "text": "x"}, "x"),
+        (("text",), {"text": math.nan}, []),
         (COLUMNS, {"title": "t", "abstractText": "a", "text": "x"}, ["t", "a"]),
         (COLUMNS, {"title": "t", "abstract": "a"}, ["t", "a"]),
         (COLUMNS, {"title": "", "abstractText": None}, []),
@@ -151,3 +156,14 @@ def test_a_line_without_end_is_refused(monkeypatch):
     assert [*lines_of(io.StringIO("a\n123456\n\nb"), "in")] == ["a\n", "123456\n", "\n", "b"]
     with pytest.raises(InputError, match="in:2: a line is longer than 8 characters"):
         list(lines_of(io.StringIO("a\n123456789\n"), "in"))
+
+
+def test_a_damaged_gzip_file():
+    whole = gzip.compress(b"Liver\nHeart\n" * 100)
+    for content, found in ((whole, 200), (whole[:-20], None), (b"Liver\n", None)):
+        source = io.TextIOWrapper(gzip.GzipFile(fileobj=io.BytesIO(content)))
+        if found:
+            assert len(list(lines_of(source, "in.gz"))) == found
+            continue
+        with pytest.raises(InputError, match=r"in\.gz: a damaged gzip file"):
+            list(lines_of(source, "in.gz"))

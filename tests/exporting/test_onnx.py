@@ -219,6 +219,7 @@ def test_without_torch(given, tmp_path):
         (tmp_path / f"{name}.py").write_text("raise ImportError('not here')")
     rng = random.Random(2)
     texts = [text(rng, 1) for _ in range(3)]
+    texts[1] += "\u2028" + texts[0]  # a line is a text
     done = subprocess.run(
         [sys.executable, folder / "predict.py"],
         input="\n".join(texts),

@@ -42,9 +42,13 @@ def study():
 
 def test_the_files_of_two_objectives(study, tmp_path):
     (tmp_path / "best-0000.yaml").write_text("of an earlier front")
+    own = tmp_path / "best-of-mine.yaml"
+    own.write_text("x: 1")
     write_results(study, tmp_path, GOALS, configuration, None)
     # 0.5 is the fastest and 0.9 the most accurate: the others are worse than 0.5 in both
-    assert {path.name for path in tmp_path.glob("best*")} == {"best-0001.yaml", "best-0002.yaml"}
+    written = {path.name for path in tmp_path.glob("best*")} - {own.name}
+    assert written == {"best-0001.yaml", "best-0002.yaml"}
+    assert own.read_text() == "x: 1"
     x = study.trials[1].params["x"]
     assert (tmp_path / "best-0001.yaml").read_text() == f"x: {x}\n"
     drawn = {path.stem for path in (tmp_path / "plots").glob("*.png")}

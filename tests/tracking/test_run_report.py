@@ -120,3 +120,16 @@ def test_several_languages():
     columns, rows = several.tables["f1"]
     assert len(columns) == len(set(columns)) == len(rows[0])
     assert [row[0] for row in rows] == [*names, "average"]
+
+
+def test_languages_of_which_other_things_are_known():
+    counts = {"a": {"documents": {"test": 3}, "known": 5}, "b": {"seen_labels": 4}}
+    counts["b"]["documents"] = {"train": 7, "test": 8}
+    text = run_page(report(counts=counts, skipped={"a": {}, "b": {}}))
+    corpus = re.search("<h2>Corpus</h2>(.*?)</section>", text, re.S)[1]
+    found = [re.findall(r"<t[hd][^>]*>(.*?)</t", row) for row in corpus.split("<tr>")[1:]]
+    assert found == [
+        ["language", "test documents", "known", "seen labels", "train documents"],
+        ["a", "3", "5", "", ""],
+        ["b", "8", "", "4", "7"],
+    ]

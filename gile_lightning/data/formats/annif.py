@@ -24,19 +24,19 @@ def is_uri(name: str) -> bool:
 
 
 def uris_in(cell: str) -> list[str]:
-    """Split URIs at spaces, and take the angle brackets off.
+    """Split URIs at spaces or ``|``, and take the angle brackets off.
 
-    >>> uris_in("<http://example.org/1> <http://example.org/2>")
-    ['http://example.org/1', 'http://example.org/2']
+    >>> uris_in("<http://example.org/1> <http://example.org/2>|urn:3")
+    ['http://example.org/1', 'http://example.org/2', 'urn:3']
     """
-    return [uri.removeprefix("<").removesuffix(">") for uri in cell.split()]
+    return [uri.removeprefix("<").removesuffix(">") for uri in cell.replace("|", " ").split()]
 
 
 def read_short_texts(path: Path, encoding: str = "utf-8") -> Iterator[tuple[str, str, list[str]]]:
     """Stream ``(file:line, text, URIs)`` of lines with a text, a tab, and URIs between spaces.
 
     Raises:
-        InputError: the file cannot be read, or a line has more tabs.
+        InputError: the file cannot be read, or a line has more tabs, or no URI behind its tab.
     """
     for where, cells in read_rows(path, encoding):
         if len(cells) > 2:
@@ -44,7 +44,13 @@ def read_short_texts(path: Path, encoding: str = "utf-8") -> Iterator[tuple[str,
                 f"{where}: {len(cells)} cells; expected a text, a tab, and URIs between spaces"
             )
         text, labels = (*cells, "")[:2]
-        yield where, text, uris_in(labels)
+        uris = uris_in(labels)
+        if uris and not any(":" in uri for uri in uris):
+            raise InputError(
+                f"{where}: {labels!r:.60} is no URI; expected a text, a tab, and URIs between "
+                "spaces; a table with a header and names of labels is a .csv"
+            )
+        yield where, text, uris
 
 
 def subject_file(document: Path) -> Path | None:

@@ -48,9 +48,10 @@ def described(where: str, name: str, fields: Mapping[str, Any]) -> Described:
     """Make a label from a record: ``description``, perhaps ``synonyms``, ``parents`` and ``uri``.
 
     Raises:
-        InputError: synonyms or parents are not lists of strings, or the URI is no string.
+        InputError: synonyms or parents are not lists of strings, the description is no text, or
+            the URI no string.
     """
-    name = composed(name)
+    name = composed(name.strip())
     lists: dict[str, list[str]] = {}
     for key in ("synonyms", "parents"):
         value = fields.get(key)
@@ -64,10 +65,15 @@ def described(where: str, name: str, fields: Mapping[str, Any]) -> Described:
     uri = fields.get("uri") or ""
     if not isinstance(uri, str):
         raise InputError(f"{where}: 'uri' is not a string: {uri!r:.80}")
+    description = fields.get("description")
+    if description is None or description != description:  # NaN, of a table without a text
+        description = ""
+    if not isinstance(description, str | int | float):
+        raise InputError(f"{where}: 'description' is no text: {description!r:.80}")
     return Described(
         where,
         name,
-        str(fields.get("description") or "").strip(),
+        str(description).strip(),
         tuple(other_names(name, lists["synonyms"])),
         tuple(other_names(name, lists["parents"])),
         uri.strip(),

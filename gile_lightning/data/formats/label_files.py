@@ -173,7 +173,9 @@ def _name_column(path: Path | str, header: Mapping[str, object], language: str |
 
 def _label(where: str, fields: Mapping[str, object], column: str) -> Described:
     name = fields.get(column)
-    if not isinstance(name, str) or not name:
+    if not isinstance(name, str | None):
+        raise InputError(f"{where}: {column!r} is no text: {name!r:.80}")
+    if not name:
         raise InputError(
             f"{where}: a label needs a {column!r}; the keys are {', '.join(fields) or 'none'}"
         )

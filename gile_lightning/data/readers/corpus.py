@@ -20,7 +20,7 @@ from gile_lightning.data.language_name import code_of
 from gile_lightning.data.readers.column_check import ColumnCheck
 from gile_lightning.data.readers.columns import Columns
 from gile_lightning.data.readers.document_files import find_document_files, read_document_files
-from gile_lightning.data.readers.record_parser import RecordParser
+from gile_lightning.data.readers.record_parser import RecordParser, not_names
 from gile_lightning.data.shards.fingerprint import stamp
 
 _COLUMNS = Columns()
@@ -274,10 +274,12 @@ class Corpus(DocumentDataModule):
         for record in self._own_records(Skipped()):
             labels = record.fields.get(self.columns.labels)
             labels = [labels] if isinstance(labels, str) else labels
-            for name in labels if isinstance(labels, list) else []:
-                if not isinstance(name, str) or not name.strip():
+            for name in labels if isinstance(labels, list) else [labels] if labels else []:
+                if not isinstance(name, str):
+                    raise InputError(not_names(record.where, self.columns.labels, labels))
+                if not name.strip():
                     continue
-                if (name := composed(name)) not in found:
+                if (name := composed(name.strip())) not in found:
                     if is_uri(name) and self.trained_task is None:
                         raise InputError(
                             f"{record.where}: labels are named by URI ({name}), which tells a "
@@ -292,7 +294,7 @@ class Corpus(DocumentDataModule):
         if files:
             broken = self.max_broken_lines
             return read_document_files(files, self.columns, skipped, broken, self.encoding)
-        return read_dataset(str(self.path), self.columns.split)
+        return read_dataset(str(Path(str(self.path)).expanduser()), self.columns.split)
 
     def descriptions(self, skipped: Skipped) -> Iterator[Described]:
         """Stream the labels as the label files describe them."""
@@ -327,7 +329,8 @@ class Corpus(DocumentDataModule):
         """Return the files of documents and labels with their sizes and times."""
         files = self.document_files()
         if not files:  # a saved dataset, or one on the hub, which has only its name
-            files = sorted(file for file in Path(str(self.path)).rglob("*") if file.is_file())
+            folder = Path(str(self.path)).expanduser()
+            files = sorted(file for file in folder.rglob("*") if file.is_file())
         files = [*files, *filter(None, map(subject_file, files))]
         return {
             "documents": [stamp(file) for file in files] or str(self.path),

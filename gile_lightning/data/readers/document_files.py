@@ -61,7 +61,7 @@ def read_document_files(
             if ending == ".csv":
                 for where, fields in read_table(file, encoding):
                     cell = fields.get(columns.labels) or ""
-                    uris = is_uri(cell.partition(" ")[0])
+                    uris = is_uri(cell.replace("|", " ").partition(" ")[0])
                     labels = uris_in(cell) if uris else names_in(cell)
                     named = {columns.labels: labels} if columns.labels in fields else {}
                     yield Record(where, fields | named)

@@ -56,10 +56,8 @@ class RecordParser:
         if isinstance(labels, str):
             labels = [labels]
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-            raise InputError(
-                f"{record.where}: {columns.labels!r} is not a list of label names: {labels!r:.80}"
-            )
-        labels = [composed(label) for label in labels]
+            raise InputError(not_names(record.where, columns.labels, labels))
+        labels = [composed(label.strip()) for label in labels]
         split = self._split(record)
         if split is None:
             return str(columns.year)
@@ -92,6 +90,11 @@ class RecordParser:
             self.years.add(year)
             return "train" if year < self.split_year else "test"
         return ""
+
+
+def not_names(where: str, column: str, labels: Any) -> str:
+    """Say that labels are not named by texts."""
+    return f"{where}: {column!r} is not a list of label names: {labels!r:.80}"
 
 
 def _filled(fields: Mapping[str, Any], columns: Iterable[str]) -> list[str | list[str]]:

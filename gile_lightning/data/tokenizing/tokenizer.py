@@ -7,13 +7,18 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
-import sentencex
 from numpy.typing import NDArray
 
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.pretrained.backends import Backend, check_backend
 from gile_lightning.data.pretrained.subwords import Kind, Reading
-from gile_lightning.data.tokenizing.words import known_words, part_elisions, tokenize, truncate
+from gile_lightning.data.tokenizing.words import (
+    known_words,
+    part_elisions,
+    segment,
+    tokenize,
+    truncate,
+)
 
 UNKNOWN = "UNK"
 
@@ -157,8 +162,7 @@ class Tokenizer:
         """Split a piece of a document into sentences; without their language it stays whole."""
         if self.sentences is None or isinstance(piece, list):
             return [piece]
-        found: Iterable[str] = sentencex.segment(self.sentences, piece)
-        return found
+        return segment(self.sentences, piece)
 
     def word_ids(self, words: Iterable[str]) -> list[int]:
         """Return the ids of words."""

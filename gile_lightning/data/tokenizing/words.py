@@ -16,6 +16,8 @@ _NUMBER = re.compile(r"\d+(?:[.,٫٬]\d+)*")  # with the separators of Arabic to
 _ASCII_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _ASCII_TOKEN = re.compile(r"[a-zA-Z0-9]+(?:-[a-zA-Z0-9]+)*|'[a-zA-Z0-9]+|[^a-zA-Z0-9\s]|\n")
 _ELISION = re.compile(r"([^\W\d_][\u0300-\u036f]*)['‘’](?=[^\W\d_])")  # between letters
+_INITIAL = re.compile(r"(?<=[A-Z])\s+(?=\.)")  # of a name, with a space before its full stop
+_ODD_SPACE = re.compile(r"[^\S\x00-\x7f]")
 _EDGES = re.compile(r"([\W_]*)(.*?)([\W_]*)$", re.DOTALL)
 _PUNCTUATION = str.maketrans(
     dict.fromkeys("‐‑−", "-")
@@ -148,6 +150,19 @@ def _token(long: bool) -> re.Pattern[str]:
     return re.compile(rf"{word}(?:-{word})*|'{word}|[^\w\s]|_")
 
 
+def segment(language: str, text: str) -> list[str]:
+    """Split a text into sentences by the rules of a language.
+
+    The library fails where another space than that of ASCII stands between a capital letter and a
+    full stop, so such a space is replaced. Each character keeps its place.
+    """
+    import sentencex
+
+    plain = _INITIAL.sub(lambda found: _ODD_SPACE.sub(" ", found[0]), text)
+    sentences: list[str] = sentencex.segment(language, plain)
+    return sentences
+
+
 def truncate(
     sentences: Iterable[list[str]],
     max_words: int,
@@ -195,9 +210,7 @@ def read(
     """
     pieces: Iterable[str] = [text]
     if language is not None:
-        import sentencex
-
-        pieces = sentencex.segment(language, text)
+        pieces = segment(language, text)
     if known_words_only:
         split = (list(known_words(x, known, elision)) for x in pieces)
     else:

@@ -97,7 +97,9 @@ class PlateauEarlyStopping(EarlyStopping):
             float(trainer.callback_metrics.get(key, torch.nan))
             for key in (PRECISION, POPULARITY, ERROR, POPULARITY_ERROR)
         ]
-        _, popular, error, popular_error = scores
+        precision, popular, error, popular_error = scores
+        if precision == 1:
+            return  # of one label popularity has the best ranking too
         if self._warned or not trainer.lightning_module.automatic_optimization:
             return  # the remedies are for systems that are trained by gradients
         if math.isfinite(popular) and (not self._left or abs(error - popular_error) <= 0.005):

@@ -89,3 +89,11 @@ def test_lists_of_something_else(key, value):
 def test_names_that_look_the_same_are_the_same_but_uris_stay():
     assert composed("e\u0301te\u0301") == "\xe9t\xe9"
     assert composed("http://example.org/e\u0301") == "http://example.org/e\u0301"
+
+
+def test_descriptions_of_something_else():
+    assert described("f:1", " n ", {"description": float("nan")})[1:3] == ("n", "")
+    assert described("f:1", "n", {"description": 3})[2] == "3"
+    for value in (["a"], {"en": "a"}):
+        with pytest.raises(InputError, match="f:1: 'description' is no text: "):
+            described("f:1", "n", {"description": value})

@@ -108,6 +108,7 @@ def test_a_file_or_folder_names_the_split(short, write, tmp_path):
     ("name", "content", "message"),
     [
         ("d.tsv", "a\t<urn:a>\tb\n", "d.tsv:1: 3 cells; expected a text, a tab, and URIs"),
+        ("d.tsv", "text\tlabels\na\tcats\n", "d.tsv:1: 'labels' is no URI; .* is a .csv"),
         ("d.tsv", "a\t<urn:a>\n", "d.tsv:1: labels are named by URI .urn:a., .* --data.labels"),
         ("d.csv", "id,txt,labels\n1,a,b\n", "d.csv:2: no 'text' in this document"),
         ("d.txt", b"\xff", "d.txt: not utf-8 text"),
@@ -144,3 +145,22 @@ def test_tables_between_json_lines(write):
     ]
     found = read_document_files(files, Columns(), Skipped(), 0, "utf-8")
     assert [record.fields["id"] for record in found] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("sign", [" ", "|", " | "])
+def test_tables_with_several_uris_in_a_cell(read, write, sign):
+    cell = sign.join(f"{URI}{i}" for i in (1, 3))
+    pairs, _, _ = read(write("d.csv", f"id,text,labels\n7,{TEXTS[2]},{cell}\n"))
+    assert pairs == [(TEXTS[2], LABELS[0])]
+
+
+def test_names_of_labels_end_with_their_last_letter(read, write):
+    rows = [{"id": i, "text": f"text {i}", "labels": [name]} for i, name in enumerate(["x ", " x"])]
+    pairs, _, _ = read(write("d.jsonl", rows), labels=None, undescribed_labels="name")
+    assert [labels for _, labels in pairs] == [["x"], ["x"]]
+
+
+def test_numbers_are_no_names(read, write):
+    rows = [{"id": 1, "text": "a text", "labels": [1, 2]}]
+    with pytest.raises(InputError, match=r"'labels' is not a list of label names: \[1, 2\]"):
+        read(write("d.jsonl", rows), labels=None, undescribed_labels="name")

@@ -167,6 +167,8 @@ def test_sentence_without_a_known_word_takes_no_room():
         ("xx", "Of no known rules. But split.", ["of no known rules .", "but split ."]),
         ("en", "", []),
         ("en", " \n\n ", []),
+        # spaces with which the library fails
+        ("en", "Vitamin A\u00a0. And B \u2009 . More", ["vitamin a .", "and b .", "more"]),
     ],
 )  # fmt: skip
 def test_sentences_by_the_rules_of_a_language(code, text, expected):
