@@ -196,7 +196,9 @@ class Ridge(Part, nn.Module):
         Some labels at a time: to copy 100 MB of coefficients takes longer than to multiply them.
         """
         some = torch.split(ids, max(1, COPIED // rows.shape[1]))
-        found = [rows @ self.coefficients[each].to(rows.dtype).T for each in some]
+        # `index_select` copies rows several times as fast as an index
+        read = (self.coefficients.index_select(0, each).to(rows.dtype) for each in some)
+        found = [rows @ coefficients.T for coefficients in read]
         return found[0] if len(found) == 1 else torch.cat(found, 1)
 
 

@@ -52,9 +52,9 @@ def gather_segments(values: Tensor, starts: Tensor, lengths: Tensor, ids: Tensor
     """Concatenate the segments ``ids`` of flat ``values``, from the starts and lengths of all."""
     chosen = lengths[ids]
     shift = starts[ids] - segment_starts(chosen)
-    return values[
-        torch.repeat_interleave(shift, chosen) + torch.arange(int(chosen.sum()), device=ids.device)
-    ]
+    places = torch.repeat_interleave(shift, chosen)
+    places += torch.arange(len(places), device=ids.device)
+    return values.index_select(0, places)  # several times as fast as an index
 
 
 def count_ids(ids: Tensor, size: int, chosen: Tensor | None = None) -> Tensor:

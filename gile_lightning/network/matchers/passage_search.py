@@ -99,10 +99,11 @@ class Pairs(NamedTuple):
     @classmethod
     def of(cls, part: Part, entries: Entries, labels: Postings) -> "Pairs":
         """Look up the pairs of a part."""
-        rows = entries.rows[part.entries]
-        columns = labels.labels[part.postings]
+        rows = entries.rows.index_select(0, part.entries)
+        columns = labels.labels.index_select(0, part.postings)
         in_part = (rows - part.first) * labels.label_count + columns
-        cells = entries.documents[part.entries] * labels.label_count + columns
+        documents = entries.documents.index_select(0, part.entries)
+        cells = documents * labels.label_count + columns
         return cls(rows, in_part, cells)
 
 
@@ -127,8 +128,8 @@ def find_parts(passages: Passages, labels: Postings) -> Iterator[Part]:
         counts = frequencies[begin:end]
         entries = segment_ids(counts)
         shift = begins[begin:end] - segment_starts(counts)
-        postings = torch.arange(len(entries)) + shift[entries]
-        of_passages = send(shared[begin:end][entries].int(), device)
+        postings = torch.arange(len(entries)) + shift.index_select(0, entries)
+        of_passages = send(shared[begin:end].index_select(0, entries).int(), device)
         yield Part(of_passages, send(postings.int(), device), first, last - first)
 
 
@@ -182,21 +183,23 @@ def best_passages(
     sums = values.new_zeros(size)  # 0 between two sums
     for part in parts:
         pairs = Pairs.of(part, passages.entries, labels)
-        found = _sums(sums, pairs, values[part.entries] * tf[part.postings])
+        added = values.index_select(0, part.entries) * tf.index_select(0, part.postings)
+        found = _sums(sums, pairs, added)
         lengths = None
         if squares is not None:
-            lengths = (1 + _sums(sums, pairs, squares[part.entries])).sqrt_()
+            of_new = squares.index_select(0, part.entries)
+            lengths = (1 + _sums(sums, pairs, of_new)).sqrt_()
             found /= lengths
-        before = highest.view(-1)[pairs.cells]
+        before = highest.view(-1).index_select(0, pairs.cells)
         highest.view(-1).scatter_reduce_(0, pairs.cells, found, "amax")
         if best is None:
             continue
-        after = highest.view(-1)[pairs.cells]
+        after = highest.view(-1).index_select(0, pairs.cells)
         higher = after > before  # of the cell, whichever of its passages a pair is of
         first = pairs.rows.where(higher & (found == after), _NONE).int()
         _replace(best.view(-1), pairs.cells, higher, first, "amin", _NONE)
         if longer is not None and lengths is not None:
-            of_best = best.view(-1)[pairs.cells] == pairs.rows
+            of_best = best.view(-1).index_select(0, pairs.cells) == pairs.rows
             _replace(longer.view(-1), pairs.cells, higher, lengths.where(of_best, 1), "amax", 1)
     return highest, best, longer
 
@@ -206,7 +209,7 @@ _NONE = 2**31 - 1  # more than any number of a passage
 
 def _sums(buffer: Tensor, pairs: Pairs, values: Tensor) -> Tensor:
     """Add up the values of pairs of the same passage and label: [N]. The buffer is 0 again then."""
-    found = buffer.index_add_(0, pairs.in_part, values)[pairs.in_part]
+    found = buffer.index_add_(0, pairs.in_part, values).index_select(0, pairs.in_part)
     buffer.index_fill_(0, pairs.in_part, 0)
     return found
 
@@ -215,9 +218,9 @@ def _replace(
     target: Tensor, cells: Tensor, which: Tensor, values: Tensor, how: str, neutral: int
 ) -> None:
     """Put the highest or lowest of the values of a cell into it, where ``which`` says so of it."""
-    target.scatter_(0, cells, target[cells].masked_fill_(which, neutral))
-    kept = values.where(which, target[cells])
-    target.scatter_reduce_(0, cells, kept, how)
+    kept = target.index_select(0, cells)
+    target.scatter_(0, cells, kept.masked_fill(which, neutral))
+    target.scatter_reduce_(0, cells, values.where(which, kept), how)
 
 
 def best_products(
@@ -262,10 +265,11 @@ class _BestProducts(torch.autograd.Function):
             of_longer = gradient * highest.view(-1) / (-2 * longer.view(-1))
         for part in context.parts:
             pairs = Pairs.of(part, context.entries, context.labels)
-            others = best[pairs.cells] != pairs.rows
-            added = gradient[pairs.cells].masked_fill_(others, 0) * tf[part.postings]
+            others = best.index_select(0, pairs.cells) != pairs.rows
+            added = gradient.index_select(0, pairs.cells).masked_fill_(others, 0)
+            added *= tf.index_select(0, part.postings)
             of_values.index_add_(0, part.entries, added)
             if of_squares is not None and of_longer is not None:
-                added = of_longer[pairs.cells].masked_fill_(others, 0)
+                added = of_longer.index_select(0, pairs.cells).masked_fill_(others, 0)
                 of_squares.index_add_(0, part.entries, added)
         return of_values, of_squares, None, None, None
