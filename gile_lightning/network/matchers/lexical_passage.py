@@ -61,9 +61,10 @@ class LexicalPassage(LexicalMatch):
     own, but those with an idf below log 2, which is that of a word of half of the training
     documents, count nothing: nearly all that a passage shares with any label are such words.
 
-    What passages and labels share is looked up in an inverted index of the labels' stems. Scores of
-    passages and labels are computed four million at a time, 16 MB (on a GPU 34 million), beside a
-    table of the passages' stems and the labels, up to ``passage_words`` / 2 times as large.
+    What passages and labels share is looked up in an inverted index of the labels' stems: it takes
+    time for each stem of a passage and each label that has it, and hardly any for labels that share
+    none. Products of passages and labels are added up four million at a time, 16 MB, beside some 25
+    MB for the pairs (on a GPU eight times as much).
 
     Args:
         tokenizer: has the vocabulary.

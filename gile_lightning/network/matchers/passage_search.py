@@ -12,6 +12,7 @@ from gile_lightning.data.loading.flat import segment_ids, segment_starts, send
 
 SCORES = 2**22  # of passages and labels that are computed at once: 16 MB
 SCORES_ON_A_GPU = 2**25  # 128 MB
+PAIR = 8  # scores that take as much memory as a pair of a passage's stem and a label that has it
 
 
 class Postings(NamedTuple):
@@ -120,7 +121,7 @@ def find_parts(passages: Passages, labels: Postings) -> Iterator[Part]:
     pairs = torch.zeros(int(passages.counts.sum()), dtype=torch.long)
     pairs.index_add_(0, rows, frequencies)
     most = SCORES if device.type == "cpu" else SCORES_ON_A_GPU
-    firsts = _cut(pairs.clamp(min=labels.label_count), most)
+    firsts = _cut((PAIR * pairs).clamp(min=labels.label_count), most)
     ends = torch.searchsorted(rows, torch.tensor(firsts)).tolist()
     for (first, last), (begin, end) in zip(pairwise(firsts), pairwise(ends), strict=True):
         if begin == end:
@@ -176,8 +177,7 @@ def best_passages(
     """
     shape = len(passages.counts), labels.label_count
     highest = values.new_zeros(shape)
-    best = torch.full_like(highest, -1, dtype=torch.int32) if with_passages else None
-    longer = torch.ones_like(highest) if with_passages and squares is not None else None
+    keys = torch.zeros(shape, dtype=torch.long, device=values.device) if with_passages else None
     parts = list(find_parts(passages, labels) if parts is None else parts)
     size = max((part.size for part in parts), default=0) * labels.label_count
     sums = values.new_zeros(size)  # 0 between two sums
@@ -185,26 +185,34 @@ def best_passages(
         pairs = Pairs.of(part, passages.entries, labels)
         added = values.index_select(0, part.entries) * tf.index_select(0, part.postings)
         found = _sums(sums, pairs, added)
-        lengths = None
         if squares is not None:
-            of_new = squares.index_select(0, part.entries)
-            lengths = (1 + _sums(sums, pairs, of_new)).sqrt_()
-            found /= lengths
-        before = highest.view(-1).index_select(0, pairs.cells)
+            found /= _lengths(sums, pairs, squares.index_select(0, part.entries))
         highest.view(-1).scatter_reduce_(0, pairs.cells, found, "amax")
-        if best is None:
-            continue
-        after = highest.view(-1).index_select(0, pairs.cells)
-        higher = after > before  # of the cell, whichever of its passages a pair is of
-        first = pairs.rows.where(higher & (found == after), _NONE).int()
-        _replace(best.view(-1), pairs.cells, higher, first, "amin", _NONE)
-        if longer is not None and lengths is not None:
-            of_best = best.view(-1).index_select(0, pairs.cells) == pairs.rows
-            _replace(longer.view(-1), pairs.cells, higher, lengths.where(of_best, 1), "amax", 1)
+        if keys is not None:
+            keys.view(-1).scatter_reduce_(0, pairs.cells, _keys(found, pairs.rows), "amax")
+    if keys is None:
+        return highest, None, None
+    best = (_LAST - (keys & _LAST)).where(keys > _LAST, -1).int()
+    if squares is None:
+        return highest, best, None
+    longer = torch.ones_like(highest)
+    for part in parts:
+        pairs = Pairs.of(part, passages.entries, labels)
+        lengths = _lengths(sums, pairs, squares.index_select(0, part.entries))
+        others = best.view(-1).index_select(0, pairs.cells) != pairs.rows
+        longer.view(-1).scatter_reduce_(0, pairs.cells, lengths.masked_fill_(others, 1), "amax")
     return highest, best, longer
 
 
-_NONE = 2**31 - 1  # more than any number of a passage
+_LAST = 2**31 - 1  # above the number of any passage
+
+
+def _keys(products: Tensor, rows: Tensor) -> Tensor:
+    """Return numbers [N] that are ordered by product, and then the first passage before others.
+
+    The bits of numbers of float32 that are not negative have the order of the numbers.
+    """
+    return (products.float().view(torch.int32).long() << 31) | (_LAST - rows)
 
 
 def _sums(buffer: Tensor, pairs: Pairs, values: Tensor) -> Tensor:
@@ -214,13 +222,9 @@ def _sums(buffer: Tensor, pairs: Pairs, values: Tensor) -> Tensor:
     return found
 
 
-def _replace(
-    target: Tensor, cells: Tensor, which: Tensor, values: Tensor, how: str, neutral: int
-) -> None:
-    """Put the highest or lowest of the values of a cell into it, where ``which`` says so of it."""
-    kept = target.index_select(0, cells)
-    target.scatter_(0, cells, kept.masked_fill(which, neutral))
-    target.scatter_reduce_(0, cells, values.where(which, kept), how)
+def _lengths(buffer: Tensor, pairs: Pairs, squares: Tensor) -> Tensor:
+    """Return by how much new words make passages longer [N], of the pairs' squares of these."""
+    return (1 + _sums(buffer, pairs, squares)).sqrt_()
 
 
 def best_products(
