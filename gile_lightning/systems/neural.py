@@ -317,7 +317,7 @@ class NeuralSystem(GradientSystem):
                 if self.earlier is None:
                     distil(self.network(name), task, documents, self.cache_dir, device)
                 known = self._known_to_ridge.get(name)
-                fit_ridge(self.network(name), documents(), task.labels.documents, known)
+                fit_ridge(self.network(name), documents(), data.size(name, "train"), known)
             self._unfitted = False
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
