@@ -1,25 +1,17 @@
-"""The best passages of documents, in the two ways in which they are found."""
+"""The keys by which the best passage of a document is found."""
 
-import pytest
 import torch
 
 from gile_lightning.network.matchers import passage_search
+from gile_lightning.network.matchers.passage_search import _LAST
 
-SIZES = [3, 0, 1, 4, 0]
 
-
-@pytest.mark.parametrize("find", [passage_search._one_by_one, passage_search._at_once])
-def test_the_first_of_the_highest_rows_of_each_segment(find):
-    """By loops; values are so few that most columns have ties, and zeros."""
+def test_keys_have_the_order_of_products_and_then_the_first_passage():
+    """Against a loop; values are so few that most have ties, and zeros."""
     generator = torch.Generator().manual_seed(0)
-    products = torch.randint(3, (8, 50), generator=generator).float()
-    found, places = find(products, torch.tensor(SIZES), True)
-    assert torch.equal(find(products, torch.tensor(SIZES), False)[0], found)
-    start = 0
-    for n, size in enumerate(SIZES):
-        for column in range(50):
-            own = products[start : start + size, column].tolist()
-            assert found[n, column] == max(own, default=0)
-            assert not own or places[n, column] == start + own.index(max(own))
-            assert 0 <= places[n, column] < len(products)
-        start += size
+    products = torch.randint(3, (50, 8), generator=generator) * torch.tensor(1e-3)
+    rows = torch.tensor([0, 1, 2, 5, 7, 11, 2**20, _LAST - 1])
+    for own in products:
+        best = int(passage_search._keys(own, rows).max())
+        assert _LAST - (best & _LAST) == rows[own.tolist().index(float(own.max()))]
+        assert (best > _LAST) == (own.max() > 0)
