@@ -49,7 +49,7 @@ ROWS = 'id,text,labels,year\n1,"a text, or two",a|b,2001\n2,text,c,2007\n'
 NAMED = "".join(
     f'{{"name": "{name}", "uri": "http://x.org/{i}"}}\n' for i, name in enumerate("abc", 1)
 )
-SHORT = "A text\turn:cats\nAnother\t<urn:dogs>\n"
+SHORT = "A text\tx:cats\nAnother\tx:dogs\n"
 VECTORS = "3 2\nthe 0.5 -1\ncat 1e-3 .5\ndog 2 3\n"
 GLOVE = "the 0.5 -1 2\nNew York 1 2 3\ndog 2 3 nan\n"
 ARGUMENTS = """{"languages": ["english", "german"], "share": "att", "enc": "attgru", "la": true,
