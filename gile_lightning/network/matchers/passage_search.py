@@ -1,6 +1,6 @@
 """Search of each document's best passage for each label, in an inverted index of the labels."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from gile_lightning.data.loading.flat import segment_ids, segment_starts, send
 
 SCORES = 2**22  # of passages and labels that are computed at once: 16 MB
 SCORES_ON_A_GPU = 2**25  # 128 MB
+_LAST = 2**31 - 1  # above the number of any passage
 PAIR = 8  # scores that take as much memory as a pair of a passage's stem and a label that has it
 
 
@@ -155,7 +156,7 @@ def best_passages(
     passages: Passages,
     labels: Postings,
     with_passages: bool,
-    parts: Iterable[Part] | None = None,
+    parts: Sequence[Part] | None = None,
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Find the best passage of each document for each label.
 
@@ -168,7 +169,7 @@ def best_passages(
         passages: of B documents.
         labels: the index of K labels.
         with_passages: whether to tell which passages are the best.
-        parts: of the passages, if they are made already.
+        parts: of the passages, if they are made already; else they are made one by one.
 
     Returns:
         The products of the best passages with the labels [B, K], 0 where no word is shared; the
@@ -178,10 +179,10 @@ def best_passages(
     shape = len(passages.counts), labels.label_count
     highest = values.new_zeros(shape)
     keys = torch.zeros(shape, dtype=torch.long, device=values.device) if with_passages else None
-    parts = list(find_parts(passages, labels) if parts is None else parts)
-    size = max((part.size for part in parts), default=0) * labels.label_count
-    sums = values.new_zeros(size)  # 0 between two sums
-    for part in parts:
+    sums = values.new_zeros(0)  # 0 between two sums
+    for part in find_parts(passages, labels) if parts is None else parts:
+        if part.size * labels.label_count > len(sums):
+            sums = values.new_zeros(part.size * labels.label_count)
         pairs = Pairs.of(part, passages.entries, labels)
         added = values.index_select(0, part.entries) * tf.index_select(0, part.postings)
         found = _sums(sums, pairs, added)
@@ -196,15 +197,12 @@ def best_passages(
     if squares is None:
         return highest, best, None
     longer = torch.ones_like(highest)
-    for part in parts:
+    for part in find_parts(passages, labels) if parts is None else parts:
         pairs = Pairs.of(part, passages.entries, labels)
         lengths = _lengths(sums, pairs, squares.index_select(0, part.entries))
         others = best.view(-1).index_select(0, pairs.cells) != pairs.rows
         longer.view(-1).scatter_reduce_(0, pairs.cells, lengths.masked_fill_(others, 1), "amax")
     return highest, best, longer
-
-
-_LAST = 2**31 - 1  # above the number of any passage
 
 
 def _keys(products: Tensor, rows: Tensor) -> Tensor:
