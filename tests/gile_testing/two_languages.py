@@ -91,6 +91,9 @@ class TwoLanguages(lightning.LightningDataModule):
     def training_documents(self, name):
         yield self.batches[0][name]
 
+    def size(self, name, split):
+        return len(self.batches[0][name].label_counts)
+
 
 def run(model, data, *stages):
     """Train an epoch or test; return the logged metrics."""
