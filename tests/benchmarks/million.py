@@ -3,7 +3,9 @@
 Writes invented abstracts in the format of BioASQ, with as many labels as in the paper. Then it
 prepares them, trains an epoch, evaluates and predicts, each in a process of its own, and says what
 each takes: seconds, memory over time, and disk. With ``--kill``, encoding and training are also
-killed half-way and started again; shards and weights must be those of the unbroken run.
+killed half-way and started again; shards and weights must be those of the unbroken run. ``--halt``
+tries training in half the time: half-way the fit is halted while its folder is copied, as a kill
+would leave it, and training goes on from the copy too.
 
 python tests/benchmarks/million.py --output DIR --documents 1000000 --test 50000
 """
@@ -31,6 +33,7 @@ LABELS, OWN_WORDS, WORDS, LENGTH, PER_DOCUMENT = 26_104, 12, 500_000, 180, 12
 TOGETHER = 5_000  # documents that are made at a time
 TEST_YEAR = 2010  # that of the test documents; a tenth of the labels come there alone
 PACE = 0.5  # seconds between two looks at the memory
+BATCHES = re.compile(r"training: ([\d,]+) of ([\d,]+) batches")
 LEFT = re.compile(r"(?:(\d+) h )?(?:(\d+) min|(\d+) s) left")
 
 
@@ -105,7 +108,13 @@ def _name(label: int) -> str:
     return f"{_word(label).capitalize()} {_word(label * 7 + 3)}"
 
 
-def run(name: str, command: Sequence[object], output: Path, kill: float | None = None) -> Any:
+def run(
+    name: str,
+    command: Sequence[object],
+    output: Path,
+    kill: float | None = None,
+    copy: tuple[Path, Path] | None = None,
+) -> Any:
     """Run a command of the package; follow its memory, and what it says of the time left.
 
     Args:
@@ -113,6 +122,8 @@ def run(name: str, command: Sequence[object], output: Path, kill: float | None =
         command: its arguments, without ``python -m``.
         output: where logs and curves go.
         kill: seconds after which it is killed.
+        copy: a folder that is copied to another when half of the training batches are done; the
+            command is halted meanwhile.
     """
     print(f"{time.strftime('%X')} {name}", file=sys.stderr, flush=True)
     start = time.perf_counter()
@@ -143,6 +154,11 @@ def run(name: str, command: Sequence[object], output: Path, kill: float | None =
             curve.append((now, own, files))
         if kill is not None and now > kill:
             os.killpg(process.pid, signal.SIGKILL)
+        if copy is not None and half_way(said):
+            os.killpg(process.pid, signal.SIGSTOP)
+            shutil.copytree(*copy)
+            os.killpg(process.pid, signal.SIGCONT)
+            copy = None
         time.sleep(PACE)
     listener.join()
     assert process.stdout is not None
@@ -199,6 +215,15 @@ def estimate(said: Sequence[tuple[float, str]]) -> str:
     )
 
 
+def half_way(said: Sequence[tuple[float, str]]) -> bool:
+    """Return whether the last line that tells batches of training tells half of them or more."""
+    for _, line in reversed(said):
+        if found := BATCHES.search(line):
+            done, total = (int(part.replace(",", "")) for part in found.groups())
+            return done * 2 >= total
+    return False
+
+
 def digest(folder: Path, pattern: str) -> str:
     """Return a hash of all files of a pattern, in the order of their names."""
     whole = hashlib.sha256()
@@ -232,6 +257,7 @@ def main() -> None:
     add("--every", type=int, default=1_000, help="steps between checkpoints")
     add("--config", nargs="+", default=["bioasq", "fast"], help="names in sweeps/")
     add("--kill", action="store_true", help="kill encoding and training half-way, and compare")
+    add("--halt", action="store_true", help="copy the fit's folder half-way, go on, and compare")
     given = parser.parse_args()
     output, corpus = given.output, given.output / "corpus"
     output.mkdir(parents=True, exist_ok=True)
@@ -254,8 +280,8 @@ def main() -> None:
     shutil.rmtree(whole, ignore_errors=True)
     rows = []
 
-    def stage(title: str, documents: int, *command: object) -> dict[str, Any]:
-        row = run(title, command, output)
+    def stage(title: str, documents: int, *command: object, copy: Any = None) -> dict[str, Any]:
+        row = run(title, command, output, copy=copy)
         row["documents/s"] = documents / row["seconds"]
         rows.append(row)
         return row
@@ -274,7 +300,10 @@ def main() -> None:
             assert same[0] == same[1]
             shutil.rmtree(caches[1])
     training = given.train or given.documents - given.test - validation
-    trained = stage(f"fit-{name}", training, *fit, "--output", whole)
+    again = output / f"run-{name}-killed"
+    shutil.rmtree(again, ignore_errors=True)
+    copy = (whole, again) if given.halt else None
+    trained = stage(f"fit-{name}", training, *fit, "--output", whole, copy=copy)
     trained["GB of disk"] = _size(whole)
     trained_model = ("--checkpoint", whole)
     stage(f"evaluate-{name}", given.test, "gile_lightning.evaluate", *trained_model)
@@ -282,9 +311,8 @@ def main() -> None:
     predict = ("gile_lightning.predict", *trained_model, "--input", output / "texts.jsonl")
     stage(f"predict-{name}", given.test, *predict, "--output", predictions)
     if given.kill:
-        again = output / f"run-{name}-killed"
-        shutil.rmtree(again, ignore_errors=True)
         run(f"fit-{name}-killed", (*fit, "--output", again), output, kill=trained["seconds"] / 2)
+    if given.kill or given.halt:
         run(f"fit-{name}-again", (*fit, "--output", again, "--ckpt_path", "last"), output)
         same = [weights(folder) for folder in (whole, again)]
         print(f"weights: {same[0]} unbroken, {same[1]} killed and gone on with")
