@@ -74,39 +74,47 @@ class Entries(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Some passages, one after another, paired with the labels that have their stems.
+    """Some passages, one after another, and where the postings of their stems are.
 
-    Shapes: ``entries`` and ``postings`` [N], for each stem of a passage and each label that has it
-    the places of both; int32, as a training step keeps these until its backward pass. The first of
-    the ``size`` passages has the number ``first``.
+    Shapes: ``entries`` [M], those of the passages whose stem some label has; ``counts`` [M], how
+    many labels have it, ``pair_count`` in all; ``shifts`` [M], the place of its first posting less
+    the number of its first pair. The first of the ``size`` passages has the number ``first``.
     """
 
     entries: Tensor
-    postings: Tensor
+    counts: Tensor
+    shifts: Tensor
+    pair_count: int
     first: int
     size: int
 
 
 class Pairs(NamedTuple):
-    """What the pairs of a part are about, [N] each.
+    """The N pairs of a part: a stem of a passage, and a label that has it. [N] each.
 
-    ``rows`` are the numbers of the passages, ``in_part`` the places of passage and label in a
-    matrix of the part's passages [P, K], ``cells`` those of document and label in a matrix [B, K].
+    ``entries`` and ``postings`` are the places of both, ``rows`` the numbers of the passages,
+    ``in_part`` the places of passage and label in a matrix of the part's passages [P, K], and
+    ``cells`` those of document and label in a matrix [B, K].
     """
 
+    entries: Tensor
+    postings: Tensor
     rows: Tensor
     in_part: Tensor
     cells: Tensor
 
     @classmethod
     def of(cls, part: Part, entries: Entries, labels: Postings) -> "Pairs":
-        """Look up the pairs of a part."""
-        rows = entries.rows.index_select(0, part.entries)
-        columns = labels.labels.index_select(0, part.postings)
-        in_part = (rows - part.first) * labels.label_count + columns
-        documents = entries.documents.index_select(0, part.entries)
-        cells = documents * labels.label_count + columns
-        return cls(rows, in_part, cells)
+        """Look up the pairs of a part, where scores are computed: there are many."""
+        numbers = torch.arange(part.pair_count, device=part.counts.device)
+        own = segment_ids(part.counts, numbers)
+        postings = numbers.add_(part.shifts.index_select(0, own))
+        own = part.entries.index_select(0, own)
+        rows = entries.rows.index_select(0, own)
+        columns = labels.labels.index_select(0, postings)
+        in_part = (rows - part.first).mul_(labels.label_count).add_(columns)
+        cells = entries.documents.index_select(0, own).mul_(labels.label_count).add_(columns)
+        return cls(own, postings, rows, in_part, cells)
 
 
 def find_parts(passages: Passages, labels: Postings) -> Iterator[Part]:
@@ -128,11 +136,9 @@ def find_parts(passages: Passages, labels: Postings) -> Iterator[Part]:
         if begin == end:
             continue
         counts = frequencies[begin:end]
-        entries = segment_ids(counts)
-        shift = begins[begin:end] - segment_starts(counts)
-        postings = torch.arange(len(entries)) + shift.index_select(0, entries)
-        of_passages = send(shared[begin:end].index_select(0, entries).int(), device)
-        yield Part(of_passages, send(postings.int(), device), first, last - first)
+        shifts = begins[begin:end] - segment_starts(counts)
+        there = [send(x, device) for x in (shared[begin:end], counts, shifts)]
+        yield Part(*there, int(counts.sum()), first, last - first)
 
 
 def _cut(sizes: Tensor, most: int) -> list[int]:
@@ -184,10 +190,10 @@ def best_passages(
         if part.size * labels.label_count > len(sums):
             sums = values.new_zeros(part.size * labels.label_count)
         pairs = Pairs.of(part, passages.entries, labels)
-        added = values.index_select(0, part.entries) * tf.index_select(0, part.postings)
+        added = values.index_select(0, pairs.entries) * tf.index_select(0, pairs.postings)
         found = _sums(sums, pairs, added)
         if squares is not None:
-            found /= _lengths(sums, pairs, squares.index_select(0, part.entries))
+            found /= _lengths(sums, pairs, squares.index_select(0, pairs.entries))
         highest.view(-1).scatter_reduce_(0, pairs.cells, found, "amax")
         if keys is not None:
             keys.view(-1).scatter_reduce_(0, pairs.cells, _keys(found, pairs.rows), "amax")
@@ -199,7 +205,7 @@ def best_passages(
     longer = torch.ones_like(highest)
     for part in find_parts(passages, labels) if parts is None else parts:
         pairs = Pairs.of(part, passages.entries, labels)
-        lengths = _lengths(sums, pairs, squares.index_select(0, part.entries))
+        lengths = _lengths(sums, pairs, squares.index_select(0, pairs.entries))
         others = best.view(-1).index_select(0, pairs.cells) != pairs.rows
         longer.view(-1).scatter_reduce_(0, pairs.cells, lengths.masked_fill_(others, 1), "amax")
     return highest, best, longer
@@ -269,9 +275,9 @@ class _BestProducts(torch.autograd.Function):
             pairs = Pairs.of(part, context.entries, context.labels)
             others = best.index_select(0, pairs.cells) != pairs.rows
             added = gradient.index_select(0, pairs.cells).masked_fill_(others, 0)
-            added *= tf.index_select(0, part.postings)
-            of_values.index_add_(0, part.entries, added)
+            added *= tf.index_select(0, pairs.postings)
+            of_values.index_add_(0, pairs.entries, added)
             if of_squares is not None and of_longer is not None:
                 added = of_longer.index_select(0, pairs.cells).masked_fill_(others, 0)
-                of_squares.index_add_(0, part.entries, added)
+                of_squares.index_add_(0, pairs.entries, added)
         return of_values, of_squares, None, None, None
