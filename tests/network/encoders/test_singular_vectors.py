@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import torch
 from scipy.sparse import csr_array, random_array
 from sklearn.utils.extmath import randomized_svd
 
@@ -16,6 +17,16 @@ def test_they_are_those_of_scikit_learn(shape):
     found, found_values = left_singular_vectors(matrix, 9, 4, 3)
     np.testing.assert_allclose(found, vectors, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(found_values, values, rtol=1e-5)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_make_the_same_product(monkeypatch, threads):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    rng = np.random.default_rng(0)
+    matrix = csr_array(random_array((40, 70), density=0.2, rng=rng).astype(np.float32))
+    for sparse in (matrix, matrix.T):
+        dense = rng.random((sparse.shape[1], 75), dtype=np.float32)
+        np.testing.assert_array_equal(singular_vectors._times(sparse, dense), sparse @ dense)
 
 
 @pytest.mark.parametrize("iterations", [0, 2, 5])
