@@ -20,6 +20,7 @@ from gile_lightning.network.matchers.matcher import LOGIT_SCALE
 
 BLOCK = 256  # columns that are solved at once
 COPIED = 2**22  # coefficients that are copied at once: 16 MB
+LEAST_PENALTY = 0.001
 _BOOST_BEFORE = 1.5
 
 
@@ -63,7 +64,8 @@ class Ridge(Part, nn.Module):
         document_dim: size d_h of the document vectors.
         labels: the number K of labels seen in training.
         scale: the scale before training.
-        penalty: λ.
+        penalty: λ, 0.001 or more: with less, float32 cannot tell what a document that the
+            regression was fitted to would score without it.
         boost: the factor on new documents; by default validation documents choose it, and it is
             1 before the first validation.
         word_features: how many features stand beside a document vector, into which its words are
@@ -86,7 +88,9 @@ class Ridge(Part, nn.Module):
         word_features: int = 0,
         ngram_features: int = 0,
     ) -> None:
-        positive(penalty=penalty, **({} if boost is None else {"boost": boost}))
+        positive(**({} if boost is None else {"boost": boost}))
+        if penalty < LEAST_PENALTY:
+            raise InputError(f"penalty is {penalty}; it must be {LEAST_PENALTY} or more")
         super().__init__()
         self.words = HashedWords(0, word_features) if word_features else None
         self.ngrams: HashedNgrams | None = None

@@ -393,7 +393,7 @@ class Predictor:
             scores = log_odds.sigmoid()
             if own and threshold is not None:
                 limit = calibrations.limits(self.name, threshold, self._labels.training_ids[ids])
-            kept = scores.double() > limit  # on the CPU, as MPS has no float64
+            kept = scores > limit  # in float32, as metrics count
             kept &= lengths.gt(0).unsqueeze(1)
             for rows in zip(kept.tolist(), scores.tolist(), ids.tolist(), strict=True):
                 found = zip(*rows, strict=True)

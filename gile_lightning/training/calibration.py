@@ -109,8 +109,8 @@ def fit_calibration(
     among the seen or the unseen ones. Documents without such a label are left out, as they are
     from the ranking metrics. A small penalty, Σ (coefficient - start)² / 2, holds a coefficient
     where few pairs speak: that of the seen labels starts at a curve that changes nothing, that of
-    the unseen ones at the curve of a seen label with one training document. So without an unseen
-    label among the validation documents they have that curve.
+    the unseen ones at the mean curve of the seen ones. So without an unseen label among the
+    validation documents they have that curve.
 
     Args:
         seen: the best seen labels, with the log-odds of the model.

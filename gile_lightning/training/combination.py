@@ -9,13 +9,14 @@ from torch import Tensor
 from gile_lightning.training.logistic import fit_logistic
 
 _LEAST = 0.0  # of the weights: no score counts against a label
+_MOST = 30.0  # of the first stage's log-odds, which may be infinite: beyond is as sure as it gets
 
 
 class Combination(NamedTuple):
     """``intercept`` + ``first`` · x + ``second`` · s, the log-odds that a label is right.
 
-    x is the logit or log-odds of the first stage, s the score of the second. Without a document to
-    fit it to, the first stage stays as it is.
+    x is the logit or log-odds of the first stage, from -30 to 30, s the score of the second.
+    Without a document to fit it to, the first stage stays as it is.
     """
 
     intercept: float = 0.0
@@ -24,7 +25,8 @@ class Combination(NamedTuple):
 
     def __call__(self, log_odds: Tensor, scores: Tensor) -> Tensor:
         """Return the combined log-odds, of the same shape as both."""
-        return self.intercept + self.first * log_odds + self.second * scores
+        bounded = log_odds.clip(-_MOST, _MOST)
+        return self.intercept + self.first * bounded + self.second * scores
 
 
 def fit_combination(
@@ -40,5 +42,6 @@ def fit_combination(
         scores: [N] of the second stage.
         correct: [N] whether the label is right.
     """
-    features = np.stack([np.ones(len(scores)), log_odds, scores], 1).astype(np.float64)
+    bounded = np.clip(log_odds, -_MOST, _MOST)
+    features = np.stack([np.ones(len(scores)), bounded, scores], 1).astype(np.float64)
     return Combination(*fit_logistic(features, correct, Combination(), [None, _LEAST, _LEAST]))

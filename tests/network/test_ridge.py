@@ -82,9 +82,10 @@ def test_bfloat16_changes_nothing(ridge, vectors, targets):
     torch.testing.assert_close(found, before, rtol=0, atol=0)
 
 
-def test_a_penalty_is_above_0():
-    with pytest.raises(InputError, match="penalty"):
-        Ridge(5, 4, penalty=0)
+@pytest.mark.parametrize("penalty", [-1, 0, 0.0009])
+def test_a_penalty_is_not_too_small(penalty):
+    with pytest.raises(InputError, match=f"penalty is {penalty}; it must be 0.001 or more"):
+        Ridge(5, 4, penalty=penalty)
 
 
 @pytest.mark.parametrize("penalty", [PENALTY, 0.2])

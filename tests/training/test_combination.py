@@ -32,6 +32,18 @@ def test_the_penalty_holds_weights_where_few_pairs_speak():
     assert fit_combination(nothing, nothing, nothing > 0) == Combination(0, 1, 0)
 
 
+def test_infinite_log_odds_are_very_high_or_low():
+    """A first stage may give these, as the cosine of texts that share no word is 0."""
+    log_odds, scores, correct = pairs((0.5, 0.8, 2.0), 2_000)
+    infinite = log_odds.copy()
+    infinite[:2], correct[:2] = [np.inf, -np.inf], [True, False]
+    log_odds[:2] = [30, -30]
+    found = fit_combination(infinite, scores, correct)
+    assert found == fit_combination(log_odds, scores, correct)
+    assert found.second == pytest.approx(2, abs=0.2)
+    np.testing.assert_array_equal(found(infinite, scores), found(log_odds, scores))
+
+
 def test_a_score_that_misleads_counts_nothing():
     log_odds, scores, correct = pairs((0, 1, -1), 2_000)
     assert fit_combination(log_odds, scores, correct).second == 0

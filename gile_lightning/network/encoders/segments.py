@@ -133,5 +133,7 @@ class Attend(torch.autograd.Function):
         if ids is None:
             return of_words.mul_(weights.unsqueeze(-1)), of_scores, None, None
         of_states = sum_by_id(gradient, segments, ids, len(states), weights)
-        summed = of_scores.new_zeros(len(states)).index_add_(0, ids, of_scores)
-        return of_states, summed, None, None
+        # in float32, as above: a frequent word has thousands of places
+        precise = of_scores.to(torch.promote_types(of_scores.dtype, torch.float))
+        summed = precise.new_zeros(len(states)).index_add_(0, ids, precise)
+        return of_states, summed.to(of_scores.dtype), None, None

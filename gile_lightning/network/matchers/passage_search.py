@@ -137,8 +137,8 @@ def find_parts(passages: Passages, labels: Postings) -> Iterator[Part]:
             continue
         counts = frequencies[begin:end]
         shifts = begins[begin:end] - segment_starts(counts)
-        there = [send(x, device) for x in (shared[begin:end], counts, shifts)]
-        yield Part(*there, int(counts.sum()), first, last - first)
+        entries, there, shifts = (send(x, device) for x in (shared[begin:end], counts, shifts))
+        yield Part(entries, there, shifts, int(counts.sum()), first, last - first)
 
 
 def _cut(sizes: Tensor, most: int) -> list[int]:

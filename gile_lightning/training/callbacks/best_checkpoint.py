@@ -1,10 +1,14 @@
 """The checkpoint of the best epoch."""
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import lightning
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
+
+from gile_lightning.common.console import is_first
 
 
 class BestCheckpoint(ModelCheckpoint):
@@ -35,9 +39,34 @@ class BestCheckpoint(ModelCheckpoint):
         return super().state_dict() | {"first_candidate": self.first}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on as a checkpoint says; in those of earlier versions all epochs compete."""
-        super().load_state_dict(state_dict)
+        """Go on as a checkpoint says; in those of earlier versions all epochs compete.
+
+        The best epoch so far still competes where the run has moved to another folder.
+        """
+        super().load_state_dict(self._here(state_dict))
         self.first = state_dict.get("first_candidate", 0)
+
+    def _here(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Return a state with the paths of this folder, into which a best epoch may be copied."""
+        before = state["best_model_path"]
+        if state.get("dirpath") in (None, self.dirpath) or self.dirpath is None or not before:
+            return state
+        best = Path(self.dirpath) / Path(before).name
+        if not best.exists() and not Path(before).exists():
+            return state  # Lightning warns that epochs compete anew
+        if not best.exists() and is_first():
+            best.parent.mkdir(parents=True, exist_ok=True)
+            copied = best.with_suffix(".part")
+            shutil.copyfile(before, copied)
+            copied.replace(best)
+        here = {path: str(Path(self.dirpath) / Path(path).name) for path in state["best_k_models"]}
+        return state | {
+            "dirpath": self.dirpath,
+            "best_model_path": str(best),
+            "kth_best_model_path": here.get(state["kth_best_model_path"], ""),
+            "best_k_models": {here[path]: score for path, score in state["best_k_models"].items()},
+            "last_model_path": "",
+        }
 
     @property
     def state_key(self) -> str:

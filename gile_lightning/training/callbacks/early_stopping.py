@@ -127,6 +127,6 @@ class PlateauEarlyStopping(EarlyStopping):
         return {**super().state_dict(), "left": self._left, "epochs": self._epochs}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the state from a checkpoint."""
-        super().load_state_dict(state_dict)
+        """Restore the state from a checkpoint, but the patience, which may be another now."""
+        super().load_state_dict(state_dict | {"patience": self.patience})
         self._left, self._epochs = state_dict["left"], state_dict["epochs"]

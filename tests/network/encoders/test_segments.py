@@ -3,7 +3,12 @@
 import pytest
 import torch
 
-from gile_lightning.network.encoders.segments import document_words, segment_softmax, segment_sum
+from gile_lightning.network.encoders.segments import (
+    Attend,
+    document_words,
+    segment_softmax,
+    segment_sum,
+)
 from gile_testing.segments import every_length, lengths_of, random
 
 DOCUMENTS = {  # words per sentence per document
@@ -33,6 +38,22 @@ def test_softmax_equals_torch_segment_by_segment(sizes, scale):
     expected = [torch.softmax(segment, dim=0) for segment in scores.split(sizes)]
     actual = segment_softmax(scores, lengths_of(sizes))
     torch.testing.assert_close(actual, torch.cat([scores[:0], *expected]), rtol=1e-12, atol=0)
+
+
+def test_gradients_of_frequent_words_in_bfloat16():
+    """Its 8 bits would stop a sum over 4,000 places at some 256."""
+    generator = torch.Generator().manual_seed(0)
+    states = torch.randn(3, 5, generator=generator)
+    scores = torch.randn(3, generator=generator)
+    ids, lengths = torch.tensor([0, 1, 2, 1]).repeat(1000), torch.full((400,), 10)
+    results = []
+    for dtype in (torch.double, torch.bfloat16):
+        leaves = [x.to(torch.bfloat16).to(dtype).requires_grad_() for x in (states, scores)]
+        Attend.apply(*leaves, lengths, ids).double().sum().backward()
+        results.append([x.grad for x in leaves])
+    for exact, found in zip(*results, strict=True):
+        assert found.dtype == torch.bfloat16
+        assert (found.double() - exact).norm() < 0.06 * exact.norm()
 
 
 def test_softmax_of_huge_float32_scores_is_finite():

@@ -1,5 +1,7 @@
 """Which of several epochs is kept."""
 
+import shutil
+
 import lightning
 import pytest
 import torch
@@ -124,6 +126,32 @@ def test_the_best_score_is_known_after_a_resume(tmp_path):
     assert kept_epoch(tmp_path / "kept") == 1
     train(scores, "max", tmp_path / "kept", epochs=4, ckpt_path=tmp_path / "last.ckpt")
     assert kept_epoch(tmp_path / "kept") == 3
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("moved", "copied", "epoch"),
+    [
+        (True, False, 1),  # the folder has another name
+        (False, False, 1),  # the run goes on in a second folder
+        (False, True, 1),  # which is a copy
+        (True, True, 3),  # the best checkpoint is lost: epochs compete anew
+    ],
+)
+def test_the_best_epoch_competes_from_another_folder(moved, copied, epoch, tmp_path):
+    trainer = train([0.5, 0.9, 0.8], "max", tmp_path / "first")
+    trainer.save_checkpoint(tmp_path / "last.ckpt")
+    if copied:
+        shutil.copytree(tmp_path / "first", tmp_path / "second")
+    if moved:
+        (tmp_path / "first").rename(tmp_path / ("lost" if copied else "second"))
+    if moved and copied:
+        shutil.rmtree(tmp_path / "second")
+    scores = [0.5, 0.9, 0.8, 0.7]
+    trainer = train(scores, "max", tmp_path / "second", ckpt_path=tmp_path / "last.ckpt")
+    assert kept_epoch(tmp_path / "second") == epoch
+    assert trainer.checkpoint_callback.best_model_path == str(tmp_path / "second/best.ckpt")
+    assert [file.name for file in (tmp_path / "second").iterdir()] == ["best.ckpt"]
 
 
 def test_languages_keep_their_own_key():

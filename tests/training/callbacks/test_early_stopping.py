@@ -178,6 +178,16 @@ def test_a_model_that_ranks_by_popularity(capsys, scores, expected):
     assert warnings(capsys, scores, plateau=3) == expected
 
 
+def test_a_resumed_run_may_have_another_patience():
+    trainer = Trainer(PlateauEarlyStopping(patience=2))
+    assert [trainer.epoch(score) for score in (0.5, 0.4, 0.4)] == [False, False, True]
+    for patience, stops in ((2, True), (1, True), (3, False)):
+        resumed = Trainer(PlateauEarlyStopping(patience=patience))
+        resumed.stopping.load_state_dict(trainer.stopping.state_dict())
+        resumed.stopping.on_train_start(resumed, None)
+        assert resumed.should_stop is stops
+
+
 def test_baselines_are_not_warned(capsys):
     """Such as the ranking by popularity itself."""
     assert warnings(capsys, [STUCK] * 3, by_gradients=False, plateau=3) == [0] * 4

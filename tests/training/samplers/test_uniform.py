@@ -37,6 +37,14 @@ def test_documents_with_all_labels_or_all_but_one():
     assert weights.tolist() == [[1, 1, 1, 1, 1], [5, 1, 1, 1, 1]]
 
 
+def test_many_labels_have_the_same_chance():
+    """Of 2^24 numbers in [0, 1), as float32 has, a third of these labels would have two each."""
+    labels = 3 * 2**22
+    sample = UniformLabels(negatives=30_000)(*batch([[]]), equal(labels), generator())
+    shares = (sample.labels % 3).bincount() / len(sample.labels)
+    assert shares.tolist() == pytest.approx([1 / 3] * 3, abs=0.02)
+
+
 def test_negatives_are_uniform_over_the_missing_labels():
     documents = [[9, 1, 4, 5], [], [0], [11, 10]]
     sample = UniformLabels(negatives=60_000)(*batch(documents), equal(12), generator())
