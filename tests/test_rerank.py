@@ -128,7 +128,7 @@ def test_commands_rerank(fitted, tmp_path):
     run, _ = fitted
     texts = tmp_path / "texts.txt"
     texts.write_text(TEXTS[0])
-    said = runs.call(predict.main, "--checkpoint", run, "--input", texts, "--rerank", "true")
+    said = runs.call(predict.main, "--checkpoint", run, "--input", texts, "--rerank")
     found = gile_lightning.load(run, rerank=True).predict([TEXTS[0]])[0]
     assert json.loads(said.printed)["labels"] == found
     keys = ("--checkpoint", run, "--trainer.accelerator", "cpu")

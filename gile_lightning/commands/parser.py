@@ -100,9 +100,15 @@ class ErrorFirst(ArgumentParser):
             elif value == "None" and key.startswith("--"):
                 # so the library passes on the null of a part within a part, after reading it
                 arguments[i] = f"{key}=null"
+            elif self._is_switch(arg) and "".join(arguments[i + 1 :][:1])[:2] in ("", "--"):
+                arguments[i] = f"{key}=true"
         bases = with_bases(files[0])[:-1] if files else []
         files_first = [*(f"--config={x}" for x in bases), *replace_lists(arguments)]
         return super().parse_args(files_first, *more, **kwargs)
+
+    def _is_switch(self, key: str) -> bool:
+        """Return whether a key is true or false; it then needs no value."""
+        return getattr(self._option_string_actions.get(key), "_typehint", None) is bool
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Print the error with its remedy, then the usage, and leave with status 2."""

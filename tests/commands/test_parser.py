@@ -197,6 +197,24 @@ def test_parse_a_function(tmp_path, capsys):
     assert "Args" not in printed
 
 
+def fry(oil: bool = False, lid: bool = True, minutes: int = 5) -> None:
+    """Fry something."""
+
+
+@pytest.mark.parametrize(
+    ("args", "given"),
+    [
+        ((), (False, True, 5)),
+        (("--oil",), (True, True, 5)),
+        (("--oil", "--lid", "false", "--minutes", "3"), (True, False, 3)),
+        (("--lid=false", "--oil", "true"), (True, False, 5)),
+        (("--minutes", "3", "--oil"), (True, True, 3)),
+    ],
+)
+def test_a_switch_needs_no_value(args, given):
+    assert tuple(parse(fry, [*args], "fry").values()) == given
+
+
 @pytest.mark.parametrize(
     ("args", "error"),
     [
