@@ -80,7 +80,8 @@ class LabelResidual(Part, nn.Module):
             ids: of K labels that have a residual.
         """
         products = documents @ self.vectors[ids].T / math.sqrt(self.document_dim)
-        return products + self.biases[ids]  # in float32, even if the products are bfloat16
+        # in float32, even if the products are bfloat16
+        return products + self.biases.index_select(0, ids)
 
     def factors(self, ids: Tensor) -> Tensor:
         """Return how much the scores of matchers count for labels: [matchers, K].

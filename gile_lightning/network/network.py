@@ -311,7 +311,7 @@ class Network(nn.Module):
             score = self.ridge(features, ids, known)
             if known is not None and not self.training:
                 score = score * self.ridge.boost
-            own = _plus(own, score, None if factor is None else factor[seen])
+            own = _plus(own, score, None if factor is None else factor.index_select(0, seen))
         if self.label_residual is not None:
             held_out = labels.targets is not None and not self.training
             read = torch.zeros_like(dropped) if held_out else dropped  # the biases alone

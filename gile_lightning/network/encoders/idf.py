@@ -43,8 +43,10 @@ class Idf(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """Return the weights [N] of words [N]."""
         ids = send(ids, self.weights.device)
-        weights = self.weights[ids]
-        return weights if self.logarithms is None else weights * self.logarithms[ids].exp()
+        weights = self.weights.index_select(0, ids)
+        if self.logarithms is None:
+            return weights
+        return weights * self.logarithms.index_select(0, ids).exp()
 
 
 class IdfMean(Encoder):

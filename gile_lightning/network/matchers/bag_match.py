@@ -180,7 +180,7 @@ class BagMatch(Matcher):
         if found is not None:
             return found
         weight = self._weight(labels.size)
-        values = (1 + labels.counts.to(weight.dtype).log()) * weight[labels.terms]
+        values = (1 + labels.counts.to(weight.dtype).log()) * weight.index_select(0, labels.terms)
         owners = segment_ids(labels.lengths, labels.terms)
         return self.scale * LOGIT_SCALE / norms(values, owners, len(labels.lengths))
 
@@ -207,11 +207,14 @@ class BagMatch(Matcher):
         weight = self._weight(labels.size)
         device = weight.device
         rows, terms, counts, distinct_terms, places, of_known, known, size = found
-        values = (1 + counts.to(weight.dtype).log()) * weight[terms]
-        values = values / norms(values[of_known], rows[of_known], size)[rows]
+        # `index_select`, as the gradient of an index is added up in no fixed order by two threads
+        weights = weight.index_select(0, terms)
+        values = (1 + counts.to(weight.dtype).log()) * weights
+        own = values.index_select(0, of_known), rows.index_select(0, of_known)
+        values = values / norms(*own, size).index_select(0, rows)
         compact, absent = device.type == "cpu", len(distinct_terms)
         zeros = values.new_zeros(absent + (not compact), size)
-        table = zeros.index_put((places, rows), values * weight[terms])
+        table = zeros.index_put((places, rows), values * weights)
         # of the labels' terms, those that some document has
         place = terms.new_full((labels.size,), -1 if compact else absent)
         place[distinct_terms] = torch.arange(absent, device=device)

@@ -195,12 +195,14 @@ class LexicalPassage(LexicalMatch):
         """
         weight = self._weight(len(labels.frequencies))
         rows, terms, times, _, of_known, known = passages.entries
-        values = (1 + times.to(weight.dtype).log()) * weight[terms]
-        sizes = norms(values[of_known], rows[of_known], int(passages.counts.sum()))
-        values = values / sizes[rows]
+        weights = weight.index_select(0, terms)  # see `BagMatch`
+        values = (1 + times.to(weight.dtype).log()) * weights
+        own = values.index_select(0, of_known), rows.index_select(0, of_known)
+        sizes = norms(*own, int(passages.counts.sum()))
+        values = values / sizes.index_select(0, rows)
         squares = None if known is None else values.square().masked_fill(known, 0)
         tf = 1 + labels.times.to(weight.dtype).log()
-        return values * weight[terms], squares, tf, self._factors(labels)
+        return values * weights, squares, tf, self._factors(labels)
 
     def _factors(self, labels: Any) -> Tensor:
         """Return what turns the products of passages with K labels into scores: [K]."""
@@ -208,5 +210,5 @@ class LexicalPassage(LexicalMatch):
         if found is not None:
             return found
         weight = self._weight(len(labels.frequencies))
-        values = (1 + labels.times.to(weight.dtype).log()) * weight[labels.terms]
+        values = (1 + labels.times.to(weight.dtype).log()) * weight.index_select(0, labels.terms)
         return self.scale * LOGIT_SCALE / norms(values, labels.labels, labels.label_count)

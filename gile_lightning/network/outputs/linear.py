@@ -35,7 +35,8 @@ class Linear(OutputLayer):
     def project_labels(self, labels: Tensor) -> Tensor:
         """Return weights and bias [K, d_h + 1] of the label ids [K]."""
         labels = send(labels, self.linear.weight.device)
-        return torch.cat([self.linear.weight[labels], self.linear.bias[labels].unsqueeze(1)], 1)
+        biases = self.linear.bias.index_select(0, labels)
+        return torch.cat([self.linear.weight[labels], biases.unsqueeze(1)], 1)
 
     def score(self, documents: Tensor, projected: Tensor) -> Tensor:
         """Score document vectors [B, d_h] against projected labels [K, d_h + 1]: logits [B, K]."""
