@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -31,8 +32,8 @@ class Writer(ABC):
         return self
 
     @abstractmethod
-    def add(self, explanation: Explanation) -> None:
-        """Take the next explanation."""
+    def add(self, explain: Callable[[], Explanation]) -> None:
+        """Take what explains the next document."""
 
     @abstractmethod
     def end(self) -> None:
@@ -55,9 +56,9 @@ class Terminal(Writer):
         self.stream = stream
         self.colours = coloured(stream)
 
-    def add(self, explanation: Explanation) -> None:
+    def add(self, explain: Callable[[], Explanation]) -> None:
         """Print one, and an empty line."""
-        self.stream.write(shown(explanation, self.colours) + "\n")
+        self.stream.write(shown(explain(), self.colours) + "\n")
         self.stream.flush()
 
     def end(self) -> None:
@@ -70,9 +71,9 @@ class Collected(Writer):
     def __init__(self) -> None:
         self.states: list[dict[str, Any]] = []
 
-    def add(self, explanation: Explanation) -> None:
+    def add(self, explain: Callable[[], Explanation]) -> None:
         """Keep one."""
-        self.states.append(explanation.state())
+        self.states.append(explain().state())
 
     def end(self) -> None:
         """Add them to the results."""
@@ -87,11 +88,11 @@ class Page(Writer):
         self.kept: list[Explanation] = []
         self.count = 0
 
-    def add(self, explanation: Explanation) -> None:
-        """Keep one, if there is room."""
+    def add(self, explain: Callable[[], Explanation]) -> None:
+        """Explain and keep one, if there is room."""
         self.count += 1
         if len(self.kept) < PAGE:
-            self.kept.append(explanation)
+            self.kept.append(explain())
 
     def end(self) -> None:
         """Write the page."""
@@ -114,9 +115,9 @@ class Json(Writer):
         self.file = self.partial.open("w", encoding="utf-8")
         self.separator = "[\n"
 
-    def add(self, explanation: Explanation) -> None:
+    def add(self, explain: Callable[[], Explanation]) -> None:
         """Write one."""
-        self.file.write(self.separator + json.dumps(explanation.state(), ensure_ascii=False))
+        self.file.write(self.separator + json.dumps(explain().state(), ensure_ascii=False))
         self.separator = ",\n"
 
     def end(self) -> None:

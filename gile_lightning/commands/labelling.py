@@ -22,6 +22,7 @@ from gile_lightning.common.progress import Progress
 from gile_lightning.data.label_changes import read_changes
 from gile_lightning.data.pretrained import Backend, BackendChoice, quantized
 from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.explaining import Explanation
 from gile_lightning.systems import System
 from gile_lightning.systems.label_regrouping import change_labels
 from gile_lightning.systems.loading import load_system, read_model
@@ -110,15 +111,18 @@ def label_documents(
                 found |= zip(places, labelled, strict=True)
             return [found[i] for i in range(len(batch))]
 
+        def explain_one(document: Document) -> Explanation:
+            model = predictor(document.language)
+            found = model.explain(document.text, explain_labels, top_k, threshold)
+            return replace(found, id=document.id)
+
         documents = iter(reader)
         with _progress(source, lines) as progress:
             while batch := list(islice(documents, batch_size)):
                 for document, prediction in zip(batch, label(batch), strict=True):
                     lines.add({"id": document.id, "labels": prediction})
                     if explained is not None:
-                        model = predictor(document.language)
-                        found = model.explain(document.text, explain_labels, top_k, threshold)
-                        explained.add(replace(found, id=document.id))
+                        explained.add(partial(explain_one, document))
                     progress.advance()
                 lines.flush()
         reader.report()

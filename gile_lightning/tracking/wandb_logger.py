@@ -4,7 +4,7 @@ import netrc
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -159,7 +159,7 @@ class RunLogger(WandbLogger):
         import wandb
 
         logged: dict[str, Any] = {
-            name: wandb.Table(columns=[*columns], data=[list(map(_number, row)) for row in rows])
+            name: wandb.Table(columns=[*columns], data=_numbers(rows), allow_mixed_types=True)
             for name, (columns, rows) in report.tables.items()
         }
         if BY_FREQUENCY in logged:
@@ -217,9 +217,20 @@ def finish() -> None:
         rank_zero_warn(f"W&B does not answer: `wandb sync {folder}` uploads the rest of the run")
 
 
-def _number(value: Any) -> Any:
-    """Turn a formatted number into a number, which W&B can sort and draw."""
+def _numbers(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Turn columns of formatted numbers into numbers, which W&B can sort and draw.
+
+    A column with anything else stays text: names of labels may look like numbers.
+    """
+    columns = []
+    for column in zip(*rows, strict=True):
+        texts = [value.replace(",", "") for value in column if isinstance(value, str) and value]
+        numeric = all(text.replace(".", "", 1).isdecimal() for text in texts)
+        columns.append([_cell(value, numeric) for value in column])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _cell(value: Any, numeric: bool) -> Any:
     if not isinstance(value, str):
         return value
-    plain = value.replace(",", "")
-    return float(plain) if plain.replace(".", "", 1).isdecimal() else value or None
+    return float(value.replace(",", "")) if numeric and value else value or None

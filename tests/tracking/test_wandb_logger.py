@@ -35,6 +35,17 @@ def tracked(monkeypatch, tmp_path):
     wandb.teardown()
 
 
+# --- tables ---
+
+
+def test_columns_of_numbers_are_numbers_and_names_stay_names():
+    rows = [["101", "1,234", "", 3], ["110; 104", "5.50", "2", None]]
+    found = wandb_logger._numbers(rows)
+    assert found == [["101", 1234.0, None, 3], ["110; 104", 5.5, 2.0, None]]
+    wandb.Table(columns=[*"abcd"], data=found, allow_mixed_types=True)
+    assert wandb_logger._numbers([]) == []
+
+
 # --- which mode ---
 
 

@@ -175,7 +175,7 @@ def _label(where: str, fields: Mapping[str, object], column: str) -> Described:
     name = fields.get(column)
     if not isinstance(name, str | None):
         raise InputError(f"{where}: {column!r} is no text: {name!r:.80}")
-    if not name:
+    if name is None or not name.strip():
         raise InputError(
             f"{where}: a label needs a {column!r}; the keys are {', '.join(fields) or 'none'}"
         )

@@ -4,7 +4,9 @@ import codecs
 import glob
 import gzip
 import json
+import lzma
 import re
+import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -68,6 +70,12 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
             f"{path}: the gzip file is truncated or damaged after about line {number:,}; "
             "get it again"
         ) from error
+    except (lzma.LZMAError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path}: truncated or damaged; get it again") from error
+    except OSError as error:  # of bzip2
+        if error.errno is not None or "Invalid data stream" not in str(error):
+            raise
+        raise InputError(f"{path}: truncated or damaged; get it again") from error
     except TooMuchError as error:
         raise InputError(f"{path}: after line {number:,}: {error}; is the file damaged?") from error
     except UnicodeDecodeError as error:

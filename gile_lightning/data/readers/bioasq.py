@@ -91,7 +91,7 @@ class BioASQ(Corpus):
     def label_files(self) -> Sequence[Path]:
         """Return the file of MeSH descriptors."""
         if self.descriptors is not None:
-            return [Path(self.descriptors)]
+            return [Path(self.descriptors).expanduser()]
         # a trained model brings its own labels
         return find_descriptors(self.directory, required=self.trained_task is None)
 

@@ -174,6 +174,7 @@ def test_unusable_tables(write, name, content, message):
         ('{"nam": "a", "text": "b"}\n', "l:1: a label needs a 'name'; the keys are nam, text"),
         ('{"name": 5, "description": "b"}\n', "l:1: 'name' is no text: 5"),
         ('{"name": ""}\n', "l:1: a label needs a 'name'"),
+        ('{"name": " ", "description": "b"}\n', "l:1: a label needs a 'name'"),
         ('{"name": "a"}\n{}\n', "l:2: .* the keys are none"),
         ('{"name": "a"}\nbroken\n', "l:2: 1 lines are not JSON"),
         ('{"name": "a"}\n{"name": "b", "synonyms": 5}\n', "l:2: 'synonyms' is not a list"),

@@ -1,3 +1,6 @@
+import bz2
+import lzma
+
 import pytest
 
 from gile_lightning.common.errors import InputError
@@ -106,6 +109,19 @@ def test_truncated_gzip(write, cut):
     path.write_bytes(path.read_bytes()[:-cut])
     with pytest.raises(InputError, match=f"{path}: the gzip file is truncated or damaged"):
         fields(path)
+
+
+@pytest.mark.parametrize(("name", "compress"), [("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_other_damaged_archives(tmp_path, name, compress):
+    lines = "".join(f'{{"text": "word {i * i}"}}\n' for i in range(2_000))
+    data = bytearray(compress(lines.encode()))
+    path = tmp_path / f"a.jsonl.{name}"
+    path.write_bytes(data)
+    assert len(list(read_lines(path))) == 2_000
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=f"{path}: truncated or damaged"):
+        list(read_lines(path))
 
 
 @pytest.mark.parametrize("place", [-6, -1_000])  # the checksum, the compressed data
