@@ -100,8 +100,8 @@ class ErrorFirst(ArgumentParser):
             elif value == "None" and key.startswith("--"):
                 # so the library passes on the null of a part within a part, after reading it
                 arguments[i] = f"{key}=null"
-            elif self._is_switch(arg) and "".join(arguments[i + 1 :][:1])[:2] in ("", "--"):
-                arguments[i] = f"{key}=true"
+            elif self._is_switch(arg) and all(x[:2] == "--" for x in arguments[i + 1 : i + 2]):
+                arguments[i] = f"{key}=true"  # it is the last one, or another key follows
         bases = with_bases(files[0])[:-1] if files else []
         files_first = [*(f"--config={x}" for x in bases), *replace_lists(arguments)]
         return super().parse_args(files_first, *more, **kwargs)

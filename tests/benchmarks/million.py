@@ -256,6 +256,7 @@ def main() -> None:
     add("--train", type=int, help="how many of the others train; all by default")
     add("--every", type=int, default=1_000, help="steps between checkpoints")
     add("--config", nargs="+", default=["bioasq", "fast"], help="names in sweeps/")
+    add = parser.add_mutually_exclusive_group().add_argument
     add("--kill", action="store_true", help="kill encoding and training half-way, and compare")
     add("--halt", action="store_true", help="copy the fit's folder half-way, go on, and compare")
     given = parser.parse_args()

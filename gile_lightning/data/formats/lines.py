@@ -63,19 +63,16 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
             for line in table.column("text").to_pylist():
                 number += 1
                 yield number, line
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile) as error:
         if str(error).startswith("Not a gzipped file"):
             raise InputError(f"{path}: not a gzip file; rename it without .gz") from error
         raise InputError(
-            f"{path}: the gzip file is truncated or damaged after about line {number:,}; "
-            "get it again"
+            f"{path}: truncated or damaged after about line {number:,}; get it again"
         ) from error
-    except (lzma.LZMAError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: truncated or damaged; get it again") from error
-    except OSError as error:  # of bzip2
-        if error.errno is not None or "Invalid data stream" not in str(error):
+    except OSError as error:
+        if str(error) != "Invalid data stream":  # of bzip2
             raise
-        raise InputError(f"{path}: truncated or damaged; get it again") from error
+        raise InputError(f"{path}: damaged after about line {number:,}; get it again") from error
     except TooMuchError as error:
         raise InputError(f"{path}: after line {number:,}: {error}; is the file damaged?") from error
     except UnicodeDecodeError as error:

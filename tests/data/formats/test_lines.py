@@ -107,7 +107,7 @@ def test_missing_file(tmp_path):
 def test_truncated_gzip(write, cut):
     path = write("a.jsonl.gz", ROWS)
     path.write_bytes(path.read_bytes()[:-cut])
-    with pytest.raises(InputError, match=f"{path}: the gzip file is truncated or damaged"):
+    with pytest.raises(InputError, match=f"{path}: truncated or damaged"):
         fields(path)
 
 
@@ -120,7 +120,7 @@ def test_other_damaged_archives(tmp_path, name, compress):
     assert len(list(read_lines(path))) == 2_000
     data[len(data) // 2] ^= 0xFF
     path.write_bytes(data)
-    with pytest.raises(InputError, match=f"{path}: truncated or damaged"):
+    with pytest.raises(InputError, match=f"{path}: .*damaged after about line"):
         list(read_lines(path))
 
 
@@ -130,7 +130,7 @@ def test_damaged_gzip(write, place):
     data = bytearray(path.read_bytes())
     data[place] ^= 0xFF
     path.write_bytes(data)
-    with pytest.raises(InputError, match=f"{path}: the gzip file is truncated or damaged"):
+    with pytest.raises(InputError, match=f"{path}: truncated or damaged"):
         fields(path)
 
 
