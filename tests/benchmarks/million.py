@@ -4,8 +4,8 @@ Writes invented abstracts in the format of BioASQ, with as many labels as in the
 prepares them, trains an epoch, evaluates and predicts, each in a process of its own, and says what
 each takes: seconds, memory over time, and disk. With ``--kill``, encoding and training are also
 killed half-way and started again; shards and weights must be those of the unbroken run. ``--halt``
-tries training in half the time: half-way the fit is halted while its folder is copied, as a kill
-would leave it, and training goes on from the copy too.
+tries training in less time: half-way (or at ``--halt 0.8``) the fit is halted while its folder is
+copied, as a kill would leave it, and training goes on from the copy too.
 
 python tests/benchmarks/million.py --output DIR --documents 1000000 --test 50000
 """
@@ -113,7 +113,7 @@ def run(
     command: Sequence[object],
     output: Path,
     kill: float | None = None,
-    copy: tuple[Path, Path] | None = None,
+    copy: tuple[Path, Path, float] | None = None,
 ) -> Any:
     """Run a command of the package; follow its memory, and what it says of the time left.
 
@@ -122,7 +122,7 @@ def run(
         command: its arguments, without ``python -m``.
         output: where logs and curves go.
         kill: seconds after which it is killed.
-        copy: a folder that is copied to another when half of the training batches are done; the
+        copy: a folder that is copied to another when a share of the training batches is done; the
             command is halted meanwhile.
     """
     print(f"{time.strftime('%X')} {name}", file=sys.stderr, flush=True)
@@ -154,9 +154,9 @@ def run(
             curve.append((now, own, files))
         if kill is not None and now > kill:
             os.killpg(process.pid, signal.SIGKILL)
-        if copy is not None and half_way(said):
+        if copy is not None and progress(said) >= copy[2]:
             os.killpg(process.pid, signal.SIGSTOP)
-            shutil.copytree(*copy)
+            shutil.copytree(*copy[:2])
             os.killpg(process.pid, signal.SIGCONT)
             copy = None
         time.sleep(PACE)
@@ -215,13 +215,13 @@ def estimate(said: Sequence[tuple[float, str]]) -> str:
     )
 
 
-def half_way(said: Sequence[tuple[float, str]]) -> bool:
-    """Return whether the last line that tells batches of training tells half of them or more."""
+def progress(said: Sequence[tuple[float, str]]) -> float:
+    """Return the share of the training batches that the last line that tells it says."""
     for _, line in reversed(said):
         if found := BATCHES.search(line):
             done, total = (int(part.replace(",", "")) for part in found.groups())
-            return done * 2 >= total
-    return False
+            return done / total
+    return 0.0
 
 
 def digest(folder: Path, pattern: str) -> str:
@@ -258,7 +258,8 @@ def main() -> None:
     add("--config", nargs="+", default=["bioasq", "fast"], help="names in sweeps/")
     add = parser.add_mutually_exclusive_group().add_argument
     add("--kill", action="store_true", help="kill encoding and training half-way, and compare")
-    add("--halt", action="store_true", help="copy the fit's folder half-way, go on, and compare")
+    copied = "copy the fit's folder at this share of its batches (0.5), go on, and compare"
+    add("--halt", type=float, nargs="?", const=0.5, help=copied)
     given = parser.parse_args()
     output, corpus = given.output, given.output / "corpus"
     output.mkdir(parents=True, exist_ok=True)
@@ -303,14 +304,9 @@ def main() -> None:
     training = given.train or given.documents - given.test - validation
     again = output / f"run-{name}-killed"
     shutil.rmtree(again, ignore_errors=True)
-    copy = (whole, again) if given.halt else None
+    copy = (whole, again, given.halt) if given.halt else None
     trained = stage(f"fit-{name}", training, *fit, "--output", whole, copy=copy)
     trained["GB of disk"] = _size(whole)
-    trained_model = ("--checkpoint", whole)
-    stage(f"evaluate-{name}", given.test, "gile_lightning.evaluate", *trained_model)
-    predictions = output / f"predictions-{name}.jsonl"
-    predict = ("gile_lightning.predict", *trained_model, "--input", output / "texts.jsonl")
-    stage(f"predict-{name}", given.test, *predict, "--output", predictions)
     if given.kill:
         run(f"fit-{name}-killed", (*fit, "--output", again), output, kill=trained["seconds"] / 2)
     if given.kill or given.halt:
@@ -318,6 +314,11 @@ def main() -> None:
         same = [weights(folder) for folder in (whole, again)]
         print(f"weights: {same[0]} unbroken, {same[1]} killed and gone on with")
         assert same[0] == same[1]
+    trained_model = ("--checkpoint", whole)
+    stage(f"evaluate-{name}", given.test, "gile_lightning.evaluate", *trained_model)
+    predictions = output / f"predictions-{name}.jsonl"
+    predict = ("gile_lightning.predict", *trained_model, "--input", output / "texts.jsonl")
+    stage(f"predict-{name}", given.test, *predict, "--output", predictions)
     print(table(rows))
     write({"documents": given.documents, "rows": rows}, output / f"rows-{name}.json")
 

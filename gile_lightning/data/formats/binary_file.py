@@ -60,9 +60,9 @@ class BinaryFile:
         left = self.most - self.read_before
         try:
             content = self.file.read(left + 1 if size < 0 else min(size, left + 1))
-        except gzip.BadGzipFile as error:
-            raise InputError(f"{self.path}: not a gzip file; rename it without .gz") from error
-        except (EOFError, zlib.error) as error:
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            if str(error).startswith("Not a gzipped file"):  # BadGzipFile tells wrong sums too
+                raise InputError(f"{self.path}: not a gzip file; rename it without .gz") from error
             raise InputError(
                 f"{self.path}: the gzip file is truncated or damaged; get it again"
             ) from error
