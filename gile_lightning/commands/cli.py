@@ -5,6 +5,7 @@ import sys
 from argparse import SUPPRESS
 from collections.abc import Iterable
 from functools import partial
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,8 @@ class GileCLI(LightningCLI):
             import gile_lightning.systems.baselines  # noqa: F401
 
         self.config = parser.parse_args(args)
+        # now, as the configuration of a checkpoint is in a file that goes
+        self._named_data = named_data(str(path.absolute) for path in self.config.config or ())
         for name, keys in sorted(dropped_keys(self.config)):
             say(f"{name} does not take {', '.join(keys)} of the configuration: left out")
 
@@ -173,19 +176,22 @@ class GileCLI(LightningCLI):
         Raises:
             InputError: a configuration names another, which a later one takes away.
         """
-        if not getattr(data, "builtin", False):
-            return
-        named = named_data(str(path.absolute) for path in self.config.config or ())
-        if named is not None and not self._path_given:
+        builtin = getattr(data, "builtin", False)
+        unnamed = self.config.data.get("init_args.path", "") is None
+        if self._named_data is not None and unnamed and not self._path_given:
+            file, path = self._named_data
+            source = file if isfile(file) else "the configuration of the run"
+            own = "invented texts" if builtin else f"the corpus of {type(data).__name__}"
             raise InputError(
-                f"{named[0]} names data ({named[1]}), but a later configuration names none "
-                "(data.path: null), so invented texts would take their place: give the "
-                "configuration that names your data last, or --data.path behind it"
+                f"{source} names data ({path}), but a later configuration names none (data.path: "
+                f"null), so {own} would take their place: give the configuration that names your "
+                "data last, or --data.path behind it (null if that is meant)"
             )
-        say(
-            "No --data.path: using the built-in corpus of invented texts. Its figures say nothing "
-            "about real ones."
-        )
+        if builtin:
+            say(
+                "No --data.path: using the built-in corpus of invented texts. Its figures say "
+                "nothing about real ones."
+            )
 
     def instantiate_trainer(self, **kwargs: Any) -> lightning.Trainer:
         """Make the trainer with the callbacks and the logger of a run folder."""

@@ -165,3 +165,12 @@ def test_invented_texts_take_no_place_of_named_data(cli, tmp_path, capsys):
         InputError, match=r"mine\.yaml names data \(mine\), but a later .* last, or"
     ):
         announce("--config", file, "--config", model)
+    attack = ("--data", "ATTACK", "--data.label_words", "true")
+    announce(*attack)
+    announce("--config", file, *attack, "--data.path", "null")
+    with pytest.raises(InputError, match=r"so the corpus of ATTACK would take their place"):
+        announce("--config", file, "--config", "attack")
+    made = cli("--config", file, "--config", model)
+    file.unlink()  # as that which a checkpoint holds
+    with pytest.raises(InputError, match=r"^the configuration of the run names data \(mine\), but"):
+        made.announce(made.datamodule)
