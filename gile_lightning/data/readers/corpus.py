@@ -95,6 +95,7 @@ class Corpus(DocumentDataModule):
         self._synonyms: dict[str, tuple[str, ...]] = {}
         self._parents: dict[str, tuple[str, ...]] = {}
         self._undescribed: set[str] = set()
+        self._names: dict[str, str] = {}  # of labels here, by their names in the files
         self._uris: dict[str, str] = {}
         self._by_uri: dict[str, str] = {}  # names
 
@@ -137,7 +138,7 @@ class Corpus(DocumentDataModule):
         Of a label that was renamed since a trained model learned it, that is its name there. Of
         labels that are the same words, it is the first one's.
         """
-        name = self._by_uri.get(self._uris.get(label, label), label)
+        name = self._names.get(label) or self._by_uri.get(label, label)
         return self._first_names.get(name, name)
 
     def _check_years(self, splits: set[str], years: set[int]) -> None:
@@ -160,6 +161,7 @@ class Corpus(DocumentDataModule):
             texts = dict(zip(trained.names, trained.texts, strict=True))
             own = zip(trained.names, trained.uris, strict=True)
             self._uris = {name: uri for name, uri in own if uri}
+        self._by_uri = {uri: name for name, uri in self._uris.items()}
         by_name, recipe = self.by_name, self.recipe()
         labels = self._named_by_documents() if by_name else self.descriptions(skipped)
         for label in labels:
@@ -176,19 +178,19 @@ class Corpus(DocumentDataModule):
                         f"{label.where}: the label {label.name!r} has the URI of {first.name!r} at "
                         f"{first.where}; URIs must be unique"
                     )
-                self._uris.setdefault(label.name, label.uri)
-        for name, uri in self._uris.items():  # where it was renamed, a trained model's name counts
-            self._by_uri.setdefault(uri, name)
-        self._undescribed = {name for name, label in found.items() if not label.description}
-        for name, label in found.items():
+            self._names[label.name] = name = self._name_here(label)
+            if label.uri:
+                self._uris.setdefault(name, label.uri)
+                self._by_uri.setdefault(label.uri, name)
+        for label in found.values():
+            name = self._names[label.name]
+            if not label.description:
+                self._undescribed.add(name)
             if not by_name and not label.description and self.undescribed_labels == "skip":
                 skipped.add("labels without a description", label.where)
                 continue
             self._synonyms[name] = label.synonyms
-            self._parents[name] = tuple(
-                self._by_uri.get(found[parent].uri, parent) if parent in found else parent
-                for parent in label.parents
-            )
+            self._parents[name] = tuple(self._names.get(parent, parent) for parent in label.parents)
             if name not in texts:
                 texts[name] = name if by_name else recipe.label_text(label, found)
         if not texts and by_name:
@@ -203,6 +205,18 @@ class Corpus(DocumentDataModule):
                 "--data.undescribed_labels name to describe labels by their names"
             )
         return self._merged(texts) if by_name else texts
+
+    def _name_here(self, label: Described) -> str:
+        """Return the name of a label of the files, which is its name there as a rule.
+
+        A label of a trained model that was renamed since then, which its URI tells, keeps its name.
+        Another label that has got that name is given its URI too.
+        """
+        own = self._by_uri.get(label.uri or label.name)
+        if own is not None:
+            return own
+        other = label.uri and self._uris.get(label.name, label.uri) != label.uri
+        return f"{label.name} ({label.uri})" if other else label.name
 
     def recipe(self) -> TextRecipe:
         """Return how the texts of documents and labels are put together."""

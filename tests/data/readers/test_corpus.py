@@ -331,7 +331,7 @@ def test_documents_name_labels_by_uri(corpus):
     ready(scored)
     assert set(scored.tasks["english"].labels.names) == {"x", "y", "z"}
     assert label_sets(scored) == [["x", "y"]] * 9 + [["z"]]
-    assert scored.parents() == {"x": (), "why": (), "z": ("y", "top")}
+    assert scored.parents() == {"x": (), "y": (), "z": ("y", "top")}
     # also where documents use the new name
     of_why = [row | {"labels": ["x", "why"]} for row in rows[:8]]
     scored = corpus(of_why, renamed, split_year=None, test_size=0)
@@ -339,6 +339,28 @@ def test_documents_name_labels_by_uri(corpus):
     ready(scored)
     assert scored.tasks["english"].labels == data.tasks["english"].labels
     assert label_sets(scored) == [["x", "y"]] * 8
+
+
+def test_another_label_that_has_got_the_name_of_a_trained_one(corpus):
+    labels = [{"name": x, "description": f"about {x}", "uri": f"urn:{x}"} for x in "xy"]
+    rows = [PLAIN | {"id": i, "labels": ["x", "y"]} for i in range(9)]
+    data = ready(corpus(rows, labels, split_year=None, test_size=2))
+    later = [
+        {"name": "y", "description": "new", "uri": "urn:new", "parents": ["old y"]},
+        {"name": "x", "description": "about x", "uri": "urn:x", "parents": ["y"]},
+        {"name": "old y", "description": "about y", "uri": "urn:y"},
+    ]
+    rows = [PLAIN | {"id": i, "labels": names} for i, names in enumerate((["y"], ["old y", "x"]))]
+    rows.append(PLAIN | {"id": 2, "labels": ["urn:new", "urn:y"]})
+    scored = corpus(rows, later, split_year=None, test_size=0)
+    scored.encode_for_scoring(data.tasks)
+    found = ready(scored).tasks["english"].labels
+    assert found.names == ["x", "y", "y (urn:new)"]
+    assert found.uris == ["urn:x", "urn:y", "urn:new"]
+    assert found.texts == ["about x", "about y", "new"]
+    assert found.parents == [[], [], ["y"]]
+    assert scored.parents() == {"x": ("y (urn:new)",), "y": (), "y (urn:new)": ("y",)}
+    assert label_sets(scored) == [["y (urn:new)"], ["y", "x"], ["y (urn:new)", "y"]]
 
 
 def test_a_uri_names_one_label(corpus):
