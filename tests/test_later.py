@@ -235,6 +235,7 @@ def test_no_document_that_trained_the_model_tests_it(folder, first):
         "train": 7,
         "validation": 4,
         "test": 6,
+        "unused": 7,
     }
     for keep, path in (("true", old), ("true", more), ("false", more)):
         run = folder / f"further_{keep}_{path.stem}"
@@ -242,6 +243,10 @@ def test_no_document_that_trained_the_model_tests_it(folder, first):
         told = "documents that the model knows, by their split there: "
         assert f"{told}train 7  validation 4  test 6" in done.printed
         after = known(run)
+        if keep == "true" and path == old:  # no document counts twice, though half trained nothing
+            first_labels, labels = stored_labels(start), stored_labels(run)
+            assert labels["documents"] == first_labels["documents"] == 14
+            assert labels["frequencies"] == first_labels["frequencies"]
         assert after["test"] >= before["test"]
         assert (len(after["test"]) > 6) == (path == more)
         assert not after["test"] & (before["train"] | before["validation"] | after["train"])

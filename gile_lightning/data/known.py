@@ -13,8 +13,8 @@ from gile_lightning.data.document import SPLITS
 from gile_lightning.data.tokenizing.label_set import LabelSet
 
 KNOWN_DOCUMENTS = "known_documents"  # the key in what a checkpoint holds of a system
-WEIGHTS = "weights"
-_PARTS = (*SPLITS, WEIGHTS)
+WEIGHTS, UNUSED = "weights", "unused"
+_PARTS = (*SPLITS, WEIGHTS, UNUSED)
 BEGAN_WITH = _PARTS.index(WEIGHTS)
 
 
@@ -28,7 +28,8 @@ class KnownDocuments:
     Attributes:
         hashes: sorted, by split; see `document_hashes`. ``weights`` are of documents that trained
             or validated another model, whose weights this one began with and of which it kept
-            nothing else (``--keep false``).
+            nothing else (``--keep false``). ``unused`` are training documents that ``train_share``
+            left out: they count, and have trained nothing.
     """
 
     hashes: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
@@ -48,7 +49,7 @@ class KnownDocuments:
 
     def of_weights(self) -> "KnownDocuments":
         """Return those of the weights alone, for a model that keeps nothing else."""
-        others = [hashes for part, hashes in self.hashes.items() if part != "test"]
+        others = [hashes for part, hashes in self.hashes.items() if part not in ("test", UNUSED)]
         return KnownDocuments({WEIGHTS: np.unique(np.concatenate(others))} if others else {})
 
     def joined(self, others: Mapping[str, NDArray[np.int64]]) -> "KnownDocuments":
@@ -67,11 +68,19 @@ class KnownDocuments:
         """
         found = np.full(len(hashes), -1, np.int8)
         for part in ("test", WEIGHTS, "validation", "train"):
-            known = self.hashes.get(part, ())
-            if len(known):
-                places = np.searchsorted(known, hashes).clip(max=len(known) - 1)
-                found[known[places] == hashes] = _PARTS.index(part)
+            found[self._in(part, hashes)] = _PARTS.index(part)
         return found
+
+    def counted(self, hashes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of B documents are in the frequencies of the model's labels already: [B]."""
+        return self._in("train", hashes) | self._in(UNUSED, hashes)
+
+    def _in(self, part: str, hashes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        known = self.hashes.get(part)
+        if known is None or not len(known):
+            return np.zeros(len(hashes), bool)
+        found: NDArray[np.bool_] = known[known.searchsorted(hashes).clip(max=len(known) - 1)]
+        return found == hashes
 
     def state(self) -> dict[str, list[int]]:
         """Return plain values, for the cache key."""

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.formats.skipped import describe
+from gile_lightning.data.known import UNUSED
 from gile_lightning.data.language_name import check_language
 from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.loading.loader import RaggedLoader
@@ -162,12 +163,17 @@ class ShardDataModule(TextDataModule):
             yield batch[name]
 
     def document_hashes(self, name: str, split: str) -> NDArray[np.int64] | None:
-        """Return a hash of each document of a split, in order, without the texts of labels."""
-        if split not in self.corpus.splits:
+        """Return a hash of each document of a split, in order, without the texts of labels.
+
+        ``unused`` is the split of training documents that ``train_share`` leaves out.
+        """
+        if split == UNUSED and self.corpus.unused is not None:
+            documents = self.corpus.unused
+        elif split in self.corpus.splits:
+            documents = self.split(split).select(range(self.size(self.language, split)))
+        else:
             return None
-        documents = (
-            self.split(split).select(range(self.size(self.language, split))).with_format("arrow")
-        )
+        documents = documents.with_format("arrow")
         unknown = len(self.corpus.task.tokenizer.vocabulary) - 1
         starts = range(0, len(documents), _HASHED)
         return np.concatenate([table_hashes(documents[i : i + _HASHED], unknown) for i in starts])

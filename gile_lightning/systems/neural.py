@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.document import SPLITS
-from gile_lightning.data.known import KNOWN_DOCUMENTS, KnownDocuments
+from gile_lightning.data.known import KNOWN_DOCUMENTS, UNUSED, KnownDocuments
 from gile_lightning.data.loading.flat import segment_ids, send
 from gile_lightning.data.loading.ragged import COMPUTED, PRETRAINED, RaggedBatch, Texts
 from gile_lightning.data.text_data_module import TextDataModule
@@ -288,7 +288,7 @@ class NeuralSystem(GradientSystem):
 
     def _know_documents(self, name: str, data: TrainingData) -> None:
         """Keep the hashes of the documents, and what the earlier regression knows of them."""
-        found = {split: data.hashes(name, split) for split in SPLITS}
+        found = {split: data.hashes(name, split) for split in (*SPLITS, UNUSED)}
         hashes = {split: own for split, own in found.items() if own is not None}
         known = KnownDocuments()
         if self.earlier is not None:

@@ -110,8 +110,11 @@ def encode(
         raise InputError("no document has a described label; are these the labels of this corpus?")
     splits = SPLITS if trained_task is None else ("test",)
     earlier: list[NDArray[np.int8]] | None = None
+    counted: list[NDArray[np.bool_]] | None = None
     if known_documents is not None:
-        earlier = [_earlier_splits(shard, splitter, known_documents) for shard in raw]
+        hashes = [_hashes(shard, splitter) for shard in raw]
+        earlier = [known_documents.splits(own) for own in hashes]
+        counted = [known_documents.counted(own) for own in hashes]
     shards = _drawn(raw, settings, splits, skipped, earlier)
     held_out_labels: dict[str, Any] = {}
     seen: dict[str, Any] = {}
@@ -126,8 +129,8 @@ def encode(
         first = [names[label] for label in drawn[:NAMED]]
         held_out_labels = {"held_out_labels": len(drawn), "first_held_out": first}
     trained_labels = None if trained_task is None else trained_task.labels
-    counted = shards if earlier is None or known is None else _repeated(shards, earlier)
-    labels = label_set_of(counted, label_texts, facts, trained_labels, before)
+    fresh = shards if counted is None or known is None else _repeated(shards, counted)
+    labels = label_set_of(fresh, label_texts, facts, trained_labels, before)
     if trained_task is not None:
         with_labels = trained_task.with_labels if new_words else partial(replace, trained_task)
         task = with_labels(labels=labels)
@@ -155,13 +158,11 @@ def encode(
     }
 
 
-def _earlier_splits(
-    shard: RawShard, tokenizer: Tokenizer, documents: KnownDocuments
-) -> NDArray[np.int8]:
-    """Return the splits that the documents of a shard had in a model's training; -1 if unknown."""
+def _hashes(shard: RawShard, tokenizer: Tokenizer) -> NDArray[np.int64]:
+    """Return the hashes of the documents of a shard, with the word ids of a trained model."""
     final = np.array(tokenizer.word_ids(shard.word_list()), dtype=np.int32)
     unknown = len(tokenizer.vocabulary) - 1
-    return documents.splits(table_hashes(with_ids(shard.table(), "words", final), unknown))
+    return table_hashes(with_ids(shard.table(), "words", final), unknown)
 
 
 def _counts(earlier: Sequence[NDArray[np.int8]]) -> dict[str, int]:
@@ -170,13 +171,11 @@ def _counts(earlier: Sequence[NDArray[np.int8]]) -> dict[str, int]:
     return {split: int((places == place).sum()) for place, split in enumerate(SPLITS)}
 
 
-def _repeated(shards: Sequence[RawShard], earlier: Sequence[NDArray[np.int8]]) -> list[RawShard]:
-    """Return the shards with training documents that trained a model before as `REPEATED`."""
+def _repeated(shards: Sequence[RawShard], counted: Sequence[NDArray[np.bool_]]) -> list[RawShard]:
+    """Return the shards with training documents that a model has counted before as `REPEATED`."""
     return [
-        shard._replace(
-            splits=np.where((own == TRAIN) & (shard.splits == TRAIN), REPEATED, shard.splits)
-        )
-        for shard, own in zip(shards, earlier, strict=True)
+        shard._replace(splits=np.where(own & (shard.splits == TRAIN), REPEATED, shard.splits))
+        for shard, own in zip(shards, counted, strict=True)
     ]
 
 
