@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from gile_lightning.commands.cli import GileCLI
-from gile_lightning.commands.options import pop_flag, pop_option
+from gile_lightning.commands.options import option, pop_flag, pop_option
 from gile_lightning.commands.parser import command
 from gile_lightning.commands.scoring import score
 from gile_lightning.commands.stored import stored_configuration
@@ -37,7 +37,9 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     rerank = pop_flag(args, "--rerank")
     other_data = any(arg.startswith(("--data", "--config")) for arg in args)
     checkpoint = read_checkpoint(str(path))
-    with stored_configuration(checkpoint) as config:
+    # which are of the documents that the model was trained on
+    without = () if option(args, "--data.path") is None else ("label_changes",)
+    with stored_configuration(checkpoint, without) as config:
         cli = GileCLI(
             ["--config", config, "--trainer.logger", "false", *args], PROGRAM, DESCRIPTION
         )

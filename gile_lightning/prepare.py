@@ -11,11 +11,12 @@ from lightning.pytorch.cli import LightningArgumentParser
 from gile_lightning.commands.checking import check
 from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.parser import command
+from gile_lightning.commands.starting import begin, with_earlier_configuration
 from gile_lightning.common.console import show
 
 DESCRIPTION = (
     "Encode the corpus of a configuration into the cache, so that training starts at once. Takes "
-    "the same configuration as fit, and reads its data section."
+    "the same configuration as fit, also with --start_from, and reads its data section."
 )
 
 
@@ -35,8 +36,10 @@ class PrepareCLI(GileCLI):
 def main(args: list[str] | None = None) -> dict[str, Any]:
     """Run the command; returns the counts of the encoded corpus, or the result of the check."""
     args = [*(sys.argv[1:] if args is None else args), "--trainer.logger", "false"]
-    cli = PrepareCLI(args, "python -m gile_lightning.prepare", DESCRIPTION)
+    with with_earlier_configuration(args) as args:
+        cli = PrepareCLI(args, "python -m gile_lightning.prepare", DESCRIPTION)
     data = cli.datamodule
+    begin(cli)
     cli.announce(data)
     data.prepare_data()
     data.setup()

@@ -1,6 +1,7 @@
 """Learning goes on: new documents alone, labels that change, and what the model still knows."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import torch.nn.functional as F
 from sklearn.linear_model import Ridge as Oracle
 
 import gile_lightning
-from gile_lightning import evaluate, fit, predict
+from gile_lightning import evaluate, fit, predict, prepare
 from gile_lightning.data.known import KnownDocuments
 from gile_lightning.training.checkpoint import STATE, read_checkpoint
 from gile_testing import runs
@@ -147,6 +148,44 @@ def test_new_documents_alone_keep_what_was_known(folder, first):
     coefficients = gile_lightning.load(again).system.network("english").ridge.coefficients
     oracle.fit(F.normalize(features).double().numpy()[:18], np.ones((18, 1)))
     np.testing.assert_allclose(coefficients[:1].numpy(), np.atleast_2d(oracle.coef_), atol=1e-5)
+
+
+def test_prepare_encodes_for_a_run_that_goes_on(folder, first):
+    new = written(folder / "prepared.jsonl", documents(NEW, 300))
+    keys = ("--data.path", new, "--data.replay", 0.5, "--trainer.logger", "false")
+    done = runs.call(prepare.main, "--start_from", first, *keys)
+    assert "replayed of the earlier run: train 9  validation 2" in done.printed
+    cache = {*(folder / "cache").iterdir()}
+    output = folder / "of_prepared"
+    further(folder, first, output, *keys[:4])
+    assert {*(folder / "cache").iterdir()} == cache
+    # the remedy of documents that are gone, for a run that went on itself
+    (gone,) = (line.split()[1] for line in done.printed.splitlines() if "encoded: " in line)
+    shutil.rmtree(gone)
+    options = ("--start_from", output, "--data.path", folder / "new.jsonl", "--data.replay", 0.5)
+    options += ("--trainer.logger", "false")
+    missing = runs.call(prepare.main, *options)
+    assert f"{gone}: the encoded documents of the earlier run" in missing.errors
+    again = ("--config", output / "config.yaml", "--trainer.logger", "false")
+    assert runs.call(prepare.main, *again).status is None
+    done = runs.call(prepare.main, *options)
+    assert "replayed of the earlier run: train 14  validation 2" in done.printed
+
+    done = runs.call(prepare.main, "--start_from", folder / "nosuch", *keys)
+    assert "nosuch: no such file or folder (--start_from)" in done.errors
+    done = runs.call(prepare.main, "--config", folder / "mine.yaml", *keys)
+    assert "data.replay needs the run whose documents it draws: give --start_from" in done.errors
+
+
+def test_label_changes_of_a_run_are_not_those_of_other_documents(folder, first):
+    changes = folder / "split.csv"
+    changes.write_text("old,new\nCats,House Cats|Lions\n")
+    output = folder / "split"
+    further(folder, first, output, "--data.label_changes", changes)
+    aside = written(folder / "aside.jsonl", documents(["Cats"], 500, "test " * 3))
+    for more, group in (((), "unseen"), (("--data.label_changes", changes), "seen")):
+        done = runs.call(evaluate.main, "--checkpoint", output, "--data.path", aside, *more)
+        assert done.result[f"test.{group}.documents"] == 3, done.errors
 
 
 def test_labels_change_in_the_model_and_in_the_corpus(folder, first):

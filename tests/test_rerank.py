@@ -13,6 +13,7 @@ import torch
 
 import gile_lightning
 from gile_lightning import evaluate, predict, rerank
+from gile_lightning.commands.launcher import RUNNING, lock
 from gile_lightning.common.errors import InputError
 from gile_lightning.training import pair_training
 from gile_lightning.training.combination import Combination
@@ -136,6 +137,9 @@ def test_commands_rerank(fitted, tmp_path):
     again = ("--rerank", "--output", output)
     plain, second = (runs.call(evaluate.main, *keys, *more) for more in ((), again))
     assert second.status is None, second.errors
+    third = runs.call(evaluate.main, *keys, "--output", output)
+    assert (third.status, third.printed) == (2, "")
+    assert f"{output}: holds the figures of an evaluation already; choose another" in third.errors
     changed = [key for key, value in plain.result.items() if second.result.get(key) != value]
     assert "test.seen.average_precision" in changed
     # positives below the ten best labels stay where they are
@@ -164,5 +168,10 @@ def test_what_cannot_be_done_is_refused(fitted, model, tmp_path):
     ):
         said = runs.call(rerank.main, *args)
         assert (said.status, message in said.errors) == (2, True), said.errors
+    (tmp_path / "checkpoints").mkdir()
+    copied = shutil.copy(run / "checkpoints/best.ckpt", tmp_path / "checkpoints")
+    with lock(tmp_path / "checkpoints/reranker", RUNNING):
+        said = runs.call(rerank.main, "--checkpoint", copied, "--pretrained", model)
+    assert "reranker: another second stage is fitted there; wait for its end" in said.errors
     explained = (*("--checkpoint", run, "--explain", "-"), "--rerank", "true")
     assert "leave --rerank out" in runs.call(predict.main, *explained).errors

@@ -10,6 +10,7 @@ import torch
 import yaml
 from torch import Tensor
 
+from gile_lightning.commands import launcher
 from gile_lightning.commands.cli import GileCLI
 from gile_lightning.common.console import say, show
 from gile_lightning.common.errors import InputError, positive
@@ -71,13 +72,22 @@ def fit_reranker(cli: GileCLI, path: str, checkpoint: dict[str, Any], settings: 
 
     Raises:
         InputError: the model has several languages, the corpus is not that of its training, or the
-            folder holds another second stage.
+            folder holds another second stage, or one that is being fitted.
     """
     positive(depth=settings.depth, validation_documents=settings.validation_documents)
     file = find_checkpoint(path)
     folder = file.parent / FOLDER
     if (folder / SETTINGS).is_file():
         raise InputError(f"{folder}: holds a second stage already; delete the folder to fit anew")
+    held = launcher.lock(folder, launcher.RUNNING)
+    if held is None:
+        raise InputError(f"{folder}: another second stage is fitted there; wait for its end")
+    with held:
+        return _fit(cli, checkpoint, settings, file)
+
+
+def _fit(cli: GileCLI, checkpoint: dict[str, Any], settings: Settings, file: Path) -> Path:
+    folder = file.parent / FOLDER
     made_of = settings._asdict() | {"training": asdict(settings.training)}
     made_of |= {"checkpoint": identity(file)}
     state = _read_state(folder, made_of)

@@ -412,7 +412,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         before = known.before or known.labels
         targets = self.changes().resolve(before.names, before.uris_by_name())
         places = new_places(before, Task.load(directory / TASK).labels, targets)
-        source = self.cache.path(known.corpus or "-")
+        source = self.cache.find(known.corpus) if known.corpus else self.cache.path("-")
         seed = self.settings.split_seed
         added = replay(source, directory, self.replay, places, seed)
         documents = counts["documents"]

@@ -79,8 +79,9 @@ class KnownDocuments:
         known = self.hashes.get(part)
         if known is None or not len(known):
             return np.zeros(len(hashes), bool)
-        found: NDArray[np.bool_] = known[known.searchsorted(hashes).clip(max=len(known) - 1)]
-        return found == hashes
+        nearest = known[known.searchsorted(hashes).clip(max=len(known) - 1)]
+        found: NDArray[np.bool_] = nearest == hashes
+        return found
 
     def state(self) -> dict[str, list[int]]:
         """Return plain values, for the cache key."""

@@ -10,6 +10,7 @@ from gile_lightning.data.formats.label_files import is_vocabulary, read_labels
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.tokenizing.label_set import LabelSet
 
+_ORPHAN = "labels with a parent that the model knows and that is not described here"
 LabelsLike = Mapping[str, str] | Iterable[Mapping[str, Any]] | Path | str
 
 
@@ -33,8 +34,9 @@ def read_candidates(
             missing.
     """
     if isinstance(labels, Path | str):
-        records: Iterable[Described] = read_labels(labels, skipped, language=language)
-        published = is_vocabulary(labels)
+        file = Path(labels).expanduser()
+        records: Iterable[Described] = read_labels(file, skipped, language=language)
+        published = is_vocabulary(file)
     else:
         published = False
         if isinstance(labels, Mapping):
@@ -68,7 +70,10 @@ def read_candidates(
 
 
 def candidate_labels(
-    given: Mapping[str, Described], recipe: TextRecipe, own: LabelSet | None = None
+    given: Mapping[str, Described],
+    recipe: TextRecipe,
+    own: LabelSet | None = None,
+    skipped: Skipped | None = None,
 ) -> LabelSet:
     """Return candidates as a label set.
 
@@ -77,7 +82,8 @@ def candidate_labels(
             the recipe takes names for descriptions; texts of labels below them have their names.
         recipe: of their texts.
         own: a model's own labels. Those among the candidates keep the synonyms, parents and URI
-            that they come without.
+            that they come without. Texts of labels have the parents that are among the candidates.
+        skipped: counts the labels whose text lacks a parent that the model knows.
     """
     names, own = list(given), own or LabelSet([], [], [])
     uris = [label.uri for label in given.values()]
@@ -86,14 +92,22 @@ def candidate_labels(
     parents = own.renamed_parents(renamed)
     facts = [(own.synonyms[i], own.uris[i], parents[i]) if i >= 0 else ([], "", []) for i in places]
     labels = {
-        name: label._replace(synonyms=label.synonyms or tuple(synonyms), uri=label.uri or uri)
-        for (name, label), (synonyms, uri, _) in zip(given.items(), facts, strict=True)
+        name: label._replace(
+            synonyms=label.synonyms or tuple(synonyms),
+            uri=label.uri or uri,
+            parents=label.parents or tuple(parent for parent in known if parent in given),
+        )
+        for (name, label), (synonyms, uri, known) in zip(given.items(), facts, strict=True)
     }
     kept = [
         (label, known)
         for label, (_, _, known) in zip(labels.values(), facts, strict=True)
         if label.description or recipe.by_name
     ]
+    for label, known in kept:
+        orphan = not given[label.name].parents and not given.keys() >= set(known)
+        if orphan and recipe.parents and skipped is not None:
+            skipped.add(_ORPHAN, label.where)
     return LabelSet(
         [label.name for label, _ in kept],
         [recipe.label_text(label, labels) for label, _ in kept],
@@ -101,7 +115,7 @@ def candidate_labels(
         synonyms=[list(label.synonyms) for label, _ in kept],
         uris=[label.uri for label, _ in kept],
         # of the model's own too, whether or not these are candidates
-        parents=[list(label.parents) or known for label, known in kept],
+        parents=[list(given[label.name].parents) or known for label, known in kept],
     )
 
 

@@ -190,7 +190,8 @@ class Predictor:
         recipe, tokenizer = self.task.recipe, self.task.tokenizer
         skipped = Skipped()
         given = read_candidates(labels, recipe.by_name, language or recipe.label_language, skipped)
-        label_set = candidate_labels(given, recipe, self.task.labels if complete else None)
+        own = self.task.labels if complete else None
+        label_set = candidate_labels(given, recipe, own, skipped)
         names, texts, uris = label_set.names, label_set.texts, label_set.uris
         counts = tokenizer.labels(texts)[1]
         if empty := [name for name, words in zip(names, counts, strict=True) if not words]:

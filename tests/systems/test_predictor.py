@@ -9,6 +9,8 @@ import torch
 import gile_lightning
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import Corpus
+from gile_lightning.data.formats.descriptions import TextRecipe
+from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
@@ -18,6 +20,7 @@ from gile_lightning.network.outputs import Linear
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems import predictor as predictor_module
 from gile_lightning.systems.calibrated import training_ids
+from gile_lightning.systems.candidates import candidate_labels, read_candidates
 from gile_lightning.systems.predictor import Predictor, find_language
 from gile_testing import runs
 
@@ -136,6 +139,23 @@ def test_parents_of_candidates(predictor, monkeypatch):
         [own.parents[with_parents], ["anything"], ["other"]],
         [[], ["anything"], ["other"]],
     ]
+
+
+def test_texts_of_candidates_have_the_parents_that_are_given(tmp_path, monkeypatch):
+    own = LabelSet(
+        ["cat", "mammal", "animal"], [*"abc"], [3, 2, 1], parents=[["mammal"], ["animal"], []]
+    )
+    recipe, skipped = TextRecipe(parents=1), Skipped()
+    labels = [{"name": "cat", "description": "purrs"}, {"name": "mammal", "description": "milk"}]
+    (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, labels)))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    given = read_candidates("~/labels.jsonl", False, None, skipped)
+    found = candidate_labels(given, recipe, own, skipped)
+    assert found.texts == ["purrs mammal milk", "milk"]
+    assert found.parents == [["mammal"], ["animal"]]
+    reason = "labels with a parent that the model knows and that is not described here"
+    assert skipped.counts == {reason: 1}
+    assert skipped.first[reason].endswith("labels.jsonl:2")
 
 
 def test_a_parent_that_was_renamed(predictor, monkeypatch):

@@ -18,6 +18,7 @@ from gile_lightning.data.formats.skipped import Skipped
 
 BROKEN = "broken JSON line"
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
+_ARCHIVES = (".gz", ".bz2", ".xz", ".zip")
 JSON_LIST = "{}: a JSON list; expected one object per line, as jq -c '.[]' writes them"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -37,8 +38,8 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
 
     Raises:
         InputError: the file is missing, a spreadsheet, truncated, not gzip though named so, or
-            wrongly encoded; a line is endless, or a gzip file unfolds to far more than others of
-            its size.
+            wrongly encoded; a line is endless, or an archive unfolds to far more than others of its
+            size.
     """
     source = str(path)
     if source.lower().endswith(_SPREADSHEETS):
@@ -46,6 +47,8 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
     if "://" not in source:
         if not Path(path).is_file():
             raise InputError(f"{path}: no such file{nearest_file(path)}")
+        if "::" in source:
+            raise InputError(f"{path}: '::' stands for a chain of file systems; rename the path")
         source = glob.escape(source)  # `datasets` reads every name as a pattern
     try:
         codecs.lookup(encoding)
@@ -57,7 +60,8 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
     number = 0
     try:
         builder = LineBuilder(data_files={"train": [source]}, hash="lines", encoding=encoding)
-        builder.most = most_of(path) if source.endswith(".gz") and "://" not in source else None
+        archive = source.endswith(_ARCHIVES) and "://" not in source
+        builder.most = most_of(path) if archive else None
         stream = builder.as_streaming_dataset("train")
         for table in stream.with_format("arrow").iter(batch_size=1_000):
             for line in table.column("text").to_pylist():

@@ -1,7 +1,7 @@
 """Records of a corpus as documents."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -41,13 +41,14 @@ class RecordParser:
         """Make a document of a record, or name the column that it lacks.
 
         Raises:
-            InputError: the labels are no list of names, or the split has another name.
+            InputError: a text is a list or an object, the labels are no list of names, or the split
+                has another name.
         """
         fields, columns = record.fields, self.columns
         identity = None if columns.id is None else fields.get(columns.id)
         if columns.id is not None and identity in (None, ""):
             return columns.id
-        lead, texts = _filled(fields, columns.lead), _filled(fields, columns.text)
+        lead, texts = _filled(record, columns.lead), _filled(record, columns.text)
         if not texts:
             return " and ".join(columns.text)
         labels = fields.get(columns.labels)
@@ -97,7 +98,21 @@ def not_names(where: str, column: str, labels: Any) -> str:
     return f"{where}: {column!r} is not a list of label names: {labels!r:.80}"
 
 
-def _filled(fields: Mapping[str, Any], columns: Iterable[str]) -> list[str | list[str]]:
-    """Return the texts of the columns that have one."""
-    texts = (fields.get(name) for name in columns)
-    return [text for text in texts if isinstance(text, str) and text.strip()]
+def _filled(record: Record, columns: Iterable[str]) -> list[str | list[str]]:
+    """Return the texts of the columns that have one.
+
+    Raises:
+        InputError: one is a list or an object.
+    """
+    found: list[str | list[str]] = []
+    for name in columns:
+        value = record.fields.get(name)
+        if value is None or value != value:  # NaN, which is not equal to itself: an empty cell
+            continue
+        if not isinstance(value, str | int | float):
+            raise InputError(
+                f"{record.where}: {name!r} is no text: {value!r:.80}; join its parts into one"
+            )
+        if str(value).strip():
+            found.append(str(value))
+    return found

@@ -54,6 +54,20 @@ class Cache:
         end = "" if self.remote.endswith("/") else "/"
         return RemoteFolder(f"{self.remote}{end}{key}-shards")
 
+    def find(self, key: str) -> Path:
+        """Return the local folder of a corpus, copied from the remote cache where that has it.
+
+        It need not exist.
+        """
+        directory, remote = self.path(key), self.remote_folder(key)
+        if remote is not None and not self.has(key):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(directory.with_suffix(".lock")):
+                manifest = remote.manifest()
+                if manifest is not None and not self.has(key):
+                    remote.download(manifest, directory)
+        return directory
+
     def fill(self, key: str, encode: Callable[[Path], None]) -> None:
         """Copy a corpus from the remote cache, or encode it, unless the local cache has it.
 

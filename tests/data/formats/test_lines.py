@@ -134,6 +134,20 @@ def test_damaged_gzip(write, place):
         fields(path)
 
 
+def test_a_chain_of_file_systems(write, tmp_path):
+    (tmp_path / "a::b").mkdir()
+    path = write("a::b/a.jsonl", ROWS)
+    with pytest.raises(InputError, match=f"{path}: '::' stands for a chain of file systems; re"):
+        fields(path)
+
+
+@pytest.mark.parametrize(("ending", "pack"), [(".bz2", bz2.compress), (".xz", lzma.compress)])
+def test_what_an_archive_unfolds_to_is_bounded(write, ending, pack):
+    path = write(f"a.jsonl{ending}", pack(b"\n" * 2**24))
+    with pytest.raises(InputError, match=f"{path}: .* it unfolds to more than 8,388,608 char"):
+        list(read_lines(path))
+
+
 def test_a_spreadsheet(write):
     path = write("a.xlsx", b"PK\x03\x04")
     with pytest.raises(InputError, match=f"{path}: a spreadsheet; save it as CSV in UTF-8"):

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from gile_lightning.common.errors import InputError
@@ -31,7 +33,7 @@ def test_document():
         ({"id": ""}, "id"),
         ({"text": None}, "text"),
         ({"text": " \n", "title": "a lead alone"}, "text"),
-        ({"text": 5}, "text"),
+        ({"text": math.nan}, "text"),
         ({"labels": None}, "labels"),
         ({"labels": []}, "labels"),
         ({"year": None}, "year"),
@@ -40,6 +42,13 @@ def test_document():
 )
 def test_missing_column(values, column):
     assert parse(values, lead="title", **BY_YEAR) == column
+
+
+def test_a_text_is_no_list_and_no_object():
+    assert parse({"text": 5}).pieces == ["5"]
+    for name, value in (("text", ["a", "b"]), ("text", {"en": "a"}), ("title", [])):
+        with pytest.raises(InputError, match=rf"f:1: {name!r} is no text: .*; join its parts"):
+            parse({name: value}, lead="title")
 
 
 @pytest.mark.parametrize("labels", [{"x": 1}, [1, 2], ["x", None], [["x"]], 3])

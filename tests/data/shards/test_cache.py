@@ -5,7 +5,7 @@ import pytest
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import Corpus
-from gile_lightning.data.shards.cache import default_cache
+from gile_lightning.data.shards.cache import Cache, default_cache
 from gile_lightning.data.shards.remote_folder import RemoteFolder
 
 
@@ -106,6 +106,19 @@ def test_remote_cache_is_copied_here_once(corpus, prepared, remote, tmp_path, mo
     assert modules[0].tasks == first.tasks
     assert modules[0].meta == first.meta
     assert [file.suffix for file in directory.parent.iterdir() if file.is_file()] == [".lock"]
+
+
+def test_an_earlier_corpus_is_found_in_the_remote_cache(prepared, remote, tmp_path, monkeypatch):
+    first = prepared(cache_dir=remote)
+    key = first.fingerprint()
+    assert first.cache.find(key) == first.directory_of_shards()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "node"))
+    cache = Cache(remote)
+    found = cache.find(key)
+    assert found == tmp_path / "node/gile_lightning" / key
+    same = [{f.name: f.read_bytes() for f in at.iterdir()} for at in (found, *first.shards())]
+    assert same[0] == same[1]
+    assert not cache.find("another").exists()
 
 
 def test_interrupted_upload_is_done_anew(corpus, prepared, remote, monkeypatch, tmp_path):

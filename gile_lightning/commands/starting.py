@@ -1,0 +1,48 @@
+"""The run that another one begins with: ``--start_from``."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from gile_lightning.commands.cli import GileCLI
+from gile_lightning.commands.options import option
+from gile_lightning.commands.run_folder import run_name
+from gile_lightning.commands.stored import stored_configuration
+from gile_lightning.common.errors import InputError
+from gile_lightning.systems.loading import start_from
+from gile_lightning.training.checkpoint import read_checkpoint
+
+_START = "--start_from"
+# keys of the data that were for that run alone
+_DONE = ("held_out_labels", "label_changes", "replay")
+
+
+@contextmanager
+def with_earlier_configuration(args: Sequence[str]) -> Iterator[list[str]]:
+    """Put the configuration of the run that the arguments begin with, if any, before them.
+
+    Raises:
+        InputError: there is no such run.
+    """
+    start = option(list(args), _START)
+    if start is None:
+        yield list(args)
+        return
+    checkpoint = read_checkpoint(start, _START)
+    with stored_configuration(checkpoint, _DONE, run_name(start)) as config:
+        yield ["--config", config, *args]
+
+
+def begin(cli: GileCLI) -> None:
+    """Give a system and its data what the run knows that they begin with, if any.
+
+    Raises:
+        InputError: there is no such run, or `start_from` refuses it; or documents of one are asked
+            for, and there is none.
+    """
+    if cli.config.start_from is not None:  # perhaps from the configuration of such a run
+        checkpoint = read_checkpoint(cli.config.start_from, _START)
+        start_from(cli.model, cli.datamodule, checkpoint, cli.config.keep)
+    elif getattr(cli.datamodule, "replay", 0):
+        raise InputError(
+            "data.replay needs the run whose documents it draws: give --start_from RUN"
+        )
