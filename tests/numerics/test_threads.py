@@ -4,6 +4,9 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from gile_lightning import fit
+from gile_testing import runs
+from gile_testing.baseline_runs import arguments
 from gile_testing.models import MODELS, NAME, model
 from gile_testing.two_languages import DOCUMENTS, ragged
 
@@ -38,4 +41,12 @@ def test_no_gradient_is_added_up_in_another_order(name):
     made = model(MODELS[name])
     with Atomic() as found:
         made.training_step({NAME: ragged(*DOCUMENTS[NAME][0])}, 0).backward()
+    assert not found.shapes
+
+
+@pytest.mark.parametrize("config", ["wsabie.yaml", "aitextml.yaml"])
+def test_baselines_that_train_in_their_own_way(config, tmp_path):
+    with Atomic() as found:
+        done = runs.call(fit.main, *arguments(config, tmp_path / "run", "--trainer.max_epochs", 1))
+    assert done.status is None, done.errors
     assert not found.shapes
