@@ -10,11 +10,13 @@ from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.options import option, pop_flag, pop_option
 from gile_lightning.commands.parser import command
 from gile_lightning.commands.scoring import score
-from gile_lightning.commands.stored import stored_configuration
+from gile_lightning.commands.stored import setting_of_data, stored_configuration
+from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.tracking.wandb_logger import finish
 from gile_lightning.training.checkpoint import read_checkpoint
 
+_CHANGES = "label_changes"
 PROGRAM = "python -m gile_lightning.evaluate"
 DESCRIPTION = (
     "Score a checkpoint (--checkpoint RUN, a file or a run folder) on seen, unseen and all labels "
@@ -37,11 +39,17 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     rerank = pop_flag(args, "--rerank")
     other_data = any(arg.startswith(("--data", "--config")) for arg in args)
     checkpoint = read_checkpoint(str(path))
-    # which are of the documents that the model was trained on
-    without = () if option(args, "--data.path") is None else ("label_changes",)
+    others = option(args, "--data.path") is not None
+    without = (_CHANGES,) if others else ()  # they are for the run's own documents
     with stored_configuration(checkpoint, without) as config:
         cli = GileCLI(
             ["--config", config, "--trainer.logger", "false", *args], PROGRAM, DESCRIPTION
+        )
+    left_out = setting_of_data(checkpoint, _CHANGES) if others else None
+    if left_out is not None and cli.config.data.get(f"init_args.{_CHANGES}") is None:
+        say(
+            f"data.{_CHANGES} of the run ({left_out}) is not applied to these documents; give it "
+            "again if their labels have old names"
         )
     if cli.config.data.init_args.get("test_size") == 0 and not other_data:
         raise InputError(

@@ -186,6 +186,8 @@ def test_label_changes_of_a_run_are_not_those_of_other_documents(folder, first):
     for more, group in (((), "unseen"), (("--data.label_changes", changes), "seen")):
         done = runs.call(evaluate.main, "--checkpoint", output, "--data.path", aside, *more)
         assert done.result[f"test.{group}.documents"] == 3, done.errors
+        told = f"data.label_changes of the run ({changes}) is not applied to these documents"
+        assert (told in done.printed) == (not more)
 
 
 def test_labels_change_in_the_model_and_in_the_corpus(folder, first):

@@ -54,6 +54,12 @@ def stored_configuration(
         yield str(file)
 
 
+def setting_of_data(checkpoint: dict[str, Any], key: str) -> Any:
+    """Return a key of the data in the configuration of a checkpoint; None if it has none."""
+    data = (yaml.safe_load(checkpoint[STATE]["config"]) or {}).get("data") or {}
+    return (data.get("init_args") or {}).get(key)
+
+
 def dropped_keys(config: Any) -> set[tuple[str, tuple[str, ...]]]:
     """Find the keys in configuration files that a class chosen later lacks.
 

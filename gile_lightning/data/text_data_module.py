@@ -131,7 +131,10 @@ class TextDataModule(Configured, lightning.LightningDataModule, ABC):
         """Yield the documents of a language at these places of a split, in order, in batches."""
 
     def document_hashes(self, name: str, split: str) -> NDArray[np.int64] | None:
-        """Return a hash of each document of a split, in order; None if unknown."""
+        """Return a hash of each document of a split, in order; None if unknown, or without it.
+
+        ``unused`` is the split of training documents that were counted and train nothing.
+        """
         return None
 
     def training_size(self) -> int:
