@@ -10,7 +10,7 @@ from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.options import option, pop_flag, pop_option
 from gile_lightning.commands.parser import command
 from gile_lightning.commands.scoring import score
-from gile_lightning.commands.stored import setting_of_data, stored_configuration
+from gile_lightning.commands.stored import data_of, stored_configuration
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.tracking.wandb_logger import finish
@@ -39,18 +39,12 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     rerank = pop_flag(args, "--rerank")
     other_data = any(arg.startswith(("--data", "--config")) for arg in args)
     checkpoint = read_checkpoint(str(path))
-    others = option(args, "--data.path") is not None
-    without = (_CHANGES,) if others else ()  # they are for the run's own documents
-    with stored_configuration(checkpoint, without) as config:
+    with stored_configuration(checkpoint) as config:
         cli = GileCLI(
             ["--config", config, "--trainer.logger", "false", *args], PROGRAM, DESCRIPTION
         )
-    left_out = setting_of_data(checkpoint, _CHANGES) if others else None
-    if left_out is not None and cli.config.data.get(f"init_args.{_CHANGES}") is None:
-        say(
-            f"data.{_CHANGES} of the run ({left_out}) is not applied to these documents; give it "
-            "again if their labels have old names"
-        )
+    if option(args, f"--data.{_CHANGES}") is None:
+        _leave_out_changes(cli, checkpoint)
     if cli.config.data.init_args.get("test_size") == 0 and not other_data:
         raise InputError(
             f"{path}: trained on all its documents (test_size 0), so that none is left to score it "
@@ -60,6 +54,20 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
         return score(cli, str(path), checkpoint, rerank)
     finally:
         finish()
+
+
+def _leave_out_changes(cli: GileCLI, checkpoint: dict[str, Any]) -> None:
+    """Leave the run's own label changes out where other documents are scored."""
+    own, data = data_of(checkpoint), cli.config.data.init_args
+    changes = own.get(_CHANGES)
+    same = str(data.get("path")) == str(own.get("path"))
+    if same or changes is None or str(data.get(_CHANGES)) != str(changes):
+        return
+    data[_CHANGES] = cli.datamodule.label_changes = None
+    say(
+        f"data.{_CHANGES} of the run ({changes}) is not applied to these documents; give it again "
+        "if their labels have old names"
+    )
 
 
 if __name__ == "__main__":

@@ -183,11 +183,17 @@ def test_label_changes_of_a_run_are_not_those_of_other_documents(folder, first):
     output = folder / "split"
     further(folder, first, output, "--data.label_changes", changes)
     aside = written(folder / "aside.jsonl", documents(["Cats"], 500, "test " * 3))
-    for more, group in (((), "unseen"), (("--data.label_changes", changes), "seen")):
-        done = runs.call(evaluate.main, "--checkpoint", output, "--data.path", aside, *more)
-        assert done.result[f"test.{group}.documents"] == 3, done.errors
+    (folder / "aside.yaml").write_text(f"data:\n  init_args:\n    path: {aside}\n")
+    paths = {kind: (f"--{kind}", aside) for kind in ("data.path", "data.init_args.path")}
+    paths["config"] = ("--config", folder / "aside.yaml")
+    for kind, path in paths.items():
+        done = runs.call(evaluate.main, "--checkpoint", output, *path)
+        assert done.result["test.unseen.documents"] == 3, (kind, done.errors)
         told = f"data.label_changes of the run ({changes}) is not applied to these documents"
-        assert (told in done.printed) == (not more)
+        assert told in done.printed
+    done = runs.call(evaluate.main, "--checkpoint", output, *path, "--data.label_changes", changes)
+    assert done.result["test.seen.documents"] == 3, done.errors
+    assert told not in done.printed
 
 
 def test_labels_change_in_the_model_and_in_the_corpus(folder, first):

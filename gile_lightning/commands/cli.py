@@ -121,7 +121,7 @@ class GileCLI(LightningCLI):
         The arguments of the process stay as they are: DDP starts the other processes with them.
         """
         args = classes_first(sys.argv[1:] if args is None else args)
-        self._path_given = option(args, "--data.path") is not None
+        self._path_given = option(args, "--data.path")
         if "." not in (option(args, "--model") or "."):
             # a class by its bare name: the parser finds only imported ones
             import gile_lightning.systems.baselines  # noqa: F401
@@ -174,13 +174,17 @@ class GileCLI(LightningCLI):
         """Say when the corpus is the built-in one.
 
         Raises:
-            InputError: a configuration names another, which a later one takes away.
+            InputError: a configuration or an option has named another (`data.path`), which a later
+                configuration takes away.
         """
         builtin = getattr(data, "builtin", False)
-        unnamed = self.config.data.get("init_args.path", "") is None
-        if self._named_data is not None and unnamed and not self._path_given:
-            file, path = self._named_data
-            source = file if isfile(file) else "the configuration of the run"
+        named = self._named_data
+        if self._path_given is not None:
+            none = self._path_given in ("null", "None")
+            named = None if none else ("--data.path", self._path_given)
+        if named is not None and self.config.data.get("init_args.path", "") is None:
+            file, path = named
+            source = "the configuration of the run" if self._of_run(file) else file
             own = "invented texts" if builtin else f"the corpus of {type(data).__name__}"
             raise InputError(
                 f"{source} names data ({path}), but a later configuration names none (data.path: "
@@ -192,6 +196,10 @@ class GileCLI(LightningCLI):
                 "No --data.path: using the built-in corpus of invented texts. Its figures say "
                 "nothing about real ones."
             )
+
+    def _of_run(self, file: str) -> bool:
+        """Return whether a configuration was that of a checkpoint, whose file is gone."""
+        return file != "--data.path" and not isfile(file)
 
     def instantiate_trainer(self, **kwargs: Any) -> lightning.Trainer:
         """Make the trainer with the callbacks and the logger of a run folder."""

@@ -54,10 +54,10 @@ def stored_configuration(
         yield str(file)
 
 
-def setting_of_data(checkpoint: dict[str, Any], key: str) -> Any:
-    """Return a key of the data in the configuration of a checkpoint; None if it has none."""
+def data_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys of the data in the configuration of a checkpoint."""
     data = (yaml.safe_load(checkpoint[STATE]["config"]) or {}).get("data") or {}
-    return (data.get("init_args") or {}).get(key)
+    return data.get("init_args") or {}
 
 
 def dropped_keys(config: Any) -> set[tuple[str, tuple[str, ...]]]:

@@ -34,7 +34,7 @@ from gile_lightning.data.tokenizing.label_set import LabelFacts
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, unambiguous
 
-FORMAT = 12  # of the encoded shards; raised when the same input would be encoded differently
+FORMAT = 13  # of the encoded shards; raised when the same input would be encoded differently
 
 
 class DocumentDataModule(Reader, ShardDataModule):

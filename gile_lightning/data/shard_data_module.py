@@ -167,12 +167,15 @@ class ShardDataModule(TextDataModule):
 
         ``unused`` is the split of training documents that ``train_share`` leaves out.
         """
-        if split == UNUSED and self.corpus.unused is not None:
-            documents = self.corpus.unused
-        elif split in self.corpus.splits:
-            documents = self.split(split).select(range(self.size(self.language, split)))
-        else:
+        corpus = self.corpus
+        if split == UNUSED and corpus.every is not None:
+            # a pass in order is faster than one over what is left
+            return np.delete(self._hashes(corpus.every), corpus.drawn)
+        if split not in corpus.splits:
             return None
+        return self._hashes(self.split(split).select(range(self.size(self.language, split))))
+
+    def _hashes(self, documents: "Dataset") -> NDArray[np.int64]:
         documents = documents.with_format("arrow")
         unknown = len(self.corpus.task.tokenizer.vocabulary) - 1
         starts = range(0, len(documents), _HASHED)

@@ -10,7 +10,7 @@ from gile_lightning.data.formats.label_files import is_vocabulary, read_labels
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.tokenizing.label_set import LabelSet
 
-_ORPHAN = "labels with a parent that the model knows and that is not described here"
+_PARENTS = "parents of labels, which the model knows and which are not described here"
 LabelsLike = Mapping[str, str] | Iterable[Mapping[str, Any]] | Path | str
 
 
@@ -83,7 +83,7 @@ def candidate_labels(
         recipe: of their texts.
         own: a model's own labels. Those among the candidates keep the synonyms, parents and URI
             that they come without. Texts of labels have the parents that are among the candidates.
-        skipped: counts the labels whose text lacks a parent that the model knows.
+        skipped: counts the parents that these texts lack.
     """
     names, own = list(given), own or LabelSet([], [], [])
     uris = [label.uri for label in given.values()]
@@ -105,9 +105,8 @@ def candidate_labels(
         if label.description or recipe.by_name
     ]
     for label, known in kept:
-        orphan = not given[label.name].parents and not given.keys() >= set(known)
-        if orphan and recipe.parents and skipped is not None:
-            skipped.add(_ORPHAN, label.where)
+        if recipe.parents and skipped is not None and not given[label.name].parents:
+            skipped.add(_PARENTS, label.where, len(set(known) - given.keys()))
     return LabelSet(
         [label.name for label, _ in kept],
         [recipe.label_text(label, labels) for label, _ in kept],

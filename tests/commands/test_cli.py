@@ -170,6 +170,8 @@ def test_invented_texts_take_no_place_of_named_data(cli, tmp_path, capsys):
     announce("--config", file, *attack, "--data.path", "null")
     with pytest.raises(InputError, match=r"so the corpus of ATTACK would take their place"):
         announce("--config", file, "--config", "attack")
+    with pytest.raises(InputError, match=r"^--data.path names data \(other\), but a later conf"):
+        announce("--data.path", "other", "--config", model)
     made = cli("--config", file, "--config", model)
     file.unlink()  # as that which a checkpoint holds
     with pytest.raises(InputError, match=r"^the configuration of the run names data \(mine\), but"):

@@ -153,7 +153,7 @@ def test_texts_of_candidates_have_the_parents_that_are_given(tmp_path, monkeypat
     found = candidate_labels(given, recipe, own, skipped)
     assert found.texts == ["purrs mammal milk", "milk"]
     assert found.parents == [["mammal"], ["animal"]]
-    reason = "labels with a parent that the model knows and that is not described here"
+    reason = "parents of labels, which the model knows and which are not described here"
     assert skipped.counts == {reason: 1}
     assert skipped.first[reason].endswith("labels.jsonl:2")
 

@@ -12,6 +12,8 @@ import pyarrow as pa
 from datasets.builder import Key
 from datasets.packaged_modules.text.text import Text
 
+from gile_lightning.data.formats.binary_file import RATIO
+
 LONGEST = 2**26  # characters of a line: 64 MB of JSON are no document
 
 
@@ -27,6 +29,7 @@ class LineBuilder(Text):  # type: ignore[misc]  # a class without types
     """
 
     most: int | None = None
+    _read = 0
 
     def _generate_tables(
         self, base_files: Any, files_iterables: Iterable[Iterable[str]]
@@ -40,12 +43,16 @@ class LineBuilder(Text):  # type: ignore[misc]  # a class without types
                         yield Key(shard, number), pa.table({"text": pa.array(lines, pa.string())})
 
     def _blocks(self, stream: Any) -> Iterator[str]:
-        read = 0
         while block := stream.read(self.config.chunksize):
             rest = stream.readline(LONGEST)
             if len(rest) == LONGEST:
-                raise TooMuchError(f"a line is longer than {LONGEST:,} characters")
-            read += len(block) + len(rest)
-            if self.most is not None and read > self.most:
-                raise TooMuchError(f"it unfolds to more than {self.most:,} characters")
+                raise TooMuchError(
+                    f"a line is longer than {LONGEST:,} characters; is the file damaged?"
+                )
+            self._read += len(block) + len(rest)
+            if self.most is not None and self._read > self.most:
+                raise TooMuchError(
+                    f"it unfolds to more than {self.most:,} characters, over {RATIO} times its "
+                    "size; if that is right, unfold it first"
+                )
             yield block + rest

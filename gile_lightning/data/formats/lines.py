@@ -18,7 +18,6 @@ from gile_lightning.data.formats.skipped import Skipped
 
 BROKEN = "broken JSON line"
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
-_ARCHIVES = (".gz", ".bz2", ".xz", ".zip")
 JSON_LIST = "{}: a JSON list; expected one object per line, as jq -c '.[]' writes them"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -38,8 +37,8 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
 
     Raises:
         InputError: the file is missing, a spreadsheet, truncated, not gzip though named so, or
-            wrongly encoded; a line is endless, or an archive unfolds to far more than others of its
-            size.
+            wrongly encoded; a line is endless, or a gzip or zip file unfolds to far more than
+            others of its size.
     """
     source = str(path)
     if source.lower().endswith(_SPREADSHEETS):
@@ -47,7 +46,7 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
     if "://" not in source:
         if not Path(path).is_file():
             raise InputError(f"{path}: no such file{nearest_file(path)}")
-        if "::" in source:
+        if "::" in str(Path(path).absolute()):
             raise InputError(f"{path}: '::' stands for a chain of file systems; rename the path")
         source = glob.escape(source)  # `datasets` reads every name as a pattern
     try:
@@ -60,8 +59,8 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
     number = 0
     try:
         builder = LineBuilder(data_files={"train": [source]}, hash="lines", encoding=encoding)
-        archive = source.endswith(_ARCHIVES) and "://" not in source
-        builder.most = most_of(path) if archive else None
+        deflated = source.lower().endswith((".gz", ".zip")) and "://" not in source
+        builder.most = most_of(path) if deflated else None
         stream = builder.as_streaming_dataset("train")
         for table in stream.with_format("arrow").iter(batch_size=1_000):
             for line in table.column("text").to_pylist():
@@ -78,7 +77,7 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
             raise
         raise InputError(f"{path}: damaged after about line {number:,}; get it again") from error
     except TooMuchError as error:
-        raise InputError(f"{path}: after line {number:,}: {error}; is the file damaged?") from error
+        raise InputError(f"{path}: after line {number:,}: {error}") from error
     except UnicodeDecodeError as error:
         line = _undecodable(path, encoding, number + 1)
         raise InputError(

@@ -162,6 +162,7 @@ class Corpus(DocumentDataModule):
             own = zip(trained.names, trained.uris, strict=True)
             self._uris = {name: uri for name, uri in own if uri}
         self._by_uri = {uri: name for name, uri in self._uris.items()}
+        self._names, self._undescribed = {}, set()
         by_name, recipe = self.by_name, self.recipe()
         labels = self._named_by_documents() if by_name else self.descriptions(skipped)
         for label in labels:
@@ -210,12 +211,14 @@ class Corpus(DocumentDataModule):
         """Return the name of a label of the files, which is its name there as a rule.
 
         A label of a trained model that was renamed since then, which its URI tells, keeps its name.
-        Another label that has got that name is given its URI too.
+        Another label that has got that name is given its URI too. URIs of another namespace tell
+        nothing, as the same labels may be published elsewhere.
         """
-        own = self._by_uri.get(label.uri or label.name)
-        if own is not None:
-            return own
-        other = label.uri and self._uris.get(label.name, label.uri) != label.uri
+        known = self._by_uri.get(label.uri or label.name)
+        if known is not None:
+            return known
+        own = self._uris.get(label.name, "")
+        other = label.uri and own and _namespace(own) == _namespace(label.uri)
         return f"{label.name} ({label.uri})" if other else label.name
 
     def recipe(self) -> TextRecipe:
@@ -350,3 +353,12 @@ class Corpus(DocumentDataModule):
             "documents": [stamp(file) for file in files] or str(self.path),
             "labels": [stamp(path) for path in self.label_files()],
         }
+
+
+def _namespace(uri: str) -> str:
+    """Return a URI up to its last part.
+
+    >>> [*map(_namespace, ("http://a.b/c#d", "urn:isbn:1", "D1"))]
+    ['http://a.b/c#', 'urn:isbn:', '']
+    """
+    return uri[: max(map(uri.rfind, "/#:")) + 1]

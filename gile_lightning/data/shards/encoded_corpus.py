@@ -34,7 +34,8 @@ class EncodedCorpus:
         task: tokenizer and label set.
         splits: the documents by the name of the split. Texts of labels are the last for training.
         label_texts: how many these are.
-        unused: the training documents that ``train_share`` leaves out, if any.
+        every: all training documents, if ``train_share`` leaves out some.
+        drawn: the places of those that it keeps.
 
     Args:
         directory: a folder that `encode` has written.
@@ -69,7 +70,7 @@ class EncodedCorpus:
             if files:
                 shards = [_read_shard(file, self.task) for file in files]
                 self.splits[split] = datasets.concatenate_datasets(shards)
-        self.unused: Dataset | None = None
+        self.every: Dataset | None = None
         if train_share != 1 and "train" in self.splits:
             documents = self.splits["train"]
             number = train_share if train_share > 1 else train_share * len(documents)
@@ -81,8 +82,8 @@ class EncodedCorpus:
                 )
             if number < len(documents):  # all of them stay in their order
                 order = np.random.default_rng(seed).permutation(len(documents))
-                self.splits["train"] = documents.select(order[:number])
-                self.unused = documents.select(np.sort(order[number:]))
+                self.every, self.drawn = documents, order[:number]
+                self.splits["train"] = documents.select(self.drawn)
             self.meta["counts"]["training_documents_used"] = number
         self.label_texts = 0
         if "train" in self.splits and len(self.splits["train"]) <= label_documents:

@@ -363,6 +363,19 @@ def test_another_label_that_has_got_the_name_of_a_trained_one(corpus):
     assert label_sets(scored) == [["y (urn:new)"], ["y", "x"], ["y (urn:new)", "y"]]
 
 
+def test_uris_of_another_namespace_tell_nothing(corpus):
+    def labels(space):
+        return [{"name": x, "description": f"about {x}", "uri": space + x} for x in "xy"]
+
+    rows = [PLAIN | {"id": i, "labels": ["x", "y"]} for i in range(9)]
+    data = ready(corpus(rows, labels("http://a.b/"), split_year=None, test_size=2))
+    rows[0]["labels"] = ["https://a.b/x"]
+    scored = corpus(rows, labels("https://a.b/"), split_year=None, test_size=0)
+    scored.encode_for_scoring(data.tasks)
+    assert ready(scored).tasks["english"].labels == data.tasks["english"].labels
+    assert label_sets(scored) == [["x"], *[["x", "y"]] * 8]
+
+
 def test_a_uri_names_one_label(corpus):
     data = corpus(labels=[{"name": x, "description": "d", "uri": "urn:x"} for x in "ab"])
     with pytest.raises(InputError, match=r":2: the label 'b' has the URI of 'a' at .*:1; URIs"):
