@@ -8,6 +8,7 @@ from typing import Literal
 
 from gile_lightning.commands.parser import command, parse
 from gile_lightning.common.console import show
+from gile_lightning.common.errors import InputError
 
 
 def export(
@@ -55,6 +56,13 @@ def export(
     from gile_lightning.exporting.onnx_folder import export_to_onnx
     from gile_lightning.systems.loading import read_model
 
+    of_onnx = {
+        "language": language is not None,
+        "labels": labels != "frozen",
+        "without_matchers": without_matchers,
+    }
+    for key in (key for key, given in of_onnx.items() if given and format != "onnx"):
+        raise InputError(f"--{key} has no effect with --format {format}: it is for onnx")
     with new_folder(output) as folder:
         licence = Licence(license, license_name, license_link)
         if push is not None:

@@ -29,7 +29,7 @@ class PrepareCLI(GileCLI):
         """Add the key of the check."""
         super().add_arguments_to_parser(parser)
         text = "Print what is in the corpus, and which configuration it suits."
-        parser.add_argument("--check", action="store_true", help=text)
+        parser.add_argument("--check", type=bool, default=False, help=text)
 
 
 @command

@@ -118,6 +118,7 @@ def test_one_run_has_seen_all_labels(pair, monkeypatch, order):
     }
     given = {"one": one, "other": other}
     monkeypatch.setattr(comparing, "scored", given.__getitem__)
+    monkeypatch.setattr(comparing, "find_checkpoint", lambda name, key: given[name])
     compared = comparing.compare_runs([*given][::order][:1], [*given][::order][1:], 100)
     found = {extreme.name: order * extreme.difference for extreme in compared.documents}
     assert found == pytest.approx({extreme.name: extreme.difference for extreme in expected})
@@ -129,6 +130,17 @@ def test_other_documents_are_refused(pair):
     done = runs.call(compare.main, pair[0].output, other.output)
     assert done.status == 2
     assert "were tested on different documents (english)" in done.errors
+
+
+def test_all_runs_are_looked_for_before_one_is_scored(pair, monkeypatch):
+    monkeypatch.setattr(comparing, "scored", None)
+    for second, problem in (
+        (f"{pair[1].output},", ",: give a run before and after each comma"),
+        ("nosuch", "nosuch: no such file or folder (RUN)"),
+    ):
+        done = runs.call(compare.main, pair[0].output, second)
+        assert done.status == 2
+        assert problem in done.errors
 
 
 def test_documents_without_a_positive_that_one_run_counts(pair):

@@ -233,6 +233,14 @@ def test_names_that_the_hub_has_not(hub, tmp_path, folder):
         gile_lightning.push(runs.trained().output, "me/labels")
 
 
+@pytest.mark.parametrize("option", [("language", "german"), ("labels", "vectors")])
+def test_options_of_another_format(option, tmp_path):
+    done = exported(runs.trained().output, tmp_path / "model", f"--{option[0]}", option[1])
+    assert done.status == 2
+    assert f"--{option[0]} has no effect with --format hub: it is for onnx" in done.errors
+    assert not (tmp_path / "model").exists()
+
+
 def test_offline(monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(InputError, match=r"no/where: .*it cannot be reached, or HF_HUB_OFFLINE"):

@@ -233,6 +233,11 @@ def test_pipes(run, monkeypatch):
         (("--explain", "why.pdf"), "why.pdf: a page (.html), JSON (.json) or - for the terminal"),
         (("--explain", "/no/where/why.html"), "/no/where/why.html: the folder is missing"),
         (("--explain_labels", "[x]"), "explain_labels has no effect without explain"),
+        (("--label_language", "de"), "label_language has no effect without labels"),
+        (
+            ("--explain", "why.html", "--explain_labels", "[Nosuch]"),
+            "the model can score no label 'Nosuch'",
+        ),
         (("--batch_sise", "1"), "unknown key 'batch_sise'; did you mean 'batch_size'?"),
     ],
 )
@@ -240,6 +245,23 @@ def test_mistakes(call, options, error):
     _, done = call(TEXTS, *options)
     assert done.status == 2
     assert done.errors.startswith(f"error: {error}")
+
+
+def test_no_file_is_written_over_another_one(call, labels, tmp_path):
+    source, target, given = tmp_path / "in", tmp_path / "out.jsonl", labels()
+    why = tmp_path / "why.json"
+    for options, error in (
+        (("--output", source), f"{source}: --output would overwrite that of --input"),
+        (("--labels", given, "--output", given), "--output would overwrite that of --labels"),
+        (("--explain", why, "--output", why), "--explain would overwrite that of --output"),
+    ):
+        _, done = call(TEXTS, *options)
+        assert done.status == 2
+        assert error in done.errors
+        assert source.read_text() == "".join(f"{line}\n" for line in TEXTS)
+    assert given.stat().st_size
+    assert not why.exists()
+    assert not target.exists()
 
 
 def test_mps_is_no_device_to_choose_by_itself(call, monkeypatch):

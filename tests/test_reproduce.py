@@ -153,7 +153,7 @@ def test_a_dry_run_lists_the_fits_and_their_time(unbroken, tmp_path):
     assert "from the built-in corpus on two CPU cores" in printed
     assert not (tmp_path / "fits").exists()
     output, _ = unbroken
-    printed = runs.call(reproduce.main, *arguments(output, "--dry_run")).printed
+    printed = runs.call(reproduce.main, *arguments(output, "--dry_run", "true")).printed
     assert printed.count("done ") == 2
     assert "0 s to go (from the fits that are done)" in printed
 

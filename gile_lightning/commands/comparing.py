@@ -17,7 +17,7 @@ from gile_lightning.metrics.bootstrap import Pair, paired_bootstrap
 from gile_lightning.metrics.document_scores import LabelPrecisions, Terms, figure
 from gile_lightning.metrics.evaluation import MICRO, REFERENCES
 from gile_lightning.metrics.table import AVERAGE_PRECISION, DOCUMENT_METRICS, F1, F1_COLUMNS
-from gile_lightning.training.checkpoint import read_checkpoint
+from gile_lightning.training.checkpoint import find_checkpoint, read_checkpoint
 
 _HEADINGS = {metric.name: metric.heading for metric in DOCUMENT_METRICS}
 _HEADINGS[F1] = f"micro-{F1_COLUMNS[F1]}"
@@ -110,8 +110,12 @@ def compare_runs(
     Raises:
         InputError: the runs were not tested on the same documents.
     """
-    runs = [scored(run) for run in (*first, *second)]
     names = [*first, *second]
+    for name in names:
+        if not name.strip():
+            raise InputError(f"{','.join(names)}: give a run before and after each comma")
+        find_checkpoint(name, "RUN")  # before the first one is scored
+    runs = [scored(run) for run in names]
     compared = Comparison([], [], [], [])
     for language, reference in runs[0].items():
         own = []

@@ -71,14 +71,14 @@ class DocumentReader:
         columns = (task.recipe.language for task in system.tasks.values())
         several = "language" if len(system.tasks) > 1 else None
         self.language_column = next(filter(None, columns), several)
-        self.broken = self.empty = 0
+        self.broken = self.empty = self.made = 0
         if kind == "auto" and name.lower().endswith((".csv", ".csv.gz")):
             self.kind = "csv"
 
     def __iter__(self) -> Iterator[Document]:
         if self.kind == "csv":
             for number, record in enumerate(read_table(self.name), 1):
-                yield self._document(number, record.fields, record.where)
+                yield from self._documents(number, record.fields, record.where)
             return
         for number, line in self._numbered():
             text = line.strip().lstrip("\ufeff")
@@ -96,7 +96,7 @@ class DocumentReader:
                 continue
             fields = self._fields(f"{self.name}:{number}", text)
             if fields is not None:
-                yield self._document(number, fields, f"{self.name}:{number}")
+                yield from self._documents(number, fields, f"{self.name}:{number}")
 
     def _numbered(self) -> Iterator[tuple[int, str]]:
         number = 0
@@ -115,23 +115,42 @@ class DocumentReader:
             if not isinstance(fields, dict):
                 raise ValueError("not a JSON object")
         except (ValueError, RecursionError) as error:
-            self.broken += 1
             complain(f"{where}: left out, not a JSON object ({error})")
-            if self.broken > _MAX_BROKEN:
-                raise InputError(
-                    f"{where}: more than {_MAX_BROKEN} lines are not JSON objects; is this plain "
-                    "text? Then use --format text"
-                ) from error
+            self._count_broken(
+                f"{where}: more than {_MAX_BROKEN} lines are not JSON objects; is this plain "
+                "text? Then use --format text",
+                error,
+            )
             return None
         return whole_characters(fields, line)
 
-    def _document(self, number: int, fields: Mapping[str, Any], where: str) -> Document:
+    def _documents(self, number: int, fields: Mapping[str, Any], where: str) -> Iterator[Document]:
+        """Yield the document of a record; none, with a message, if a later record has no text.
+
+        Raises:
+            InputError: the first record has none: then its columns have other names.
+        """
         language = self._language(where, fields)
         recipe = self.system.tasks[language].recipe
         identities = (fields.get(key) for key in (recipe.id, "id", "pmid") if key is not None)
         identity = next((i for i in identities if i not in (None, "")), number)
-        columns = recipe.columns
-        return Document(identity, language, text_of(fields, columns, where))
+        try:
+            text = text_of(fields, recipe.columns, where)
+        except InputError as error:
+            if not self.made:
+                raise
+            complain(f"{error}: left out")
+            self._count_broken(
+                f"{where}: more than {_MAX_BROKEN} records have no text that can be labelled", error
+            )
+            return
+        self.made += 1
+        yield Document(identity, language, text)
+
+    def _count_broken(self, message: str, error: Exception) -> None:
+        self.broken += 1
+        if self.broken > _MAX_BROKEN:
+            raise InputError(message) from error
 
     def _language(self, where: str, fields: Mapping[str, Any]) -> str:
         """Return the model's language that a record is in."""

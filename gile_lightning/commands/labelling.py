@@ -63,6 +63,10 @@ def label_documents(
         raise InputError("explain_labels has no effect without explain: give --explain page.html")
     if explain is not None and rerank:
         raise InputError("scores of a second stage cannot be explained: leave --rerank out")
+    if label_language is not None and labels is None:
+        raise InputError("label_language has no effect without labels: give --labels FILE")
+    read = {"input": input, "labels": labels, "label_changes": label_changes}
+    _check_places(read, {"output": output, "explain": explain})
     if top_k is None and threshold is None:
         top_k = 5
     if device == "auto":
@@ -96,7 +100,8 @@ def label_documents(
 
         default = _default_language(system, language)
         if default is not None:
-            predictor(default)  # which refuses wrong settings before a text is read
+            # which refuses wrong settings before a text is read
+            predictor(default).places_of(explain_labels or ())
         name = "standard input" if input == "-" else input
         explained = None if explain is None else stack.enter_context(writer(explain))
         reader = DocumentReader(lines_of(source, name), name, format, system, default)
@@ -127,6 +132,18 @@ def label_documents(
                 lines.flush()
         reader.report()
         lines.end(reader)
+
+
+def _check_places(read: dict[str, Any], written: dict[str, Any]) -> None:
+    """Refuse to write a file over one that is read, or that is written too."""
+    taken: dict[Path, str] = {}
+    for key, path in (*read.items(), *written.items()):
+        if path in (None, "-"):
+            continue
+        place = Path(path).expanduser().resolve()
+        if key in written and place in taken:
+            raise InputError(f"{path}: --{key} would overwrite that of --{taken[place]}")
+        taken[place] = key
 
 
 class _Lines:

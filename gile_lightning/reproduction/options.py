@@ -135,7 +135,7 @@ def _parser() -> ErrorFirst:
     add("--output", default="runs/reproduce", help="Folder of the fits and tables.")
     add("--jobs", type=int | None, help="Fits at a time; by default one per GPU or CPU core.")
     add("--format", default="md,csv,html,png,svg", help="Files to write.")
-    add("--dry_run", action="store_true", help="List the fits and how long they will take.")
+    add("--dry_run", type=bool, default=False, help="List the fits and how long they will take.")
     add("--page", help="Result page to write, PAGE.md, with its figures in PAGE.json beside it.")
     add(
         "--check",

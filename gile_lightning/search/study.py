@@ -48,7 +48,7 @@ def join(
     """Make a study, or join one. The first trial of a new one has the configuration's own values.
 
     Raises:
-        InputError: the study was begun with other objectives, settings or choices.
+        InputError: the study was begun with other objectives, settings, choices or keys.
     """
     sampler = search.sampler or optuna.samplers.TPESampler()
     common: dict[str, Any] = {"storage": storage, "sampler": sampler}
@@ -94,8 +94,15 @@ def _check(
             f"the study {study.study_name} was begun on another corpus (it had {known}, this "
             f"one has {dict(corpus)}); {_REMEDY}"
         )
+    trials = study.get_trials(deepcopy=False)
+    varied = {key for trial in trials for key in trial.distributions}
+    if gone := sorted(varied - {setting.key for setting in space}):
+        raise InputError(
+            f"the study {study.study_name} was begun with {', '.join(gone)} in its space "
+            f"(sweep.space), and has trials of other values; {_REMEDY}"
+        )
     for setting in space:
-        for trial in study.get_trials(deepcopy=False):
+        for trial in trials:
             if setting.key in trial.distributions:
                 try:
                     optuna.distributions.check_distribution_compatibility(
@@ -122,6 +129,29 @@ def _check_origin(study: optuna.Study) -> None:
     check_format(f"the study {study.study_name}", found, FORMAT, "name another (sweep.study)")
 
 
+def begun_in(storage: BaseStorage, folder: Path) -> str | None:
+    """Return the name of the study that a folder was begun for, whatever the folder is called now.
+
+    None for a new folder.
+
+    Raises:
+        InputError: the storage does not have the study any more.
+    """
+    file = folder / f"study.{ID}"
+    if not file.is_file():
+        return None
+    known = file.read_text()
+    for study in storage.get_all_studies():
+        if study.user_attrs.get(ID) == known:
+            return study.study_name
+    if any((folder / "trials").glob("*")):
+        raise InputError(
+            f"{folder}: holds trials of a study that the storage does not have; choose another "
+            "--output, or give the storage that has it (sweep.storage)"
+        )
+    return None
+
+
 def claim(study: optuna.Study, folder: Path) -> None:
     """Reserve a folder for a study.
 
@@ -132,8 +162,8 @@ def claim(study: optuna.Study, folder: Path) -> None:
     known = file.read_text() if file.is_file() else None
     if known != study.user_attrs[ID] and any((folder / "trials").glob("*")):
         raise InputError(
-            f"{folder}: holds trials of another study than {study.study_name}, perhaps one whose "
-            "storage was removed; choose another --output, or remove it"
+            f"{folder}: holds trials of another study than {study.study_name}; choose another "
+            "--output"
         )
     file.write_text(study.user_attrs[ID])
 

@@ -1,5 +1,6 @@
 """Works on the study of a configuration, from its first check to its report."""
 
+from os.path import abspath
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,8 @@ def _sweep(cli: SweepCLI) -> Path:
     made, monitored = check(cli, space), config.early_stopping
     data, metrics = made.data, made.model.metrics
     objectives = search.directions(monitored.monitor, monitored.mode, data.names, metrics)
-    stem = Path(config.output).name if config.output else config_name(config, "sweep")
-    name = search.study or stem
-    folder = Path(config.output or Path("runs", "sweeps", name))
+    named = Path(abspath(config.output)).name if config.output else config_name(config, "sweep")
+    folder = Path(config.output or Path("runs", "sweeps", search.study or named))
     best = (folder / f"{BEST}.yaml").absolute()
     if best in [Path(str(file)).absolute() for file in config.get("config") or []]:
         raise InputError(
@@ -76,6 +76,7 @@ def _sweep(cli: SweepCLI) -> Path:
     say(data.summary())
     folder.mkdir(parents=True, exist_ok=True)
     corpus = data.meta["counts"]
+    name = search.study or studies.begun_in(storage, folder) or named
     study = studies.join(storage, name, search, space, objectives, configuration, corpus)
     studies.claim(study, folder)
     progress = Progress(study, plan)

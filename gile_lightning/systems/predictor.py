@@ -262,12 +262,7 @@ class Predictor:
             raise InputError(
                 "scores of a second stage cannot be explained: load the model without it (rerank)"
             )
-        places = {name: i for i, name in enumerate(self.label_names)}
-        asked = [composed(x) for x in ([labels] if isinstance(labels, str) else labels or ())]
-        for name in asked:
-            if name not in places:
-                known = f"the model can score no label {name!r}{nearest(name, self.label_names)}"
-                raise InputError(known)
+        asked = self.places_of([labels] if isinstance(labels, str) else labels or ())
         found = [] if top_k == 0 else next(self.stream([text], top_k, threshold))
         explainer = Explainer(
             self.system,
@@ -281,9 +276,23 @@ class Predictor:
         return explainer.explain(
             self._encode([text]),
             align_text(self._labels.tokenizer, text),
-            [places[label["name"]] for label in found],
-            [places[name] for name in asked],
+            self.places_of(label["name"] for label in found),
+            asked,
         )
+
+    def places_of(self, labels: Iterable[str]) -> list[int]:
+        """Return the places of labels among `label_names`.
+
+        Raises:
+            InputError: there is no label of a name.
+        """
+        places = {name: i for i, name in enumerate(self.label_names)}
+        names = [*map(composed, labels)]
+        for name in names:
+            if name not in places:
+                known = f"the model can score no label {name!r}{nearest(name, self.label_names)}"
+                raise InputError(known)
+        return [places[name] for name in names]
 
     def stream(
         self,

@@ -76,6 +76,22 @@ def test_a_list_is_no_text(columns):
             text_of({"text": value}, columns, "in:1")
 
 
+def test_a_later_record_without_a_text_is_left_out(monkeypatch, capsys):
+    fields = [{"text": "a"}, {"text": ["a"]}, {"txt": "a"}, {"text": "b", "id": 7}]
+    model = system()
+    made = reader(*map(json.dumps, fields), model=model)
+    assert [(x.id, x.text) for x in made] == [(1, "a"), (7, "b")]
+    assert made.broken == 2
+    said = capsys.readouterr().err
+    assert "in:2: 'text' is no text: ['a']: left out" in said
+    assert "in:3: no 'title'" in said
+    made.report()
+    assert "in: left out 2 broken and 0 empty lines" in capsys.readouterr().err
+    monkeypatch.setattr("gile_lightning.commands.documents._MAX_BROKEN", 1)
+    with pytest.raises(InputError, match="in:3: more than 1 records have no text that can be lab"):
+        records(*fields, model=model)
+
+
 def test_ids():
     fields = [{}, {"id": "a"}, {"pmid": 77}, {"id": 0, "pmid": 5}, {"id": ""}]
     assert [x.id for x in records(*({"text": "t"} | x for x in fields))] == [1, "a", 77, 0, 5]

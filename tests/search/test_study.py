@@ -11,7 +11,16 @@ from gile_lightning.search import study as studies_module
 from gile_lightning.search.settings import Search
 from gile_lightning.search.space import read_space
 from gile_lightning.search.storage import open_storage
-from gile_lightning.search.study import FORMAT, ID, NUMBER, best, claim, differences, join
+from gile_lightning.search.study import (
+    FORMAT,
+    ID,
+    NUMBER,
+    begun_in,
+    best,
+    claim,
+    differences,
+    join,
+)
 from gile_testing import studies
 from gile_testing.studies import SPACE
 
@@ -48,6 +57,7 @@ def test_it_goes_on_with_the_same(joined):
         ({"goals": {"val/f1": "minimize"}}, "was begun to maximize val/f1"),
         ({"goals": {"val/f1": "maximize", "seconds": "minimize"}}, "was begun to maximize val/f1"),
         ({"space": read_space({"x": {"choices": [0.5]}})}, "x: the study study was begun with"),
+        ({"space": read_space({"y": {"choices": [1]}})}, "study was begun with x in its space"),
     ],
 )
 def test_it_does_not_with_anything_else(joined, change, problem):
@@ -120,6 +130,11 @@ def test_a_folder_belongs_to_one_study(joined, tmp_path):
     other = join(storage, "study", Search(), SPACE, studies.GOALS, CONFIGURATION, CORPUS)
     with pytest.raises(InputError, match="holds trials of another study than study"):
         claim(other, folder)
+    assert begun_in(storage, tmp_path / "new") is None
+    with pytest.raises(InputError, match="holds trials of a study that the storage does not have"):
+        begun_in(storage, folder)
+    moved = folder.rename(tmp_path / "moved")
+    assert begun_in(open_storage(f"journal://{tmp_path}/study.log"), moved) == "study"
 
 
 def test_the_best_of_one_and_two_objectives():

@@ -210,6 +210,14 @@ def test_a_sweep_whose_trials_all_fail_ends(url, tmp_path):
     assert len(starts(tmp_path)) == 3
 
 
+def test_fewer_trials_that_all_fail_are_an_error_too(url, tmp_path):
+    known = study(url, configuration="{}")
+    for _ in range(2):
+        known.enqueue_trial({"x": 0.98})
+    with pytest.raises(InputError, match=r"first 2 trials have all failed.*out of memory"):
+        Worker(known, plan(url, tmp_path, trials=2), lambda trial: None).run()
+
+
 def test_hours_end_it(url, tmp_path):
     Worker(study(url), plan(url, tmp_path, trials=None, hours=3 / 3600), lambda trial: None).run()
     assert 1 <= len(study(url).trials) <= 30
