@@ -30,8 +30,8 @@ def read_candidates(
         skipped: counts what a file has and is left out.
 
     Raises:
-        InputError: there is no label, a name is missing or comes twice, or a description is
-            missing.
+        InputError: there is no label, a name is missing, a name or URI comes twice, or a
+            description is missing.
     """
     if isinstance(labels, Path | str):
         file = Path(labels).expanduser()
@@ -43,6 +43,7 @@ def read_candidates(
             labels = [{"name": name, "description": text} for name, text in labels.items()]
         records = (_record(i, label) for i, label in enumerate(labels))
     found: dict[str, Described] = {}
+    by_uri: dict[str, Described] = {}
     for label in records:
         if not label.name:
             raise InputError(f"{label.where}: a label needs a name")
@@ -50,6 +51,11 @@ def read_candidates(
             raise InputError(
                 f"{label.where}: the label {label.name!r} is there already at "
                 f"{found[label.name].where}"
+            )
+        if label.uri and (first := by_uri.setdefault(label.uri, label)) is not label:
+            raise InputError(
+                f"{label.where}: the label {label.name!r} has the URI of {first.name!r} at "
+                f"{first.where}; URIs must be unique"
             )
         if not label.description and not by_name:
             if not published:

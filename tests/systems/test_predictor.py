@@ -318,6 +318,10 @@ def test_stream_takes_texts_one_batch_at_a_time(predictor):
     [
         ({}, "no label given"),
         ([{"description": "x"}], "label 0: a label needs a name"),
+        (
+            [{"name": x, "description": "d", "uri": "urn:1"} for x in "ab"],
+            "label 1: the label 'b' has the URI of 'a' at label 0; URIs must be unique",
+        ),
         (["a", "b"], "label 0 is 'a': give descriptions by name, or records"),
         ({"a": "x", "b": " "}, "label 1: the label 'b' has no description"),
         ([{"name": "a", "description": "x", "synonyms": 5}], "label 0: 'synonyms' is not a list"),
