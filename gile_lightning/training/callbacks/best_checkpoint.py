@@ -49,8 +49,10 @@ class BestCheckpoint(ModelCheckpoint):
     def _here(self, state: dict[str, Any]) -> dict[str, Any]:
         """Return a state with the paths of this folder, into which a best epoch may be copied."""
         before = state["best_model_path"]
-        if state.get("dirpath") in (None, self.dirpath) or self.dirpath is None or not before:
+        if state.get("dirpath") in (None, self.dirpath) or self.dirpath is None:
             return state
+        if not before:  # no epoch is done
+            return state | {"dirpath": self.dirpath, "last_model_path": ""}
         best = Path(self.dirpath) / Path(before).name
         if not best.exists() and not Path(before).exists():
             return state  # Lightning warns that epochs compete anew

@@ -154,6 +154,15 @@ def test_the_best_epoch_competes_from_another_folder(moved, copied, epoch, tmp_p
     assert [file.name for file in (tmp_path / "second").iterdir()] == ["best.ckpt"]
 
 
+def test_a_run_that_moved_before_its_first_epoch_ended_warns_of_nothing(tmp_path, recwarn):
+    options = {"monitor": "val/score", "mode": "max"}
+    before = BestCheckpoint(None, dirpath=tmp_path / "first", **options)
+    after = BestCheckpoint(None, dirpath=tmp_path / "second", **options)
+    after.load_state_dict(before.state_dict())
+    assert not recwarn
+    assert after.dirpath == str(tmp_path / "second")
+
+
 def test_languages_keep_their_own_key():
     options = {"monitor": "val/score", "mode": "max"}
     assert LanguageCheckpoint("german", **options).state_key.startswith("LanguageCheckpoint{")
