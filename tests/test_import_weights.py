@@ -154,10 +154,11 @@ def run(request, files, gile):
 
 def scores(output, made, files, *more):
     """Evaluate an import of both languages, which must score what the equations do."""
-    keys = ("--output", files / "scored", *more)
+    scored = files / f"scored_{output.name}"
+    keys = ("--output", scored, *more)
     done = runs.call(evaluate.main, "--checkpoint", output, *data_of(files, *keys))
     assert done.status is None, done.errors
-    assert (files / "scored/report.html").is_file()
+    assert (scored / "report.html").is_file()
     for number, language in enumerate(LANGUAGES):
         expected = expected_scores(files, language, number, made)
         found = {key: done.result[f"{language}.{key}"] for key in expected}

@@ -170,14 +170,13 @@ class GileCLI(LightningCLI):
         except (MisconfigurationException, ValueError) as error:
             raise InputError(_reason(error)) from error
 
-    def announce(self, data: Any) -> None:
-        """Say when the corpus is the built-in one.
+    def check_path(self, data: Any) -> None:
+        """Check that the data are those that were named.
 
         Raises:
             InputError: a configuration or an option has named another (`data.path`), which a later
                 configuration takes away.
         """
-        builtin = getattr(data, "builtin", False)
         named = self._named_data
         if self._path_given is not None:
             none = self._path_given in ("null", "None")
@@ -185,13 +184,18 @@ class GileCLI(LightningCLI):
         if named is not None and self.config.data.get("init_args.path", "") is None:
             file, path = named
             source = "the configuration of the run" if self._of_run(file) else file
-            own = "invented texts" if builtin else f"the corpus of {type(data).__name__}"
+            invented = getattr(data, "builtin", False)
+            own = "invented texts" if invented else f"the corpus of {type(data).__name__}"
             raise InputError(
                 f"{source} names data ({path}), but a later configuration names none (data.path: "
                 f"null), so {own} would take their place: give the configuration that names your "
                 "data last, or --data.path behind it (null if that is meant)"
             )
-        if builtin:
+
+    def announce(self, data: Any) -> None:
+        """Say when the corpus is the built-in one; see `check_path` for errors."""
+        self.check_path(data)
+        if getattr(data, "builtin", False):
             say(
                 "No --data.path: using the built-in corpus of invented texts. Its figures say "
                 "nothing about real ones."

@@ -48,8 +48,9 @@ def fit(cli: GileCLI) -> dict[str, Any]:
 def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
     start = time.perf_counter()
     model, data, history = cli.model, cli.datamodule, cli.history
-    cli.announce(data)
+    cli.check_path(data)
     _check(cli)
+    cli.announce(data)
     _prepare(cli, held)
     about = facts(cli)
     _log_configuration(cli, about)
