@@ -6,7 +6,7 @@ from typing import Any
 from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.reporting import observed, write_report
 from gile_lightning.commands.reranking import rerank_tests
-from gile_lightning.commands.run_folder import METRICS, write_documents, write_metrics
+from gile_lightning.commands.run_folder import write_documents, write_metrics
 from gile_lightning.common.console import say, show
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.known import KnownDocuments
@@ -34,15 +34,9 @@ def score(
         each document contributes and a page.
 
     Raises:
-        InputError: the model scores none of the labels of the documents, or the output folder
-            holds figures already.
+        InputError: the model scores none of the labels of the documents.
     """
     started, model = datetime.now(), cli.model
-    if cli.config.output is not None and (cli.output / METRICS).is_file():
-        raise InputError(
-            f"{cli.output}: holds the figures of an evaluation already; choose another --output, "
-            "or delete it"
-        )
     # an explanation would tell the scores of the first stage
     sample = None if cli.config.output is None else observed(cli, explained=not rerank)
     run_test(cli, checkpoint, path if rerank else None)

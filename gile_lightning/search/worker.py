@@ -51,11 +51,10 @@ class Worker:
         """Run trials. An interrupt ends them, and a later worker continues them.
 
         Raises:
-            InputError: the first trials have all failed, or all there are.
+            InputError: the first trials have all failed.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self.plan.launcher.run(self._work)
-        self._check_failures(1)
 
     def _work(self, slot: int) -> None:
         stopped = self.plan.launcher.stopped
@@ -139,7 +138,7 @@ class Worker:
             if self.plan.search.keep_checkpoints == "best":
                 self._drop_checkpoints()
             self._ended(trial)
-            self._check_failures(max(_HOPELESS, self.plan.launcher.jobs))
+            self._check_failures()
 
     def _drop_checkpoints(self) -> None:
         """Remove the checkpoints of trials that are over and not among the best."""
@@ -154,12 +153,11 @@ class Worker:
             if folder is not None and folder not in kept:
                 shutil.rmtree(self.folder / folder / "checkpoints", ignore_errors=True)
 
-    def _check_failures(self, least: int) -> None:
-        """Raise an error if all trials that are over have failed, and they are enough."""
+    def _check_failures(self) -> None:
         trials = self.study.get_trials(deepcopy=False)
         over = [recovery.outcome(trial) for trial in trials if trial.state.is_finished()]
         failed = [text for text in over if text.startswith("failed")]
-        if len(failed) == len(over) >= least:
+        if len(failed) == len(over) >= max(_HOPELESS, self.plan.launcher.jobs):
             raise InputError(
                 f"the first {len(failed)} trials have all failed, the last one because of: "
                 f"{failed[-1].removeprefix('failed: ')} (logs: {self.folder})"
