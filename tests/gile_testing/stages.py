@@ -13,7 +13,7 @@ import torch
 
 from gile_lightning.commands.run_folder import read_metrics
 from gile_lightning.common.files import checksum
-from gile_lightning.search.storage import open_storage
+from gile_lightning.search.storage import open_storage, quiet_optuna
 from gile_testing import children, runs
 
 TIMED = ("seconds", "documents_per_second", "documents per second", "train/data_wait")
@@ -85,6 +85,7 @@ def of_scores(folder: Path) -> Any:
 
 
 def of_study(folder: Path) -> Any:
+    quiet_optuna()
     url = f"sqlite:///{folder / 'study/study.db'}"
     trials = optuna.load_study(study_name="study", storage=open_storage(url)).get_trials()
     complete = [trial for trial in trials if trial.state.name == "COMPLETE"]
