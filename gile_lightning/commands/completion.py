@@ -31,6 +31,7 @@ _READ_BEFORE = {
         "levels": "Of tiny, small and medium, with commas between them.",
     },
 }
+_SWITCHES_BEFORE = {"evaluate": {"rerank": "Rank the best labels anew, by the second stage."}}
 
 
 def completion(shell: str, commands: Mapping[str, str]) -> str:
@@ -67,6 +68,8 @@ def _add_options(parser: argparse.ArgumentParser, command: str) -> None:
     made = parser_of(import_module(f"gile_lightning.{module}").main)
     for name, text in _READ_BEFORE.get(command, {}).items():
         _add(parser, f"--{name}", text)
+    for name, text in _SWITCHES_BEFORE.get(command, {}).items():
+        _add(parser, f"--{name}", text, flag=True)
     for action in made._actions:
         hint = getattr(action, "_typehint", None)
         for name in action.option_strings or [action.dest]:

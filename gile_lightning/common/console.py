@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TextIO
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.common.grid import Grid
 
 MANNERS = (
@@ -86,7 +87,7 @@ def manners(quiet: bool = False, json: bool = False) -> Iterator[None]:
                 _hide_bars_of_libraries()
             try:
                 yield
-            except SystemExit:
+            except (SystemExit, InputError):
                 if _now.results:
                     _write_results(target)
                 raise

@@ -37,7 +37,7 @@ def export_for_hub(
     Raises:
         InputError: the checkpoint cannot be exported.
     """
-    card = model_card(checkpoint, metrics, title, licence, _usage(checkpoint, title))
+    card = model_card(checkpoint, metrics, title, licence, _usage(checkpoint))
     write(folder / CARD, card)
     if metrics is not None:
         write_metrics(folder, metrics)
@@ -89,7 +89,7 @@ def metrics_of(path: Path | str) -> dict[str, Any] | None:
         ) from error
 
 
-def _usage(checkpoint: Mapping[str, Any], title: str) -> str:
+def _usage(checkpoint: Mapping[str, Any]) -> str:
     state = checkpoint[STATE]
     names = list(state["tasks"])
     language = f', language="{names[0]}"' if len(names) > 1 else ""

@@ -2,6 +2,7 @@
 
 from gile_lightning.network.build import Factories, build_networks, prior_log_odds
 from gile_lightning.network.encoded_labels import EncodedLabels, LabelBatch
+from gile_lightning.network.label_groups import LabelGroups
 from gile_lightning.network.label_residual import NOT_SEEN, LabelResidual
 from gile_lightning.network.network import Network
 from gile_lightning.network.prepared_labels import PreparedLabels, prepare_labels
@@ -12,6 +13,7 @@ __all__ = [
     "EncodedLabels",
     "Factories",
     "LabelBatch",
+    "LabelGroups",
     "LabelResidual",
     "LabelledVectors",
     "Network",

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import Part
+from gile_lightning.network.label_groups import LabelGroups
 
 NOT_SEEN = -1  # the id of a label without a residual
 
@@ -40,7 +41,7 @@ class LabelResidual(Part, nn.Module):
         dropout: the share of labels whose residual a training step leaves out.
 
     Attributes:
-        resting: which residuals [K] all training steps leave out; on the CPU, as labels are drawn.
+        resting: which residuals [L] all training steps leave out; on the CPU, as labels are drawn.
     """
 
     def __init__(
@@ -108,3 +109,11 @@ class LabelResidual(Part, nn.Module):
             fits = value.shape[1:] == own.shape[1:]  # else loading it raises the error
             selected[key] = own.index_copy(0, seen, value[ids[seen]].to(own)) if fits else value
         return selected
+
+    @classmethod
+    def regroup(cls, state: dict[str, Tensor], groups: LabelGroups) -> dict[str, Tensor]:
+        """Return a stored state after label changes."""
+        return {
+            key: groups.bias(value) if key == "biases" else groups.mean(value)
+            for key, value in state.items()
+        }

@@ -15,6 +15,7 @@ from gile_lightning.data.loading.ragged import Texts
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import HashedWords
 from gile_lightning.network.hashed_ngrams import HashedNgrams
+from gile_lightning.network.label_groups import LabelGroups
 from gile_lightning.network.label_residual import NOT_SEEN
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
 
@@ -175,6 +176,12 @@ class Ridge(Part, nn.Module):
                 rows = value.new_zeros(len(ids), *value.shape[1:])
                 selected[key] = rows.index_copy_(0, seen, value[ids[seen]])
         return selected
+
+    @classmethod
+    def regroup(cls, state: dict[str, Tensor], groups: LabelGroups) -> dict[str, Tensor]:
+        """Return a stored state after label changes; the regression is linear in the targets."""
+        changed = {k: groups.sum(value) for k, value in state.items() if k == "coefficients"}
+        return state | changed
 
     def forward(self, documents: Tensor, ids: Tensor, targets: Tensor | None = None) -> Tensor:
         """Score documents: [B, K].

@@ -1,11 +1,8 @@
 """A checkpoint whose labels were renamed, merged, split or withdrawn."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
-
-import torch
-from torch import Tensor
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import import_part
@@ -18,9 +15,31 @@ from gile_lightning.data.label_changes import (
     regroup,
 )
 from gile_lightning.data.tokenizing.label_set import LabelSet
-from gile_lightning.training.checkpoint import STATE, tasks_of
+from gile_lightning.network import LabelGroups, LabelResidual, Ridge
+from gile_lightning.network.outputs import OutputLayer
+from gile_lightning.training.checkpoint import HPARAMS, STATE, tasks_of
 
-CHANGED = "label_changes"  # of the state of a checkpoint in memory: counts, by task
+_PARTS = {"output": OutputLayer, "label_residual": LabelResidual, "ridge": Ridge}
+CHANGED = "label_changes"  # of the state of a checkpoint in memory: `Changed`, by task
+
+
+@dataclass
+class Changed:
+    """What happened to the labels that a model had seen: how many were withdrawn, and so on.
+
+    Attributes:
+        merged_into: the number of labels that were made by merging.
+        parts: the number of labels that were made by splitting.
+        names: the present names of labels that were renamed, merged or made by splitting.
+    """
+
+    withdrawn: int = 0
+    renamed: int = 0
+    merged: int = 0
+    merged_into: int = 0
+    split: int = 0
+    parts: int = 0
+    names: set[str] = field(default_factory=set)
 
 
 def change_labels(
@@ -39,7 +58,7 @@ def change_labels(
     - coefficients of `Ridge` are added up: the regression is linear in the targets, so the sum is
       that of the merged label if no document has two of the labels.
 
-    Frequencies are added up too.
+    Frequencies are added up too. Each part says itself what becomes of its own: `regroup`.
 
     Args:
         checkpoint: of a `NeuralSystem`.
@@ -47,7 +66,8 @@ def change_labels(
         others_known: whether labels that the model lacks may change.
 
     Raises:
-        InputError: the model has none of the labels, none is left, or it is another system.
+        InputError: the model has none of the labels, none is left, it is another system, or it has
+            a part that cannot regroup its weights.
     """
     kind = import_part(checkpoint[STATE]["class_path"])
     if not getattr(kind, "labels_follow_changes", False):
@@ -70,61 +90,80 @@ def change_labels(
         new, groups = _regrouped(old, targets)
         if not new.seen:
             raise InputError("the label changes leave no label that training has seen")
-        parts = _Parts(groups, old.frequencies)
+        grouped = LabelGroups(groups, old.frequencies)
         state["tasks"][name] = {**state["tasks"][name], "labels": new.state()}
-        state.setdefault(CHANGED, {})[name] = _counted(old, targets, groups)
-        for key, value in weights.items():
-            weights[key] = parts.of_weight(key.removeprefix(f"networks.{name}."), value)
+        state.setdefault(CHANGED, {})[name] = _changed(old, new, targets, groups)
+        for part, default in _PARTS.items():
+            prefix = f"networks.{name}.{part}."
+            own = {k.removeprefix(prefix): v for k, v in weights.items() if k.startswith(prefix)}
+            spec = checkpoint.get(HPARAMS, {}).get(part)
+            part_class: Any = default if spec is None else import_part(spec["class_path"])
+            weights |= {prefix + k: v for k, v in part_class.regroup(own, grouped).items()}
         if name in state["calibrations"]:
             found = dict(state["calibrations"][name])
-            found["log_rates"] = parts.mean(found["log_rates"])
-            found["thresholds"] = parts.mean(found["thresholds"].logit(eps=1e-6)).sigmoid()
+            found["log_rates"] = grouped.mean(found["log_rates"])
+            found["thresholds"] = grouped.mean(found["thresholds"].logit(eps=1e-6)).sigmoid()
             state["calibrations"][name] = found
     return {**checkpoint, "state_dict": weights, STATE: state}
 
 
-def describe_labels(old: LabelSet, new: LabelSet, counts: Mapping[str, int]) -> str:
+def describe_labels(old: LabelSet, new: LabelSet, changed: Changed) -> str:
     """Tell in a line what became of the labels that a model had seen.
 
     Args:
         old: its labels, after label changes.
         new: the labels that it is to be trained on.
-        counts: what the changes have counted, if there were any.
+        changed: what the changes have done.
     """
     places = new.places_in(old)[: new.seen]
     pairs = [(new.names[i], old.names[j]) for i, j in enumerate(places) if 0 <= j < old.seen]
-    same = sum(now == then for now, then in pairs)
-    found = Counter(counts)
-    same -= found["renamed"] + found["merged labels"] + found["parts"]
-    renamed = found["renamed"] + sum(now != then for now, then in pairs)
+    same = sum(now == then and then not in changed.names for now, then in pairs)
+    renamed = changed.renamed + sum(now != then for now, then in pairs)
     replaced = old.seen - len(pairs)
     added = [new.names[i] for i, j in enumerate(places) if not 0 <= j < old.seen]
     phrases = [
         f"{same:,} as before",
         f"{renamed:,} renamed" if renamed else "",
-        f"{found['merged']:,} merged into {found['merged labels']:,}" if found["merged"] else "",
-        f"{found['split']:,} split into {found['parts']:,}" if found["split"] else "",
+        f"{changed.merged:,} merged into {changed.merged_into:,}" if changed.merged else "",
+        f"{changed.split:,} split into {changed.parts:,}" if changed.split else "",
         f"{len(added):,} new{examples(added, len(added))}",
-        f"{found['withdrawn'] + replaced:,} gone",
+        f"{changed.withdrawn + replaced:,} gone",
     ]
     return ", ".join(filter(None, phrases))
 
 
-def _counted(old: LabelSet, targets: Targets, groups: Sequence[Sequence[int]]) -> dict[str, int]:
-    """Count what happened to the seen labels."""
-    counts: Counter[str] = Counter()
-    seen = {name: new for name, new in targets.items() if old.ids.get(name, old.seen) < old.seen}
+def _changed(
+    old: LabelSet, new: LabelSet, targets: Targets, groups: Sequence[Sequence[int]]
+) -> Changed:
+    """Count what happened to the seen labels.
+
+    Args:
+        old: the labels before.
+        new: the labels after.
+        targets: the new names of those that changed.
+        groups: the ids of the old labels of each new one that is seen.
+    """
+    found = Changed()
     merged = {old.names[i] for own in groups if len(own) > 1 for i in own}
-    counts["merged labels"], counts["merged"] = sum(len(own) > 1 for own in groups), len(merged)
-    for name, new in seen.items():
-        if not new:
-            counts["withdrawn"] += 1
-        elif len(new) > 1:
-            counts["split"] += 1
-            counts["parts"] += len(new)
-        elif name not in merged and new != (name,):
-            counts["renamed"] += 1
-    return dict(counts)
+    found.merged, found.merged_into = len(merged), sum(len(own) > 1 for own in groups)
+    parts: set[str] = set()
+    for name, names in targets.items():
+        if old.ids.get(name, old.seen) >= old.seen:
+            continue
+        if not names:
+            found.withdrawn += 1
+        elif len(names) > 1:
+            found.split += 1
+            parts.update(names)
+        elif name not in merged and names != (name,):
+            found.renamed += 1
+    found.parts = len(parts)
+    found.names = parts.union(
+        now
+        for now, own in zip(new.names, groups, strict=False)
+        if len(own) > 1 or old.names[own[0]] != now
+    )
+    return found
 
 
 def _regrouped(old: LabelSet, targets: Targets) -> tuple[LabelSet, list[list[int]]]:
@@ -144,40 +183,3 @@ def _regrouped(old: LabelSet, targets: Targets) -> tuple[LabelSet, list[list[int
     )
     seen = [[i for i in ids[name] if i < old.seen] for name in names[: new.seen]]
     return new, seen
-
-
-class _Parts:
-    """What labels have learned, regrouped."""
-
-    def __init__(self, groups: Sequence[Sequence[int]], frequencies: Sequence[int]) -> None:
-        self.places = torch.tensor([i for own in groups for i in own], dtype=torch.long)
-        sizes = torch.tensor([len(own) for own in groups], dtype=torch.long)
-        self.rows = torch.repeat_interleave(torch.arange(len(groups)), sizes)
-        self.counts = torch.tensor(frequencies, dtype=torch.float64)
-        self.total = self._add(self.counts)
-
-    def of_weight(self, key: str, value: Tensor) -> Tensor:
-        """Return a tensor of a network's state, regrouped if its rows are labels."""
-        if key in ("label_residual.biases", "output.linear.bias"):
-            return self.bias(value)
-        if key in (
-            *("label_residual.vectors", "label_residual.matcher_weights"),
-            "output.linear.weight",
-        ):
-            return self.mean(value)
-        return self._add(value) if key == "ridge.coefficients" else value
-
-    def mean(self, values: Tensor) -> Tensor:
-        """Return the means of [L, ...] weighted by documents."""
-        shape = (-1, *[1] * (values.dim() - 1))
-        weighted = self._add(values.double() * self.counts[: len(values)].view(shape))
-        return (weighted / self.total.view(shape)).to(values.dtype)
-
-    def bias(self, values: Tensor) -> Tensor:
-        """Return the biases, which follow the logarithm of the documents."""
-        log = self.counts[: len(values)].log()
-        return (self.mean(values.double() - log) + self.total.log()).to(values.dtype)
-
-    def _add(self, values: Tensor) -> Tensor:
-        found = values.new_zeros(int(self.rows[-1]) + 1, *values.shape[1:])
-        return found.index_add_(0, self.rows, values[self.places])

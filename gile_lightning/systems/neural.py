@@ -46,7 +46,7 @@ from gile_lightning.systems.earlier_model import (
 from gile_lightning.systems.fingerprint import Fingerprints, check_fingerprints, fingerprints
 from gile_lightning.systems.gradient import GradientSystem
 from gile_lightning.systems.label_encoding import encode_labels
-from gile_lightning.systems.label_regrouping import CHANGED, describe_labels
+from gile_lightning.systems.label_regrouping import CHANGED, Changed, describe_labels
 from gile_lightning.systems.task_module import Extra, smallest_task
 from gile_lightning.systems.training_step import TrainingStep, prepare_step
 from gile_lightning.systems.weights import (
@@ -270,11 +270,12 @@ class NeuralSystem(GradientSystem):
             state = earlier.checkpoint[STATE]
             for name, old in earlier.kept_labels.items():
                 if name in networks:
-                    labels, counts = data.tasks[name].labels, state.get(CHANGED, {}).get(name, {})
+                    labels = data.tasks[name].labels
+                    changed = state.get(CHANGED, {}).get(name, Changed())
                     trained = labels_of(data.documents(name), labels.seen)
                     rest_residuals(networks[name], trained)
                     self.calibrations.begin_with(state["calibrations"], name, old, labels)
-                    say(f"labels ({name}): {describe_labels(old, labels, counts)}")
+                    say(f"labels ({name}): {describe_labels(old, labels, changed)}")
                     if (warning := few_labels(old, labels, trained)) is not None:
                         say(warning)
         elif not resumed:
@@ -320,14 +321,14 @@ class NeuralSystem(GradientSystem):
                 fit_ridge(self.network(name), documents(), data.size(name, "train"), known)
             self._unfitted = False
 
-    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+    def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
         """Load weights.
 
         Raises:
             InputError: they belong to a model with other parts.
         """
-        check_shared(self.state_dict(keep_vars=True), args[0])
-        return super().load_state_dict(*args, **kwargs)
+        check_shared(self.state_dict(keep_vars=True), state_dict)
+        return super().load_state_dict(state_dict, *args, **kwargs)
 
     # --- training ---
 

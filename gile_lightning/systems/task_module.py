@@ -124,8 +124,9 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
     def log_rates(self, name: str) -> Tensor:
         """Return by how much the logits of the labels seen in training are too high: [L].
 
-        It is the logarithm of how often a negative pair counted in training, at most 0; see
-        `LabelSampler.negative_rates`.
+        It is the logarithm of how often a negative pair counted in training, relative to
+        positive ones. That is below 0, unless draws with replacement are more than the labels.
+        See `LabelSampler.negative_rates`.
         """
         return torch.zeros(self.tasks[name].labels.seen)
 

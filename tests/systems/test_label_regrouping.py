@@ -8,9 +8,10 @@ import torch
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.label_changes import Change, LabelChanges
 from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.network.outputs import Linear
 from gile_lightning.systems.earlier_model import few_labels, labels_of
 from gile_lightning.systems.label_regrouping import CHANGED, change_labels, describe_labels
-from gile_lightning.training.checkpoint import STATE
+from gile_lightning.training.checkpoint import HPARAMS, STATE
 from gile_testing.two_languages import PARTS, built, checkpoint_of, ragged
 
 # English has L, K and R of 4, 3 and 1 documents, and M and X, which are unseen
@@ -58,6 +59,42 @@ def test_a_merged_label_has_the_means_weighted_by_documents(checkpoint):
     torch.testing.assert_close(state["thresholds"], torch.tensor([0.5, odds / (1 + odds)]))
     torch.testing.assert_close(state["log_rates"], torch.tensor([0.5, 0.35]))
     assert torch.equal(of(checkpoint, "ridge.coefficients")[0], torch.tensor([4.0, 8.0]))
+
+
+def test_a_linear_layer_has_the_means_weighted_by_documents():
+    made = checkpoint_of(built(**PARTS | {"output": Linear}))
+    made[HPARAMS] = {"output": {"class_path": "gile_lightning.network.outputs.Linear"}}
+    rows = torch.tensor([[4.0] * 5, [1.0] * 5, [5.0] * 5])
+    made["state_dict"] |= {
+        BEFORE + "output.linear.weight": rows,
+        BEFORE + "output.linear.bias": torch.tensor([4.0, 3.0, 1.0]).log() + rows[:, 0],
+    }
+    found = change_labels(made, changes(K=("N",), R=("N",), L=("P", "Q")))
+    mean = (3 * 1 + 5) / 4
+    expected = torch.tensor([[4.0] * 5, [4.0] * 5, [mean] * 5])  # P, Q, N
+    assert torch.equal(of(found, "output.linear.weight"), expected)
+    biases = torch.tensor([4.0, 4.0, 4.0]).log() + expected[:, 0]
+    torch.testing.assert_close(of(found, "output.linear.bias"), biases)
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        ({"K": ("L", "N")}, "0 as before, 2 merged into 1, 1 split into 2, 0 new, 0 gone"),
+        ({"L": ("L", "P")}, "0 as before, 1 split into 2, 0 new, 0 gone"),
+        ({"L": ("K", "P")}, "0 as before, 2 merged into 1, 1 split into 2, 0 new, 0 gone"),
+    ],
+    ids=str,
+)
+def test_labels_are_told_once(checkpoint, new, expected):
+    """R, the third seen label, is as before each time: the line has one more than named here."""
+    found = change_labels(checkpoint, changes(**new))
+    labels = LabelSet(**found[STATE]["tasks"]["english"]["labels"])
+    line = describe_labels(labels, labels, found[STATE][CHANGED]["english"])
+    untouched = sum(
+        name not in new and not any(name in to for to in new.values()) for name in "LKR"
+    )
+    assert line == expected.replace("0 as before", f"{untouched} as before")
 
 
 def test_others_keep_what_they_have(checkpoint):

@@ -4,7 +4,9 @@ from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import Part
+from gile_lightning.network.label_groups import LabelGroups
 
 
 class OutputLayer(Part, nn.Module, ABC):
@@ -40,7 +42,34 @@ class OutputLayer(Part, nn.Module, ABC):
             setattr(self, name, getattr(other, name))
 
     def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:
-        """Return a stored state reduced to the labels ``ids``; for layers that take label ids."""
+        """Return the stored state of another layer as that of one for other labels.
+
+        Layers that take label ids have weights of single labels, and override it.
+
+        Args:
+            state: parameters and buffers; their names may have a prefix.
+            ids: the ids in the other layer of these K labels, all of which it has.
+
+        Raises:
+            InputError: the layer takes label ids and does not override it.
+        """
+        if not self.scores_unseen:
+            raise _without("select", type(self))
+        return state
+
+    @classmethod
+    def regroup(cls, state: dict[str, Tensor], groups: LabelGroups) -> dict[str, Tensor]:
+        """Return a stored state after label changes; for layers that take label ids, as `select`.
+
+        Args:
+            state: parameters and buffers by name.
+            groups: what has become of the labels.
+
+        Raises:
+            InputError: the layer takes label ids and does not override it.
+        """
+        if not cls.scores_unseen:
+            raise _without("regroup", cls)
         return state
 
     @abstractmethod
@@ -68,3 +97,10 @@ class OutputLayer(Part, nn.Module, ABC):
                     "be the size of what it returns"
                 )
         return self.score(documents, self.project_labels(labels))
+
+
+def _without(method: str, kind: type[OutputLayer]) -> InputError:
+    return InputError(
+        f"the output layer {kind.__name__} knows its labels by number, and has no {method}() that "
+        "says which of its weights belong to which label (docs/extending.md)"
+    )

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from gile_lightning.data.loading.flat import send
+from gile_lightning.network.label_groups import LabelGroups
 from gile_lightning.network.outputs.layer import OutputLayer
 
 
@@ -31,6 +32,12 @@ class Linear(OutputLayer):
     def select(self, state: dict[str, Tensor], ids: Tensor) -> dict[str, Tensor]:
         """Return the stored weights and biases of the labels ``ids``."""
         return {key: value[ids] for key, value in state.items()}
+
+    @classmethod
+    def regroup(cls, state: dict[str, Tensor], groups: LabelGroups) -> dict[str, Tensor]:
+        """Return the stored weights and biases after label changes."""
+        weight, bias = "linear.weight", "linear.bias"
+        return {weight: groups.mean(state[weight]), bias: groups.bias(state[bias])}
 
     def project_labels(self, labels: Tensor) -> Tensor:
         """Return weights and bias [K, d_h + 1] of the label ids [K]."""

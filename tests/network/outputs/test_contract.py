@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+from gile_lightning.common.errors import InputError
+from gile_lightning.network import LabelGroups
 from gile_lightning.network.outputs import (
     GILE,
     Bilinear,
@@ -132,3 +134,16 @@ def test_languages_share_the_named_modules_and_nothing_else(name):
     own = {key.partition(".")[0] for key, p in second.named_parameters() if id(p) not in common}
     assert own == {key.partition(".")[0] for key, _ in first.named_parameters()} - {*first.shared}
     assert "unit" not in first.shared
+
+
+def test_a_layer_by_id_says_which_weights_are_of_which_label():
+    class ById(MatchersOnly):
+        scores_unseen = False
+
+    layer, groups = ById(3, 4, 6), LabelGroups([[1], [0]], [2, 1])
+    state = {"table": torch.tensor([1.0, 2.0])}
+    with pytest.raises(InputError, match=r"ById knows its labels by number, and has no select\(\)"):
+        layer.select(state, torch.tensor([1, 0]))
+    with pytest.raises(InputError, match=r"and has no regroup\(\)"):
+        layer.regroup(state, groups)
+    assert MatchersOnly.regroup(state, groups) is state
