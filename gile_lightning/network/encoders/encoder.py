@@ -39,9 +39,9 @@ class Encoder(Part, nn.Module, ABC):
 
     A label text is a ragged text too, so every encoder encodes labels as well as documents. A
     subclass implements `forward`; what it shares between languages, it names in ``layers`` and
-    ``poolings``. The vectors of one without trained weights are computed ahead of their step: in
-    such a one chance and the training mode may come in by modules of `torch.nn` for dropout and
-    batch norm alone, with which nothing is computed ahead.
+    ``poolings``. Vectors of an encoder without trained weights are computed before their step. So
+    its `forward` must not depend on random numbers or on `self.training`, but for modules of
+    `torch.nn` for dropout or batch norm: with one of these nothing is computed before.
 
     Attributes:
         output_dim: size of the vectors.
