@@ -70,22 +70,22 @@ def predict(
     from gile_lightning.commands.labelling import label_documents
 
     label_documents(
-        checkpoint,
-        input,
-        output,
-        labels,
-        label_language,
-        top_k,
-        threshold,
-        language,
-        format,
-        batch_size,
-        device,
-        pretrained_backend,
-        rerank,
-        label_changes,
-        explain,
-        explain_labels,
+        checkpoint=checkpoint,
+        input=input,
+        output=output,
+        labels=labels,
+        label_language=label_language,
+        top_k=top_k,
+        threshold=threshold,
+        language=language,
+        format=format,
+        batch_size=batch_size,
+        device=device,
+        pretrained_backend=pretrained_backend,
+        rerank=rerank,
+        label_changes=label_changes,
+        explain=explain,
+        explain_labels=explain_labels,
     )
 
 

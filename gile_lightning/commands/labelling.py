@@ -3,9 +3,10 @@
 import gzip
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TextIO
@@ -27,18 +28,21 @@ from gile_lightning.systems import System
 from gile_lightning.systems.label_regrouping import change_labels
 from gile_lightning.systems.loading import load_system, read_model
 from gile_lightning.systems.predictor import Prediction, Predictor, find_language
-from gile_lightning.systems.reranker import find_reranker
+from gile_lightning.systems.reranker import Reranker, find_reranker
 from gile_lightning.training.checkpoint import tasks_of
+
+Threshold = float | Literal["tuned", "labels"] | None
 
 
 def label_documents(
+    *,
     checkpoint: Path,
     input: str,
     output: str,
     labels: Path | None,
     label_language: str | None,
     top_k: int | None,
-    threshold: float | Literal["tuned", "labels"] | None,
+    threshold: Threshold,
     language: str | None,
     format: str,
     batch_size: int,
@@ -73,58 +77,23 @@ def label_documents(
         device = "cuda" if torch.cuda.is_available() else "cpu"
     with ExitStack() as stack:
         source = sys.stdin if input == "-" else stack.enter_context(_open(input))
-        stored = read_model(checkpoint)
-        if label_changes is not None:
-            stored = change_labels(stored, read_changes(label_changes))
-        system = load_system(stored, pretrained_backend)
+        system = _system(checkpoint, label_changes, pretrained_backend)
         reranker = find_reranker(checkpoint, device) if rerank else None
-        for name, (backend, before) in _run_otherwise(system, tasks_of(stored)).items():
-            said = f"{name}: run by {backend}, unlike in training"
-            if "openvino-int8" in (backend, before):
-                cosine = quantized.cosine(name)
-                said += f"; of vectors in 8 bits and in float32 the mean cosine is {cosine:.3f}"
-            note(said)
-
-        @cache
-        def predictor(language: str) -> Predictor:
-            made = Predictor(system, device, language)
-            made.reranker = reranker
-            if labels is not None:
-                made.set_labels(labels, label_language)
-                given, own = len(made.label_names), len(system.tasks[language].labels)
-                of = f" ({language})" if len(system.tasks) > 1 else ""
-                note(f"labels{of}: {given:,} of {labels}, in place of the model's {own:,}")
-                for reason, count in sorted(made.left_out.counts.items()):
-                    complain(f"{labels}: left out {count:,} {reason}")
-            return made
-
+        predictors = _Predictors(system, device, reranker, labels, label_language)
         default = _default_language(system, language)
         if default is not None:
             # which refuses wrong settings before a text is read
-            predictor(default).places_of(explain_labels or ())
+            predictors[default].places_of(explain_labels or ())
         name = "standard input" if input == "-" else input
         explained = None if explain is None else stack.enter_context(writer(explain))
         reader = DocumentReader(lines_of(source, name), name, format, system, default)
         lines = _Lines(output, explain, stack)
-
-        def label(batch: list[Document]) -> list[Prediction]:
-            found: dict[int, Prediction] = {}
-            for language in dict.fromkeys(document.language for document in batch):
-                places = [i for i, document in enumerate(batch) if document.language == language]
-                texts = [batch[i].text for i in places]
-                labelled = predictor(language).stream(texts, top_k, threshold, batch_size)
-                found |= zip(places, labelled, strict=True)
-            return [found[i] for i in range(len(batch))]
-
-        def explain_one(document: Document) -> Explanation:
-            model = predictor(document.language)
-            found = model.explain(document.text, explain_labels, top_k, threshold)
-            return replace(found, id=document.id)
-
         documents = iter(reader)
+        explain_one = partial(predictors.explain, explain_labels, top_k, threshold)
         with _progress(source, lines) as progress:
             while batch := list(islice(documents, batch_size)):
-                for document, prediction in zip(batch, label(batch), strict=True):
+                labelled = predictors.label(batch, top_k, threshold)
+                for document, prediction in zip(batch, labelled, strict=True):
                     lines.add({"id": document.id, "labels": prediction})
                     if explained is not None:
                         explained.add(partial(explain_one, document))
@@ -132,6 +101,76 @@ def label_documents(
                 lines.flush()
         reader.report()
         lines.end(reader)
+
+
+def _system(
+    checkpoint: Path, label_changes: Path | None, pretrained_backend: BackendChoice | None
+) -> System:
+    """Load a system, and say what runs its pretrained models otherwise than in training."""
+    stored = read_model(checkpoint)
+    if label_changes is not None:
+        stored = change_labels(stored, read_changes(label_changes))
+    system = load_system(stored, pretrained_backend)
+    for name, (backend, before) in _run_otherwise(system, tasks_of(stored)).items():
+        said = f"{name}: run by {backend}, unlike in training"
+        if "openvino-int8" in (backend, before):
+            cosine = quantized.cosine(name)
+            said += f"; of vectors in 8 bits and in float32 the mean cosine is {cosine:.3f}"
+        note(said)
+    return system
+
+
+class _Predictors(dict[str, Predictor]):
+    """Predictors by language, each made for its first text."""
+
+    def __init__(
+        self,
+        system: System,
+        device: str,
+        reranker: Reranker | None,
+        labels: Path | None,
+        label_language: str | None,
+    ) -> None:
+        super().__init__()
+        self._system, self._device, self._reranker = system, device, reranker
+        self._labels, self._label_language = labels, label_language
+
+    def __missing__(self, language: str) -> Predictor:
+        """Make the predictor of a language, and tell which labels it has."""
+        made = Predictor(self._system, self._device, language)
+        made.reranker = self._reranker
+        if self._labels is not None:
+            made.set_labels(self._labels, self._label_language)
+            given, own = len(made.label_names), len(self._system.tasks[language].labels)
+            of = f" ({language})" if len(self._system.tasks) > 1 else ""
+            note(f"labels{of}: {given:,} of {self._labels}, in place of the model's {own:,}")
+            for reason, count in sorted(made.left_out.counts.items()):
+                complain(f"{self._labels}: left out {count:,} {reason}")
+        self[language] = made
+        return made
+
+    def label(
+        self, batch: Sequence[Document], top_k: int | None, threshold: Threshold
+    ) -> list[Prediction]:
+        """Label documents, those of a language at once."""
+        found: dict[int, Prediction] = {}
+        for language in dict.fromkeys(document.language for document in batch):
+            places = [i for i, document in enumerate(batch) if document.language == language]
+            texts = [batch[i].text for i in places]
+            labelled = self[language].stream(texts, top_k, threshold, len(batch))
+            found |= zip(places, labelled, strict=True)
+        return [found[i] for i in range(len(batch))]
+
+    def explain(
+        self,
+        labels: list[str] | None,
+        top_k: int | None,
+        threshold: Threshold,
+        document: Document,
+    ) -> Explanation:
+        """Explain the labels of a document."""
+        found = self[document.language].explain(document.text, labels, top_k, threshold)
+        return replace(found, id=document.id)
 
 
 def _check_places(read: dict[str, Any], written: dict[str, Any]) -> None:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from gile_lightning.data.document import Document
 from gile_lightning.data.document_data_module import DocumentDataModule
-from gile_lightning.data.formats.skipped import Skipped, warnings
+from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.near_duplicates import Repeated, Texts
+from gile_lightning.data.summary import warnings
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 

@@ -9,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gile_lightning.data.loading.document_hashes import mix
+
 RUN = 5  # words
 NEAR = 0.5  # resemblance from which on documents are near-duplicates
 _KEPT = 64  # hashes of a document
 _SIMILAR = 5  # documents that are compared with one
 _BUCKET = 100  # documents looked at of those that share a run
-_MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of splitmix64 (Steele et al., 2014)
 
 Sketch = NDArray[np.uint64]
 
@@ -36,10 +37,7 @@ def sketch(words: Sequence[str]) -> Sketch:
     size = min(RUN, len(codes))
     hashes = np.zeros(max(0, len(codes) - size + 1), np.uint64)
     for n in range(size):
-        hashes += codes[n : n + len(hashes)]
-        for factor, shift in zip(_MIX, (30, 27), strict=True):
-            hashes = (hashes ^ (hashes >> np.uint64(shift))) * np.uint64(factor)
-        hashes ^= hashes >> np.uint64(31)
+        hashes = mix(hashes + codes[n : n + len(hashes)])
     return np.unique(hashes)[:_KEPT]
 
 

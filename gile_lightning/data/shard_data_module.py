@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.formats.skipped import describe
 from gile_lightning.data.known import UNUSED
 from gile_lightning.data.language_name import check_language
 from gile_lightning.data.loading.document_hashes import table_hashes
@@ -22,6 +21,7 @@ from gile_lightning.data.pretrained.keyed_vectors import VectorsDtype
 from gile_lightning.data.pretrained.text_vectors import TextVectors
 from gile_lightning.data.pretrained.vectors import VectorStore
 from gile_lightning.data.shards.encoded_corpus import EncodedCorpus
+from gile_lightning.data.summary import describe
 from gile_lightning.data.text_data_module import TextDataModule, TrainingLoader
 from gile_lightning.data.tokenizing.task import Task
 

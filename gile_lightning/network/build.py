@@ -19,7 +19,7 @@ from gile_lightning.network.outputs import OutputLayer, matched_dim
 from gile_lightning.network.ridge import Ridge
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Factories:
     """The callables that make the modules of a `Network`; `NeuralSystem` describes each."""
 
@@ -39,7 +39,7 @@ def build_networks(
     make: Factories,
     tasks: Mapping[str, Task],
     sharing: Sharing,
-    joint_dim: int | None = None,
+    matched: int | None = None,
     word_dim: int | None = None,
 ) -> dict[str, Network]:
     """Make a network for each task, and share modules between them.
@@ -48,13 +48,13 @@ def build_networks(
         make: makes the modules.
         tasks: by name.
         sharing: which encoder modules the networks have in common.
-        joint_dim: the matched size of the joint space, if a checkpoint has it.
+        matched: the matched size of the joint space, if a checkpoint has it.
         word_dim: the size of word vectors, if it is below that of the embedding.
     """
     networks: dict[str, Network] = {}
     labels = sum(task.labels.seen for task in tasks.values())
     for name, task in tasks.items():
-        network = _build(make, task, labels, joint_dim, word_dim)
+        network = _build(make, task, labels, matched, word_dim)
         for first in list(networks.values())[:1]:
             network.share_with(first, sharing)
         networks[name] = network
@@ -62,7 +62,7 @@ def build_networks(
 
 
 def _build(
-    make: Factories, task: Task, labels: int, joint_dim: int | None, word_dim: int | None
+    make: Factories, task: Task, labels: int, matched: int | None, word_dim: int | None
 ) -> Network:
     """Make the network of one task; ``labels`` is the number of seen labels of all tasks."""
     embedding = make.embedding(task.tokenizer.vocabulary)
@@ -73,7 +73,7 @@ def _build(
     for part in (encoder, label_encoder):
         part.set_tokenizer(task.tokenizer)
     sizes = encoder.output_dim, label_encoder.output_dim
-    matched = joint_dim or matched_dim(encoder.hidden_dim, sizes[1], labels)
+    matched = matched or matched_dim(encoder.hidden_dim, sizes[1], labels)
     output = make.output(*sizes, task.labels.seen, matched)
     document_norm, label_norm = (make.norm(size) for size in sizes)
     matchers = [matcher(task.tokenizer) for matcher in make.matchers]

@@ -63,6 +63,7 @@ from gile_lightning.training.losses import BinaryCrossEntropy, Loss
 from gile_lightning.training.samplers import LabelSampler, UniformLabels
 from gile_lightning.training.scores import LOSS
 
+MATCHED_DIM = "joint_dim"  # of what a checkpoint says beside its tasks; see `OutputLayer`
 LayerNorm = partial(nn.LayerNorm, elementwise_affine=False)
 
 
@@ -127,16 +128,16 @@ class NeuralSystem(GradientSystem):
             if not 0 <= rate < 1:
                 raise InputError(f"model.{key} is {rate:g}: a share from 0 to below 1")
         self.factories = Factories(
-            embedding,
-            encoder,
-            label_encoder,
-            output,
-            norm,
-            matchers or (),
-            label_residual,
-            ridge,
-            dropout,
-            label_dropout,
+            embedding=embedding,
+            encoder=encoder,
+            label_encoder=label_encoder,
+            output=output,
+            norm=norm,
+            matchers=matchers or (),
+            label_residual=label_residual,
+            ridge=ridge,
+            dropout=dropout,
+            label_dropout=label_dropout,
         )
         self.sampler = sampler
         self.loss = loss
@@ -145,7 +146,7 @@ class NeuralSystem(GradientSystem):
         self.networks = nn.ModuleDict()
         self.encoded_labels = nn.ModuleDict()
         self.earlier: EarlierModel | None = None
-        self._joint_dim: int | None = None
+        self._matched_dim: int | None = None
         self._word_dim: int | None = None
         self._unfitted = False  # whether the regressions are still to be solved
         self._fingerprints: Fingerprints = {}
@@ -163,10 +164,10 @@ class NeuralSystem(GradientSystem):
             InputError: the pretrained model is not the one of the training.
         """
         extra = extra or {}
-        sizes = extra.get("joint_dim"), extra.get("word_dim")
+        sizes = extra.get(MATCHED_DIM), extra.get("word_dim")
         networks = build_networks(self.factories, tasks, self.sharing, *sizes)
         self.networks.update(networks)
-        self._joint_dim = next(iter(networks.values())).matched_dim
+        self._matched_dim = next(iter(networks.values())).matched_dim
         self._word_dim = extra.get("word_dim")
         self._encoded_tasks.clear()
         self.set_tasks(tasks)
@@ -215,7 +216,7 @@ class NeuralSystem(GradientSystem):
         ridges = {name: self.network(name).ridge for name in self.tasks}
         return {
             PENALTIES: {name: each.penalty for name, each in ridges.items() if each is not None},
-            "joint_dim": self._joint_dim,
+            MATCHED_DIM: self._matched_dim,
             "word_dim": self._word_dim,
             "fingerprints": self._fingerprints,
             KNOWN_DOCUMENTS: self._documents,
@@ -253,39 +254,51 @@ class NeuralSystem(GradientSystem):
         """
         self.cache_dir = data.cache_dir
         self._unfitted = not resumed
-        earlier = self.earlier
-        if earlier is None:
-            with torch.device("meta"):  # where it draws no random numbers
-                embedding = self.factories.embedding([UNKNOWN])
-            extra = {"word_dim": word_dim(embedding, data)}
-            if extra["word_dim"] is not None:
-                say(f"word vectors of {extra['word_dim']} dimensions, as there are few texts")
+        if self.earlier is not None:
+            self.build(data.tasks, self.earlier.extra)
+            self._begin_with(self.earlier, data)
         else:
-            extra = earlier.extra
-        self.build(data.tasks, extra)
-        networks = {name: self.network(name) for name in data.tasks}
-        if earlier is not None:
-            encoded = {name: self.encoded(name) for name in networks}
-            self.load_state_dict(earlier.weights(networks, encoded, data))
-            state = earlier.checkpoint[STATE]
-            for name, old in earlier.kept_labels.items():
-                if name in networks:
-                    labels = data.tasks[name].labels
-                    changed = state.get(CHANGED, {}).get(name, Changed())
-                    trained = labels_of(data.documents(name), labels.seen)
-                    rest_residuals(networks[name], trained)
-                    self.calibrations.begin_with(state["calibrations"], name, old, labels)
-                    say(f"labels ({name}): {describe_labels(old, labels, changed)}")
-                    if (warning := few_labels(old, labels, trained)) is not None:
-                        say(warning)
-        elif not resumed:
-            for name, network in networks.items():
-                set_word_vectors(network, name, self.encoded(name), data)
-                count_words(network, name, data)
+            self.build(data.tasks, {"word_dim": self._word_dim_for(data)})
+            if not resumed:
+                self._begin_anew(data)
         self._corpora = dict(data.corpora)
         if not resumed:
-            for name in networks:
+            for name in data.tasks:
                 self._know_documents(name, data)
+
+    def _word_dim_for(self, data: TrainingData) -> int | None:
+        """Return the size of word vectors if few texts train them; None for that of the embedding.
+
+        It is said, too.
+        """
+        with torch.device("meta"):  # where it draws no random numbers
+            embedding = self.factories.embedding([UNKNOWN])
+        dim = word_dim(embedding, data)
+        if dim is not None:
+            say(f"word vectors of {dim} dimensions, as there are few texts")
+        return dim
+
+    def _begin_anew(self, data: TrainingData) -> None:
+        """Set the weights that come from the training documents."""
+        for name in data.tasks:
+            set_word_vectors(self.network(name), name, self.encoded(name), data)
+            count_words(self.network(name), name, data)
+
+    def _begin_with(self, earlier: EarlierModel, data: TrainingData) -> None:
+        """Load the weights of an earlier model, and say what became of its labels."""
+        networks = {name: self.network(name) for name in data.tasks}
+        encoded = {name: self.encoded(name) for name in networks}
+        self.load_state_dict(earlier.weights(networks, encoded, data))
+        state = earlier.checkpoint[STATE]
+        for name in [name for name in earlier.kept_labels if name in networks]:
+            old, labels = earlier.kept_labels[name], data.tasks[name].labels
+            trained = labels_of(data.documents(name), labels.seen)
+            rest_residuals(networks[name], trained)
+            self.calibrations.begin_with(state["calibrations"], name, old, labels)
+            changed = state.get(CHANGED, {}).get(name, Changed())
+            say(f"labels ({name}): {describe_labels(old, labels, changed)}")
+            if (warning := few_labels(old, labels, trained)) is not None:
+                say(warning)
 
     def _know_documents(self, name: str, data: TrainingData) -> None:
         """Keep the hashes of the documents, and what the earlier regression knows of them."""

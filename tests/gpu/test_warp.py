@@ -7,7 +7,7 @@ import torch
 from lightning.fabric.utilities import move_data_to_device
 
 from gile_lightning.systems.baselines import AiTextML
-from gile_lightning.training.losses.warp import warp_updates
+from gile_lightning.systems.baselines.warp import warp_updates
 from gile_testing.two_languages import DOCUMENTS, languages, ragged
 
 pytestmark = pytest.mark.gpu

@@ -33,17 +33,21 @@ def document_hashes(
     ends = np.cumsum(lengths)
     places = np.arange(len(words)) - np.repeat(ends - lengths, lengths)
     values = np.minimum(words, unknown).astype(np.uint64)
-    sums = np.cumsum(_mixed(places.astype(np.uint64)) * _mixed(values))  # modulo 2^64
+    sums = np.cumsum(_hash(places.astype(np.uint64)) * _hash(values))  # modulo 2^64
     sums = np.concatenate([np.zeros(1, np.uint64), sums])
     totals = sums[ends] - sums[ends - lengths]
     digests = b"".join(blake2b(own.encode(), digest_size=8).digest() for own in ids)
-    return _mixed(totals ^ np.frombuffer(digests, np.uint64)).view(np.int64)
+    return _hash(totals ^ np.frombuffer(digests, np.uint64)).view(np.int64)
 
 
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return well-mixed numbers, each of one value alone (the finalizer of SplitMix64)."""
-    x = values + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: NDArray[np.uint64] = x ^ (x >> np.uint64(31))
+def _hash(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the next numbers of SplitMix64 generators in these states (Steele et al., 2014)."""
+    return mix(values + np.uint64(0x9E3779B97F4A7C15))
+
+
+def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return well-mixed numbers, each of one value alone: the finalizer of SplitMix64."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
+    mixed: NDArray[np.uint64] = values ^ (values >> np.uint64(31))
     return mixed

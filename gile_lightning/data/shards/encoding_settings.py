@@ -11,7 +11,7 @@ from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 FEW_WORDS = 30_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EncodingSettings:
     """How a corpus is encoded; part of the cache key.
 

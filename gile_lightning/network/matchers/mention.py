@@ -1,6 +1,7 @@
 """Names of labels that occur in a document."""
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -62,6 +63,35 @@ class MentionLabels(MatcherLabels):
         columns[ids] = torch.arange(len(ids), device=ids.device)
         tensors = self.keys, self.beginnings, self.labels, self.stems, columns
         return Phrases(*tensors, self.longest, len(ids), self.names, self.hierarchy)
+
+
+class Occurrences(NamedTuple):
+    """Names and synonyms that occur in documents.
+
+    Attributes:
+        words: the stems of the documents' words [N].
+        phrases: the occurring phrases [M].
+        columns: of their labels among those scored [M]; -1 for none.
+        starts: the places of their first words [M].
+        sizes: their words [M].
+        inside: whether they lie within longer ones [M].
+    """
+
+    words: Tensor
+    phrases: Tensor
+    columns: Tensor
+    starts: Tensor
+    sizes: Tensor
+    inside: Tensor
+
+
+def _find(documents: Texts, labels: Phrases) -> Occurrences:
+    """Find names and synonyms in documents, on the host."""
+    words = labels.stems[documents.word_ids.long()]
+    starts, sizes, phrases = find_phrases(words, documents.sentence_lengths, labels)
+    inside = inside_longer(starts, sizes, len(words))
+    columns = labels.columns[labels.labels[phrases]]
+    return Occurrences(words, phrases, columns, starts, sizes, inside)
 
 
 class NameMention(Matcher):
@@ -203,12 +233,8 @@ class NameMention(Matcher):
 
     def mentions(self, documents: Texts, labels: Phrases) -> list[Mention]:
         """Return the names and synonyms of labels that occur, in the order of the documents."""
-        documents = documents.to(labels.stems.device)
-        words = labels.stems[documents.word_ids.long()]
-        starts, sizes, phrases = find_phrases(words, documents.sentence_lengths, labels)
-        inside = inside_longer(starts, sizes, len(words))
-        columns = labels.columns[labels.labels[phrases]]
-        found = (x.tolist() for x in (columns, starts, sizes, inside))
+        at = _find(documents.to(labels.stems.device), labels)
+        found = (x.tolist() for x in (at.columns, at.starts, at.sizes, at.inside))
         mentions = (Mention(*one) for one in zip(*found, strict=True) if one[0] >= 0)
         return sorted(mentions, key=lambda mention: (mention.start, mention.size))
 
@@ -219,11 +245,8 @@ class NameMention(Matcher):
             Documents [M], columns of labels [M] and features [M, F].
         """
         documents = documents.to(labels.stems.device)
-        words = labels.stems[documents.word_ids.long()]
-        starts, sizes, phrases = find_phrases(words, documents.sentence_lengths, labels)
-        inside = inside_longer(starts, sizes, len(words))
+        words, phrases, columns, starts, sizes, inside = _find(documents, labels)
         lengths = document_words(documents.sentence_lengths, documents.document_lengths)
-        columns = labels.columns[labels.labels[phrases]]
         scored = columns >= 0
         rows = segment_ids(lengths)[starts]
         further = self._taxonomy(rows, phrases, labels)[scored] if self.taxonomy else None

@@ -15,10 +15,10 @@ from gile_lightning.data.training_data import TrainingData
 from gile_lightning.network.encoders.segments import document_words
 from gile_lightning.systems.baselines.joint_vectors import JointVectors
 from gile_lightning.systems.baselines.paragraph_vectors import ParagraphVectors, TextRows
+from gile_lightning.systems.baselines.warp import warp_updates
 from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.system import System
 from gile_lightning.systems.task_module import Extra
-from gile_lightning.training.losses.warp import warp_updates
 
 
 class AiTextML(System):

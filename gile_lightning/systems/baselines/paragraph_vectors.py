@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.data.loading.flat import segment_ids, segment_starts
 from gile_lightning.metrics.references import mix
-from gile_lightning.training.losses.rows import add_to_rows
+from gile_lightning.systems.baselines.rows import add_to_rows
 
 _POWER = 0.75  # of the counts, in the distribution of the negatives (Mikolov et al., 2013)
 _BITS = 53  # of a double's mantissa

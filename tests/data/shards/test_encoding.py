@@ -288,7 +288,7 @@ def test_what_is_left_out_is_counted(run):
         Document("f:7", "4", words, ["label1"], "test"),
         Document("f:8", "2", words, ["label1"], "train"),  # the first one was of no use
     ]
-    result = run(documents, settings=EncodingSettings(1, validation_size=1))
+    result = run(documents, settings=EncodingSettings(min_count=1, validation_size=1))
     assert sorted(ids(result.train + result.validation)) == ["1", "2", "4"]
     assert ids(result.test) == ["5"]
     first = next(row for row in result.train + result.validation if row["id"] == "1")
@@ -421,7 +421,7 @@ def test_held_out_labels(run, monkeypatch, size, held_out):
     monkeypatch.setattr(text_splitting, "SHARD", size)
     drawn_ones = set()
     for seed in range(12):
-        settings = EncodingSettings(1, held_out_labels=held_out, split_seed=seed)
+        settings = EncodingSettings(min_count=1, held_out_labels=held_out, split_seed=seed)
         plain = run(LABELLED, settings=replace(settings, held_out_labels=0))
         result = run(LABELLED, settings=settings)
         drawn = set(plain.task.labels.names[: plain.task.labels.seen])
@@ -463,7 +463,7 @@ def test_held_out_labels(run, monkeypatch, size, held_out):
 def test_labels_cannot_all_be_held_out(run, held_out):
     message = f"held_out_labels = {held_out:g} would take all 3 labels that training and valid"
     with pytest.raises(InputError, match=message):
-        run(LABELLED, settings=EncodingSettings(1, held_out_labels=held_out))
+        run(LABELLED, settings=EncodingSettings(min_count=1, held_out_labels=held_out))
 
 
 def test_labels_that_an_earlier_model_knows_are_not_held_out(run):
@@ -472,7 +472,7 @@ def test_labels_that_an_earlier_model_knows_are_not_held_out(run):
     counts = {"label5": 6, "label6": 2, "label7": 2, "label8": 1, "label9": 0}
     drawn = set()
     for seed in range(6):
-        settings = EncodingSettings(1, held_out_labels=1, split_seed=seed)
+        settings = EncodingSettings(min_count=1, held_out_labels=1, split_seed=seed)
         labels = run(LABELLED, settings=settings, known=Known(own), **given).task.labels
         (held_out,) = {*labels.names[labels.seen :]} - {"label9"}
         found = dict(zip(labels.names, labels.frequencies, strict=True))
@@ -489,7 +489,7 @@ def test_labels_that_an_earlier_model_knows_are_not_held_out(run):
 def test_a_word_that_the_corpus_gives_has_no_line_break(run, word):
     documents = [Document("", split, [["is", word]], ["label1"], split) for split in SPLITS]
     with pytest.raises(InputError, match=re.escape(f"gives the word {word!r}: no word may")):
-        run(documents, settings=EncodingSettings(1))
+        run(documents, settings=EncodingSettings(min_count=1))
 
 
 # ---------------------------------------------------------------- a trained model

@@ -18,9 +18,9 @@ from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.data.training_data import TrainingData
 from gile_lightning.systems.baselines import AiTextML
 from gile_lightning.systems.baselines.paragraph_vectors import TextRows
+from gile_lightning.systems.baselines.warp import warp_updates
 from gile_lightning.systems.loading import load_system
 from gile_lightning.training.checkpoint import read_checkpoint
-from gile_lightning.training.losses.warp import warp_updates
 from gile_testing import baseline_runs, runs
 
 # batches that are there already need no workers

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from gile_lightning.training.losses.rows import add_to_rows
+from gile_lightning.systems.baselines.rows import add_to_rows
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from gile_lightning.training.losses.warp import find_violations, rank_weights, warp_updates
+from gile_lightning.systems.baselines.warp import find_violations, rank_weights, warp_updates
 from gile_testing.stand_in_device import DeviceTensor, StandInDevice
 
 DIM, DOCUMENTS, LABELS = 6, 5, 12

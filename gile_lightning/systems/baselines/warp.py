@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.data.loading.flat import segment_ids, segment_starts, send
-from gile_lightning.training.losses.rows import add_to_rows
+from gile_lightning.systems.baselines.rows import add_to_rows
 
 _FIRST = 32  # trials drawn one by one; only if these fail, all labels are scored
 
