@@ -27,7 +27,7 @@ class Column:
         heading: its name.
         key: the figure's key in a fit's ``metrics.json``; ``RUN:KEY`` in rows of several runs. RUN
             and KEY may be patterns with ``*``: the figure is the mean of all that match. A mapping
-            gives a key for each set of runs.
+            gives a key for each set of runs. A column with the key ``*:KEY`` is the last one.
         mean: whether the figure is the mean of the columns before this one.
         percent: whether the figure is a fraction, shown in percent.
         better: whether a ``higher`` or a ``lower`` figure is better.
@@ -45,6 +45,11 @@ class Column:
     relative_to: str | None = None
     panel: str = ""
     x: float | None = None
+
+    @property
+    def over_all_runs(self) -> bool:
+        """Whether the figure is a mean over all runs of a row, such as all corpora."""
+        return isinstance(self.key, str) and self.key.startswith("*:")
 
     def key_of(self, row: "Row") -> str:
         """Return the key of a row's figures; empty if there is none."""

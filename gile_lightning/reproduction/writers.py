@@ -123,7 +123,17 @@ def _forms(grid: Grid) -> bool:
 def _headings(grid: Grid) -> list[str]:
     first = ["system", *(["layer"] if _forms(grid) else []), "data", "seeds"]
     figures = [column.heading for column in grid.columns]
-    return [*first, *figures, "parameters", "seconds", "documents/s"]
+    return _in_order(grid, first, figures, ["parameters", "seconds", "documents/s"])
+
+
+def _in_order(
+    grid: Grid, first: Sequence[str], figures: Sequence[str], costs: Sequence[str]
+) -> list[str]:
+    """Put the cells of a row side by side; means over all runs are the last ones."""
+    columns = list(zip(figures, grid.columns, strict=True))
+    single = [figure for figure, column in columns if not column.over_all_runs]
+    means = [figure for figure, column in columns if column.over_all_runs]
+    return [*first, *single, *costs, *means]
 
 
 def _rows(grid: Grid, lines: Sequence[Line], data: str) -> list[tuple[tuple[str, Line], list[str]]]:
@@ -134,26 +144,29 @@ def _rows(grid: Grid, lines: Sequence[Line], data: str) -> list[tuple[tuple[str,
         first = [line.row.name, *form, _corpus(grid, line, data), f"{line.done}/{line.seeds}"]
         blank = [""] * (len(first) - 1)
         last = [_number(line.parameters), _number(line.seconds), _number(line.speed)]
-        found.append((("ours", line), [*first, *map(_ours, line.cells), *last]))
+        ours = [_ours(cell) for cell in line.cells]
+        found.append((("ours", line), _in_order(grid, first, ours, last)))
         printed = line.row.printed_parameters(line.block)
         if printed or any(cell.paper is not None for cell in line.cells):
             papers = [_number(cell.paper, 2) for cell in line.cells]
-            found.append((("paper", line), ["paper", *blank, *papers, printed, "", ""]))
+            cells = _in_order(grid, ["paper", *blank], papers, [printed, "", ""])
+            found.append((("paper", line), cells))
         if any(cell.difference is not None for cell in line.cells):
             signed = [_number(cell.difference, 2, "+") for cell in line.cells]
-            found.append((("difference", line), ["difference", *blank, *signed, "", "", ""]))
+            cells = _in_order(grid, ["difference", *blank], signed, [""] * 3)
+            found.append((("difference", line), cells))
     return found
 
 
 def _marks(grid: Grid, line: Line, cells: int) -> dict[int, str]:
     """Return the CSS class of each cell that is better or worse than the paper's."""
+    marks: list[str] = []
+    for column, cell in zip(grid.columns, line.cells, strict=True):
+        better = ((cell.difference or 0) > 0) == (column.better == "higher")
+        marks.append(("better" if better else "worse") if cell.difference else "")
     first = cells - 3 - len(grid.columns)
-    marks = {}
-    for i, (column, cell) in enumerate(zip(grid.columns, line.cells, strict=True), first):
-        if cell.difference:
-            better = (cell.difference > 0) == (column.better == "higher")
-            marks[i] = "better" if better else "worse"
-    return marks
+    laid = _in_order(grid, [""] * first, marks, [""] * 3)
+    return {i: mark for i, mark in enumerate(laid) if mark}
 
 
 def _ours(cell: Cell) -> str:

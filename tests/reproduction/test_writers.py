@@ -1,6 +1,7 @@
 """Markdown, CSV and HTML of a table that is made up here."""
 
 import csv
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -102,3 +103,17 @@ def test_html_marks_what_is_better_and_needs_no_other_file():
     assert ("-1.50", "worse") in cells  # of a score
     assert "//" not in text
     assert ("+1.00", None) in parsed(page(GRID, LINES, "built-in"))  # nothing to compare
+
+
+def test_a_mean_over_all_runs_stands_last():
+    columns = (Column("mean", "*:f1"), Column("RL", "rl", better="lower"), Column("F1", "a:f1"))
+    grid = Grid("T", "", columns, (ROW,))
+    cells = [Cell((x,), "", paper) for x, paper in ((3.0, 2.0), (1.0, 0.5), (5.0, 6.0))]
+    lines = [Line("", ROW, tuple(cells), 1, 1, 7.0, 8.0, 9.0)]
+    rows = [line for line in markdown(grid, lines, "x").splitlines() if line.startswith("| ")]
+    found = [[x.strip() for x in row.strip("|").split("|")][4:] for row in rows]
+    assert found[0] == ["RL", "F1", "parameters", "seconds", "documents/s", "mean"]
+    assert found[2] == ["1.00", "5.00", "7", "8", "9", "3.00"]
+    assert found[3] == ["0.50", "6.00", "52.93M", "", "", "2.00"]
+    marks = re.findall(r'class="(better|worse)"[^>]*>([^<]*)<', page(grid, lines, "x"))
+    assert marks == [("worse", "+0.50"), ("worse", "-1.00"), ("better", "+1.00")]

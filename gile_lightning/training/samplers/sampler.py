@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from inspect import signature
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -32,6 +32,12 @@ class LabelSampler(Configured, ABC):
     argument ``device``, that is where it makes targets and weights. Else they are sent there.
     """
 
+    _takes_device: ClassVar[bool]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._takes_device = "device" in signature(cls.__call__).parameters
+
     def sample(
         self,
         label_ids: Tensor,
@@ -51,7 +57,7 @@ class LabelSampler(Configured, ABC):
                 f"{len(frequencies)} labels of the task are seen in training"
             )
         given = label_ids, label_counts, frequencies, generator
-        if "device" in signature(self.__call__).parameters:
+        if self._takes_device:
             return self(*given, device)  # type: ignore[call-arg]
         labels, targets, weights, offsets = self(*given)
         offsets = None if offsets is None else send(offsets, device)
