@@ -16,7 +16,7 @@ from gile_lightning.data.formats.word_vectors import (
     find_word_vectors,
     read_word_vectors,
 )
-from gile_lightning.data.known import Known, KnownDocuments
+from gile_lightning.data.known import Known, KnownDocuments, Predecessor
 from gile_lightning.data.label_changes import ChangedLabels, LabelChanges, changed, read_changes
 from gile_lightning.data.pretrained import BackendChoice, VectorsDtype
 from gile_lightning.data.pretrained.backends import chosen
@@ -206,11 +206,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         self.word_vectors = word_vectors
         self.num_proc = num_proc
         side_by_side(num_proc)  # refuses a wrong number
-        self.trained_task: Task | None = None  # of a trained model that is to be scored
-        self.new_words = False
-        self.tokenizer: Tokenizer | None = None  # with the vocabulary of a model to train further
-        self.known: Known | None = None  # by that model
-        self.known_documents: KnownDocuments | None = None  # by that one, or the trained one
+        self.predecessor = Predecessor()
         self.label_changes, self.replay = label_changes, replay
         self.fixed_tokenizer: Tokenizer | None = None  # whose vocabulary precedes the encoding
         self._vector_words: list[str] | None = None
@@ -225,9 +221,10 @@ class DocumentDataModule(Reader, ShardDataModule):
 
         If the cache has the corpus as the model was trained on it, that is read instead.
         """
-        self.trained_task = self._own(tasks)
-        self.new_words = new_words
-        self.known_documents = (known_documents or {}).get(self.language)
+        documents = (known_documents or {}).get(self.language)
+        self.predecessor = Predecessor(
+            trained=self._own(tasks), documents=documents, new_words=new_words
+        )
 
     def encode_for_training(
         self,
@@ -237,11 +234,19 @@ class DocumentDataModule(Reader, ShardDataModule):
         known_documents: Mapping[str, KnownDocuments] | None = None,
     ) -> None:
         """Encode for a model that is trained further; see `TextDataModule.encode_for_training`."""
-        self.known_documents = (known_documents or {}).get(self.language)
-        self.tokenizer = self._own(tasks).tokenizer
-        self.known, self.new_words = (known or {}).get(self.language), new_words
-        if self.known is not None:  # it has learned its labels
+        self.predecessor = Predecessor(
+            tokenizer=self._own(tasks).tokenizer,
+            known=(known or {}).get(self.language),
+            documents=(known_documents or {}).get(self.language),
+            new_words=new_words,
+        )
+        if self.predecessor.known is not None:  # it has learned its labels
             self.label_documents = 0
+
+    @property
+    def trained_task(self) -> Task | None:
+        """The vocabulary and labels of a trained model that is to be scored, if there is one."""
+        return self.predecessor.trained
 
     def changes(self) -> LabelChanges:
         """Read the file of label changes, if there is one."""
@@ -259,7 +264,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         """Return a tokenizer with the settings of subwords: a trained model's own, if any."""
         if self.trained_task is not None:
             return self.trained_task.tokenizer
-        return self.tokenizer or self.settings.tokenizer([UNKNOWN])
+        return self.predecessor.tokenizer or self.settings.tokenizer([UNKNOWN])
 
     def vectors_file(self) -> Path | None:
         """Return the file of word vectors, if there is one."""
@@ -291,9 +296,10 @@ class DocumentDataModule(Reader, ShardDataModule):
 
     def fingerprint(self) -> str:
         """Return the cache key: a hash of sources, settings, code and trained model."""
-        file, trained, tokenizer = self.vectors_file(), self.trained_task, self.tokenizer
-        known, known_documents = self.known, self.known_documents
-        reading = self.subword_tokenizer().reading
+        file, reading = self.vectors_file(), self.subword_tokenizer().reading
+        predecessor = self.predecessor.state()
+        if predecessor["known"] is not None:
+            predecessor["known"] = [predecessor["known"], self.replay]
         return hash_of(
             {
                 "format": FORMAT,
@@ -301,12 +307,7 @@ class DocumentDataModule(Reader, ShardDataModule):
                 "arguments": foreign_arguments(type(self), self.arguments),
                 "sources": self.sources(),
                 "settings": self.settings.state(),
-                "trained_task": trained and trained.state(),
-                "new_words": self.new_words and (trained or known) is not None,
-                "tokenizer": tokenizer
-                and [tokenizer.vocabulary, tokenizer.further, tokenizer.settings()],
-                "known": known and [known.state(), self.replay],
-                **({} if known_documents is None else {"known_documents": known_documents.state()}),
+                **predecessor,
                 "label_changes": self.label_changes
                 and [(c.old, c.new) for c in self.changes().changes],
                 "vectors": file and stamp(file),
@@ -349,12 +350,11 @@ class DocumentDataModule(Reader, ShardDataModule):
     def _encode(self, directory: Path) -> None:
         """Encode the corpus into an empty folder."""
         skipped = Skipped()
-        tokenizer = self.tokenizer
-        if self.word_vectors is not None and self.trained_task is None and tokenizer is None:
+        trained, tokenizer = self.trained_task, self.predecessor.tokenizer
+        if self.word_vectors is not None and trained is None and tokenizer is None:
             words, vectors = self.read_vectors()
             tokenizer = self.settings.tokenizer(words, known_words_only=True)
             save_array(directory / VECTORS, vectors)
-        trained = self.trained_task
         self.fixed_tokenizer = tokenizer if trained is None else trained.tokenizer
         labels = self._changed_labels(skipped)
         counts = encode(
@@ -363,18 +363,15 @@ class DocumentDataModule(Reader, ShardDataModule):
             directory,
             self.settings,
             skipped,
-            trained_task=trained,
-            new_words=self.new_words,
+            predecessor=self.predecessor,
             tokenizer=tokenizer,
-            known=self.known,
-            known_documents=self.known_documents,
             facts=labels.facts,
             recipe=self.recipe(),
             total=self.total(),
             num_proc=self.num_proc,
         )
-        if self.known is not None and self.replay and trained is None:
-            counts |= self._replay(self.known, directory, counts)
+        if self.predecessor.known is not None and self.replay:
+            counts |= self._replay(self.predecessor.known, directory, counts)
         keys = ("unspaced", "likely_language", "first_held_out")
         seen: dict[str, Any] = {key: counts.pop(key) for key in keys if key in counts}
         meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources(), **seen}
@@ -403,8 +400,9 @@ class DocumentDataModule(Reader, ShardDataModule):
             met.update(document.labels)
             yield document._replace(labels=changed(document.labels, labels.targets))
         if self.trained_task is None:  # whose documents may have other labels
-            known = self.known and self.known.before
-            of_model = [*known.names, *known.uris] if known else []
+            known = self.predecessor.known
+            before = known and known.before
+            of_model = [*before.names, *before.uris] if before else []
             changes.check({*met, *labels.known, *of_model})
 
     def _replay(self, known: Known, directory: Path, counts: dict[str, Any]) -> dict[str, Any]:
@@ -425,10 +423,9 @@ class DocumentDataModule(Reader, ShardDataModule):
         Their test documents are those that encoding for the model would draw, with the same words
         and labels. A run that trained on all its documents (``test_size: 0``) has none.
         """
-        before, known_documents = self.tokenizer, self.known_documents
-        self.trained_task = self.known_documents = None
+        before = self.predecessor
         for tokenizer in (None, trained.tokenizer):  # the second if it began with imported weights
-            self.tokenizer = tokenizer
+            self.predecessor = Predecessor(tokenizer=tokenizer)
             with suppress(InputError):  # the files need not be all that training reads
                 directory = self.directory_of_shards()
                 if not (directory / META).is_file():
@@ -436,5 +433,4 @@ class DocumentDataModule(Reader, ShardDataModule):
                 tested = read_meta(directory)["counts"]["documents"].get("test")
                 if tested and Task.load(directory / TASK) == trained:
                     return
-        self.trained_task, self.tokenizer = trained, before
-        self.known_documents = known_documents
+        self.predecessor = before

@@ -11,6 +11,8 @@ from torch import Tensor
 
 from gile_lightning.data.document import SPLITS
 from gile_lightning.data.tokenizing.label_set import LabelSet
+from gile_lightning.data.tokenizing.task import Task
+from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 
 KNOWN_DOCUMENTS = "known_documents"  # the key in what a checkpoint holds of a system
 WEIGHTS, UNUSED = "weights", "unused"
@@ -110,3 +112,37 @@ class Known:
         """Return plain values, for the cache key."""
         before = None if self.before is None else self.before.names
         return {**self.labels.state(), "corpus": self.corpus, "before": before}
+
+
+@dataclass(frozen=True)
+class Predecessor:
+    """The model that a corpus is encoded for, in one language; by default there is none.
+
+    Attributes:
+        trained: its vocabulary and labels, if it is to be scored. Then test documents alone are
+            encoded, and labels that are new to it are unseen labels behind its own.
+        tokenizer: one with its vocabulary, if it is to be trained further.
+        known: what it knows of labels, if it is trained further and keeps them. Its labels stay,
+            and their documents count beside those of the corpus.
+        documents: those that it knows.
+        new_words: whether words of labels that are new to it get ids of their own
+            (`Task.with_labels`).
+    """
+
+    trained: Task | None = None
+    tokenizer: Tokenizer | None = None
+    known: Known | None = None
+    documents: KnownDocuments | None = None
+    new_words: bool = False
+
+    def state(self) -> dict[str, Any]:
+        """Return plain values, for the cache key."""
+        tokenizer, documents = self.tokenizer, self.documents
+        return {
+            "trained_task": self.trained and self.trained.state(),
+            "new_words": self.new_words and (self.trained or self.known) is not None,
+            "tokenizer": tokenizer
+            and [tokenizer.vocabulary, tokenizer.further, tokenizer.settings()],
+            "known": self.known and self.known.state(),
+            **({} if documents is None else {"known_documents": documents.state()}),
+        }

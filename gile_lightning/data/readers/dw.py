@@ -193,8 +193,8 @@ class DW(Multilingual):
             )
             write_once(self.directory, write)
         for module in self.modules.values():
-            no_tokenizer = module.trained_task is None and module.tokenizer is None
-            if module.word_vectors is None and no_tokenizer:
+            model = module.predecessor
+            if module.word_vectors is None and model.trained is None and model.tokenizer is None:
                 raise InputError(
                     "no word vectors: set --data.word_vectors to the folder that has them, a file "
                     "per language (english.pkl.gz, english.txt.gz, ...)"

@@ -23,7 +23,7 @@ from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.descriptions import TextRecipe
 from gile_lightning.data.formats.line_count import Total
 from gile_lightning.data.formats.skipped import NAMED, Skipped
-from gile_lightning.data.known import Known, KnownDocuments
+from gile_lightning.data.known import Predecessor
 from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.shards.counting import label_set_of, tokenizer_of, training_words
 from gile_lightning.data.shards.draws import (
@@ -53,11 +53,8 @@ def encode(
     settings: EncodingSettings,
     skipped: Skipped,
     *,
-    trained_task: Task | None = None,
-    new_words: bool = False,
+    predecessor: Predecessor = Predecessor(),  # noqa: B008 (frozen)
     tokenizer: Tokenizer | None = None,
-    known: Known | None = None,
-    known_documents: KnownDocuments | None = None,
     facts: LabelFacts = LabelFacts(),  # noqa: B008 (immutable)
     recipe: TextRecipe = TextRecipe(),  # noqa: B008 (frozen)
     total: Total | None = None,
@@ -71,15 +68,9 @@ def encode(
         directory: an existing empty folder.
         settings: lengths, vocabulary and draws.
         skipped: counts what is left out.
-        trained_task: the vocabulary and labels of a trained model. Then only the test documents
-            are written, and labels that are new to the model are unseen labels behind its own.
-        new_words: words of labels that are new to the trained model, or to the model that is
-            trained further, get ids of their own (`Task.with_labels`).
-        tokenizer: one with a fixed vocabulary, such as that of word vectors. By default the
-            vocabulary is made from the training documents.
-        known: what the model with this tokenizer knows, if it is trained further. Its labels stay,
-            and their documents count beside those here.
-        known_documents: those of the model with this tokenizer, trained or to be trained further.
+        predecessor: the model that the corpus is encoded for.
+        tokenizer: one with a fixed vocabulary, such as that of the predecessor or of word vectors.
+            By default the vocabulary is made from the training documents.
         facts: of these labels.
         recipe: how the texts were put together; a trained model keeps its own.
         total: about how many documents there are, if known, for the progress bar.
@@ -93,6 +84,7 @@ def encode(
     Raises:
         InputError: a split has no document, or no document has a described label.
     """
+    trained_task, known = predecessor.trained, predecessor.known
     before: LabelSet | None = None
     if known is not None:
         before = known.labels.joined(label_texts, facts)
@@ -111,10 +103,10 @@ def encode(
     splits = SPLITS if trained_task is None else ("test",)
     earlier: list[NDArray[np.int8]] | None = None
     counted: list[NDArray[np.bool_]] | None = None
-    if known_documents is not None:
+    if predecessor.documents is not None:
         hashes = [_hashes(shard, splitter) for shard in raw]
-        earlier = [known_documents.splits(own) for own in hashes]
-        counted = [known_documents.counted(own) for own in hashes]
+        earlier = [predecessor.documents.splits(own) for own in hashes]
+        counted = [predecessor.documents.counted(own) for own in hashes]
     shards = _drawn(raw, settings, splits, skipped, earlier)
     held_out_labels: dict[str, Any] = {}
     seen: dict[str, Any] = {}
@@ -132,8 +124,9 @@ def encode(
     fresh = shards if counted is None or known is None else _repeated(shards, counted)
     labels = label_set_of(fresh, label_texts, facts, trained_labels, before)
     if trained_task is not None:
-        with_labels = trained_task.with_labels if new_words else partial(replace, trained_task)
-        task = with_labels(labels=labels)
+        task = replace(trained_task, labels=labels)
+        if predecessor.new_words:
+            task = trained_task.with_labels(labels)
     else:
         if tokenizer is None:
             words = training_words(shards)
@@ -141,7 +134,7 @@ def encode(
             seen = {"unspaced": unspaced(words), "likely_language": language}
             tokenizer = tokenizer_of(words, label_texts, facts.synonyms, settings, skipped)
         task = Task(tokenizer, labels, recipe)
-        if before is not None and new_words:
+        if before is not None and predecessor.new_words:
             task = replace(task, labels=before).with_labels(labels)
     sizes = _rewrite(shards, names, task, directory, splits)
     task.save(directory / TASK)

@@ -13,7 +13,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.line_count import Total
 from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.data.known import Known, KnownDocuments
+from gile_lightning.data.known import Known, KnownDocuments, Predecessor
 from gile_lightning.data.loading.document_hashes import document_hashes
 from gile_lightning.data.shards import encoding_settings, reading, text_splitting
 from gile_lightning.data.shards.encoding import encode
@@ -52,7 +52,10 @@ def run(tmp_path):
         documents=DOCUMENTS,
         texts=TEXTS,
         settings=SETTINGS,
-        trained_task=None,
+        trained=None,
+        known=None,
+        known_documents=None,
+        new_words=False,
         **more,
     ):
         directory = tmp_path / str(next(runs))
@@ -64,7 +67,9 @@ def run(tmp_path):
             directory,
             settings,
             skipped,
-            trained_task=trained_task,
+            predecessor=Predecessor(
+                trained=trained, known=known, documents=known_documents, new_words=new_words
+            ),
             **more,
         )
         rows = {split: [] for split in SPLITS}
@@ -75,9 +80,7 @@ def run(tmp_path):
             rows[file.name.partition("-")[0]] += table.to_pylist()
         names = {file.name for file in files} | {"task.json"}
         assert {file.name for file in directory.iterdir()} == names  # no raw shard is left
-        assert counts["documents"] == {
-            s: len(rows[s]) for s in (["test"] if trained_task else SPLITS)
-        }
+        assert counts["documents"] == {s: len(rows[s]) for s in (["test"] if trained else SPLITS)}
         return SimpleNamespace(
             **rows,
             rows=rows,
@@ -159,8 +162,8 @@ def test_a_model_trained_further_keeps_what_the_corpus_does_not_tell(tmp_path):
     documents = [Document("", split, ["cell"], ["a name"], split) for split in SPLITS]
     own = LabelSet(["a name"], ["cell"], [3], synonyms=[["alias"]], parents=[["above"]])
     facts = LabelFacts({"a name": ()}, {}, {"a name": ()})  # as of a file without these columns
-    known = Known(own)
-    given = {"known": known, "tokenizer": Tokenizer(["cell", "UNK"]), "facts": facts}
+    given = {"predecessor": Predecessor(known=Known(own)), "facts": facts}
+    given["tokenizer"] = Tokenizer(["cell", "UNK"])
     settings = EncodingSettings(min_count=1)
     encode(documents, {"a name": "cell"}, tmp_path, settings, Skipped(), **given)
     labels = Task.load(tmp_path / "task.json").labels
@@ -202,7 +205,7 @@ def test_a_model_knows_all_documents_from_training(run):
         run(open_documents, settings=settings, **given)
     message = "give others, or score all others with --data[.]test_size 0"
     with pytest.raises(InputError, match=message):
-        run(open_documents, settings=settings, trained_task=first.task, **given)
+        run(open_documents, settings=settings, trained=first.task, **given)
     again = run(open_documents, settings=replace(settings, test_size=0), **given)
     assert len(again.validation) == 9  # rather than none
     of_training = [row for split in ("train", "validation") for row in first.rows[split]][:20]
@@ -211,7 +214,7 @@ def test_a_model_knows_all_documents_from_training(run):
     left = {"documents that trained or validated the model": 20}
     undrawn = "documents not drawn to test (--data.test_size; 0 tests all)"
     left |= {undrawn: len(every) - 20 - len(first.test)}
-    scored = run(open_documents, settings=settings, trained_task=first.task, **given)
+    scored = run(open_documents, settings=settings, trained=first.task, **given)
     assert {reason: scored.skipped[reason]["count"] for reason in left} == left
     assert len(again.train) == len(every) - 9
 
@@ -504,7 +507,7 @@ TRAINED = Task(
 @pytest.mark.parametrize("size", [7, 1_000])
 def test_known_vocabulary_and_label_ids_are_kept(run, monkeypatch, size):
     monkeypatch.setattr(text_splitting, "SHARD", size)
-    result = run(trained_task=TRAINED)
+    result = run(trained=TRAINED)
     tested = [d for d in DOCUMENTS if d.split == "test"]
     assert ids(result.test) == [d.id for d in tested]
     assert result.train == result.validation == []
@@ -530,7 +533,7 @@ def test_known_draws_the_test_documents_of_training(run, size):
     documents = make_documents(splits=("",))
     settings = replace(SETTINGS, test_size=size)
     trained = run(documents, settings=settings)
-    scored = run(documents, settings=settings, trained_task=trained.task)
+    scored = run(documents, settings=settings, trained=trained.task)
     assert ids(scored.test) == ids(trained.test)
     assert len(ids(scored.test)) == 15
 
@@ -543,10 +546,10 @@ def test_known_with_new_words(run, num_proc):
         Document("", "1", ["named flump"], ["label2"], "test"),
     ]
     texts = {"label0": "odd", "label1": "a zorb", "label2": "named", "label4": "flump"}
-    without = run(documents, texts, trained_task=TRAINED, num_proc=num_proc)
+    without = run(documents, texts, trained=TRAINED, num_proc=num_proc)
     assert [row["words"] for row in without.test] == [[3, 1, 2, 3, 3, 3, 3], [3, 3]]
     assert without.task.tokenizer == TRAINED.tokenizer
-    result = run(documents, texts, trained_task=TRAINED, num_proc=num_proc, new_words=True)
+    result = run(documents, texts, trained=TRAINED, num_proc=num_proc, new_words=True)
     assert [row["words"] for row in result.test] == [[6, 1, 2, 3, 6, 3, 3], [7, 3]]
     assert result.task.tokenizer.further == ("labelNUM", "a", "zorb", "named")
     assert result.task.tokenizer.vocabulary == TRAINED.tokenizer.vocabulary
