@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import stdev
 from typing import Any, NamedTuple
 
-from gile_lightning.common.grid import Grid
+from gile_lightning.common.grid import TextGrid
 from gile_lightning.metrics.bootstrap import Interval
 
 
@@ -44,7 +44,7 @@ class Comparison(NamedTuple):
     labels: list[Extreme]
 
 
-def shown(comparison: Comparison) -> list[str | Grid]:
+def shown(comparison: Comparison) -> list[str | TextGrid]:
     """Return a comparison as blocks of text."""
     several = len({difference.language for difference in comparison.differences}) > 1
     rows = []
@@ -60,7 +60,7 @@ def shown(comparison: Comparison) -> list[str | Grid]:
             ]
         )
     header = ["labels", "documents", "metric", "first", "second", "difference", "95 % interval"]
-    blocks: list[str | Grid] = [Grid([*header, "p", "clear"], rows)]
+    blocks: list[str | TextGrid] = [TextGrid([*header, "p", "clear"], rows)]
     blocks.append(
         "\ndifference: second minus first, points (ranking loss and one-error are better when "
         "low); *: the interval leaves out 0"

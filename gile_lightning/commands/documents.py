@@ -21,7 +21,7 @@ _PIECES = (*_HEADINGS, "abstract", "abstractText")
 _TEXT = {"text", *_PIECES}  # the columns that a record may have without the model knowing them
 
 
-class Document(NamedTuple):
+class InputDocument(NamedTuple):
     """A text with its id, and the model's language that it is in."""
 
     id: str | int
@@ -75,7 +75,7 @@ class DocumentReader:
         if kind == "auto" and name.lower().endswith((".csv", ".csv.gz")):
             self.kind = "csv"
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[InputDocument]:
         if self.kind == "csv":
             for number, record in enumerate(read_table(self.name), 1):
                 yield from self._documents(number, record.fields, record.where)
@@ -92,7 +92,7 @@ class DocumentReader:
                     )
                 self.kind = "jsonl" if text.startswith("{") else "text"
             if self.kind == "text":
-                yield Document(number, self._language(f"{self.name}:{number}", {}), text)
+                yield InputDocument(number, self._language(f"{self.name}:{number}", {}), text)
                 continue
             fields = self._fields(f"{self.name}:{number}", text)
             if fields is not None:
@@ -124,7 +124,9 @@ class DocumentReader:
             return None
         return whole_characters(fields, line)
 
-    def _documents(self, number: int, fields: Mapping[str, Any], where: str) -> Iterator[Document]:
+    def _documents(
+        self, number: int, fields: Mapping[str, Any], where: str
+    ) -> Iterator[InputDocument]:
         """Yield the document of a record; none, with a message, if a later record has no text.
 
         Raises:
@@ -145,7 +147,7 @@ class DocumentReader:
             )
             return
         self.made += 1
-        yield Document(identity, language, text)
+        yield InputDocument(identity, language, text)
 
     def _count_broken(self, message: str, error: Exception) -> None:
         self.broken += 1

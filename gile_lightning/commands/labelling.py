@@ -13,7 +13,7 @@ from typing import Any, Literal, TextIO
 
 import torch
 
-from gile_lightning.commands.documents import Document, DocumentReader, lines_of
+from gile_lightning.commands.documents import DocumentReader, InputDocument, lines_of
 from gile_lightning.commands.explaining import writer
 from gile_lightning.common import console
 from gile_lightning.common.console import complain, note, show
@@ -150,7 +150,7 @@ class _Predictors(dict[str, Predictor]):
         return made
 
     def label(
-        self, batch: Sequence[Document], top_k: int | None, threshold: Threshold
+        self, batch: Sequence[InputDocument], top_k: int | None, threshold: Threshold
     ) -> list[Prediction]:
         """Label documents, those of a language at once."""
         found: dict[int, Prediction] = {}
@@ -166,7 +166,7 @@ class _Predictors(dict[str, Predictor]):
         labels: list[str] | None,
         top_k: int | None,
         threshold: Threshold,
-        document: Document,
+        document: InputDocument,
     ) -> Explanation:
         """Explain the labels of a document."""
         found = self[document.language].explain(document.text, labels, top_k, threshold)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TextIO
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.common.grid import Grid
+from gile_lightning.common.grid import TextGrid
 
 MANNERS = (
     "All commands take --quiet, which prints results and errors alone, and --json, which prints "
@@ -136,7 +136,7 @@ def say(text: str) -> None:
         _print(printed(text))
 
 
-def show(*blocks: str | Grid, **values: Any) -> None:
+def show(*blocks: str | TextGrid, **values: Any) -> None:
     """Print a result, on the first process.
 
     Args:
@@ -149,7 +149,7 @@ def show(*blocks: str | Grid, **values: Any) -> None:
     if not _now.json:
         colours, width = coloured(sys.stdout), _width(sys.stdout)
         for block in blocks:
-            text = block.shown(width, colours) if isinstance(block, Grid) else printed(block)
+            text = block.shown(width, colours) if isinstance(block, TextGrid) else printed(block)
             _print(text)
 
 

@@ -29,7 +29,7 @@ def padded(text: str, width: int) -> str:
 
 
 @dataclass(frozen=True)
-class Grid:
+class TextGrid:
     """A table: its first column is text, the others are figures. Empty columns are left out.
 
     Attributes:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gile_lightning.data.document import Document
 from gile_lightning.data.document_data_module import DocumentDataModule
 from gile_lightning.data.formats.skipped import Skipped
-from gile_lightning.data.near_duplicates import Repeated, Texts
+from gile_lightning.data.near_duplicates import EarlierTexts, Repeated
 from gile_lightning.data.summary import warnings
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -140,7 +140,7 @@ class _Repeats:
     """Compares validation and test documents with training documents, once all are known."""
 
     def __init__(self) -> None:
-        self._training = Texts()
+        self._training = EarlierTexts()
         self._others: dict[str, list[tuple[str, list[str]]]] = {"validation": [], "test": []}
 
     def add(self, document: Document, split: str, words: list[str]) -> None:

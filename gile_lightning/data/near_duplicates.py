@@ -52,7 +52,7 @@ def resemblance(one: Sketch, other: Sketch) -> float:
     return float(common.mean()) if len(smallest) else 0.0
 
 
-class Texts:
+class EarlierTexts:
     """Documents to compare others with.
 
     Equal texts are always found, and near ones unless more than a hundred share their runs.

@@ -38,7 +38,7 @@ NOTE = (
 """What stands below the table of claims."""
 
 
-class Part(NamedTuple):
+class ClaimPart(NamedTuple):
     """A statement on some blocks; ``name`` is that of the block."""
 
     claim: Claim
@@ -46,15 +46,15 @@ class Part(NamedTuple):
     blocks: tuple[str, ...]
 
 
-def parts(grid: Grid) -> list[Part]:
+def parts(grid: Grid) -> list[ClaimPart]:
     """Return all statements: one for each block, or one for all together."""
     found = []
     for claim in grid.claims:
         blocks = claim.blocks or grid.blocks
         if claim.together:
-            found.append(Part(claim, "all", tuple(blocks)))
+            found.append(ClaimPart(claim, "all", tuple(blocks)))
         else:
-            found += [Part(claim, block, (block,)) for block in blocks]
+            found += [ClaimPart(claim, block, (block,)) for block in blocks]
     return found
 
 

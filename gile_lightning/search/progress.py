@@ -17,7 +17,7 @@ from gile_lightning.search.space import values_of
 from gile_lightning.search.storage import without_password
 
 
-class Progress:
+class TrialProgress:
     """Reports trials as they end: the best value, counts, the time left.
 
     Args:

@@ -17,7 +17,7 @@ from gile_lightning.search import study as studies
 from gile_lightning.search.checking import check
 from gile_lightning.search.outage import outage
 from gile_lightning.search.plan import Plan
-from gile_lightning.search.progress import Progress
+from gile_lightning.search.progress import TrialProgress
 from gile_lightning.search.results import BEST, write_results
 from gile_lightning.search.settings import Search
 from gile_lightning.search.space import in_order, read_space
@@ -79,7 +79,7 @@ def _sweep(cli: SweepCLI) -> Path:
     name = search.study or studies.begun_in(storage, folder) or named
     study = studies.join(storage, name, search, space, objectives, configuration, corpus)
     studies.claim(study, folder)
-    progress = Progress(study, plan)
+    progress = TrialProgress(study, plan)
     progress.begin(folder, url)
     try:
         Worker(study, plan, progress.ended).run()

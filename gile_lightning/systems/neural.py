@@ -457,7 +457,7 @@ class NeuralSystem(GradientSystem):
             rates = self.sampler.negative_rates(frequencies, mean)
         return super().log_rates(name) if rates is None else rates.log()
 
-    def layer(self, name: str) -> str:
+    def describe_scorer(self, name: str) -> str:
         """Name the output layer."""
         return f"a model with the output layer {type(self.network(name).output).__name__}"
 

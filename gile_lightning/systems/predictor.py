@@ -179,8 +179,8 @@ class Predictor:
             return
         if not self.system.scores_unseen(self.name):
             raise InputError(
-                f"{self.system.layer(self.name)} scores only the labels it was trained on; "
-                "train a model with gile_lightning.network.outputs.GILE to score others"
+                f"{self.system.describe_scorer(self.name)} scores only the labels it was trained "
+                "on; train a model with gile_lightning.network.outputs.GILE to score others"
             )
         recipe, tokenizer = self.task.recipe, self.task.tokenizer
         skipped = Skipped()
@@ -369,8 +369,8 @@ class Predictor:
         output = prepared.network.output if isinstance(prepared, PreparedLabels) else None
         if not isinstance(output, GILE):
             raise InputError(
-                f"{self.system.layer(self.name)} has no joint space of texts and labels; train a "
-                "model with gile_lightning.network.outputs.GILE"
+                f"{self.system.describe_scorer(self.name)} has no joint space of texts and labels; "
+                "train a model with gile_lightning.network.outputs.GILE"
             )
         return output.weighted_documents(prepared.encode(self._encode(texts))[1])
 

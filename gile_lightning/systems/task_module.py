@@ -130,7 +130,7 @@ class TaskModule(Configured, lightning.LightningModule, ABC):
         """
         return torch.zeros(self.tasks[name].labels.seen)
 
-    def layer(self, name: str) -> str:
+    def describe_scorer(self, name: str) -> str:
         """Name, for messages, the part that decides which labels can be scored."""
         return f"the model {type(self).__name__}"
 

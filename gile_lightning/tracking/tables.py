@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from gile_lightning.common.grid import Grid
+from gile_lightning.common.grid import TextGrid
 from gile_lightning.metrics.document_scores import GOLD, DocumentScores
 from gile_lightning.metrics.evaluation import BUCKETS, MICRO, REFERENCES
 from gile_lightning.metrics.summary import Scores, average
@@ -116,7 +116,7 @@ def table(
     by_language: ByLanguage | None = None,
     own_epochs: ByLanguage | None = None,
     added: Metrics = (),
-) -> list[str | Grid]:
+) -> list[str | TextGrid]:
     """Return the tables of a run, to be shown: candidate sets, means over labels, and micro-F1.
 
     Args:
@@ -128,12 +128,12 @@ def table(
     """
     columns = ranking_columns(added)
     grids = [
-        Grid(["labels", *columns.values()], rows(results, columns)),
-        Grid(["mean over labels", *LABEL_COLUMNS.values()], rows(results, LABEL_COLUMNS)),
+        TextGrid(["labels", *columns.values()], rows(results, columns)),
+        TextGrid(["mean over labels", *LABEL_COLUMNS.values()], rows(results, LABEL_COLUMNS)),
     ]
     if by_language:
         f1 = f1_rows(by_language, own_epochs)
-        grids.append(Grid(["micro-F1", *F1_COLUMNS.values()], f1))
+        grids.append(TextGrid(["micro-F1", *F1_COLUMNS.values()], f1))
     blocks = [block for grid in grids for block in (grid, "")][:-1]
     return [*blocks, ", ".join(f"{name} {value}" for name, value in figures.items())]
 

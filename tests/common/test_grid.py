@@ -1,6 +1,6 @@
-from gile_lightning.common.grid import Grid, columns
+from gile_lightning.common.grid import TextGrid, columns
 
-GRID = Grid(
+GRID = TextGrid(
     ["labels", "average precision", "empty", "P@1"],
     [["seen", "12.50", "", "9"], ["[red]all", "100.00", "", ""]],
 )
@@ -13,13 +13,13 @@ seen                  12.50    9
 
 def test_columns_are_aligned_and_empty_ones_left_out():
     assert str(GRID) == GRID.shown(None, False) == GRID.shown(32, False) == PLAIN
-    assert str(Grid(["a", "b"], [])) == "a  b\n----"
+    assert str(TextGrid(["a", "b"], [])) == "a  b\n----"
 
 
 def test_wide_letters_and_marks_keep_columns():
-    grid = Grid(["label", "P"], [["東京", "1"], ["cafe\u0301", "10"], ["सी", "7"]])
+    grid = TextGrid(["label", "P"], [["東京", "1"], ["cafe\u0301", "10"], ["सी", "7"]])
     assert str(grid) == "label   P\n---------\n東京    1\ncafe\u0301   10\nसी      7"
-    folded = Grid(["label", "a title"], [["東京 大学", "1"]]).shown(11, False).split("\n")
+    folded = TextGrid(["label", "a title"], [["東京 大学", "1"]]).shown(11, False).split("\n")
     assert max(map(columns, folded)) <= 11
 
 
@@ -40,7 +40,7 @@ def test_titles_are_folded_on_a_narrow_terminal():
 
 def test_no_figure_is_cut_off():
     figures = [str(i) * 5 for i in range(10)]
-    grid = Grid(["seen, by popularity", *["a title"] * 9], [["x", *figures[1:]]])
+    grid = TextGrid(["seen, by popularity", *["a title"] * 9], [["x", *figures[1:]]])
     for width in range(10, 110):
         shown = grid.shown(width, False)
         assert all(figure in shown.split() for figure in figures[1:]), width

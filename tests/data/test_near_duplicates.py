@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from gile_lightning.data.near_duplicates import Texts, resemblance, sketch
+from gile_lightning.data.near_duplicates import EarlierTexts, resemblance, sketch
 
 
 def jaccard(one, other):
@@ -33,7 +33,7 @@ def test_of_long_texts_it_is_estimated():
 
 
 def test_repeated_texts_are_found():
-    texts = Texts()
+    texts = EarlierTexts()
     stored = {f"d{i}": words(i, 50) for i in range(300)}
     for identity, text in stored.items():
         texts.add(identity, text)
@@ -43,6 +43,6 @@ def test_repeated_texts_are_found():
     assert texts.repeated_by("new", near)[2] == jaccard(near, stored["d8"])  # 38 of 54 runs
     assert texts.repeated_by("new", [*stored["d8"][:30], *words(1000, 20)]) is None
     assert texts.repeated_by("new", words(1000, 60)) is None
-    assert Texts().repeated_by("new", near) is None
+    assert EarlierTexts().repeated_by("new", near) is None
     texts.add("empty", [])
     assert texts.repeated_by("new", []) == ("new", "empty", 1.0)

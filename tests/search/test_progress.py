@@ -10,7 +10,7 @@ import pytest
 
 from gile_lightning.commands.launcher import Launcher
 from gile_lightning.search.plan import Plan
-from gile_lightning.search.progress import Progress
+from gile_lightning.search.progress import TrialProgress
 from gile_lightning.search.settings import Search
 from gile_lightning.search.storage import default_url, open_storage
 
@@ -21,7 +21,7 @@ def test_the_dashboard_shows_the_study(tmp_path, monkeypatch, capsys):
     url = default_url(tmp_path)
     study = optuna.create_study(study_name="small", storage=open_storage(url))
     plan = Plan(Search(), (), ["val/f1"], "{}", None, tmp_path, url, Launcher())
-    Progress(study, plan).begin(tmp_path, url)
+    TrialProgress(study, plan).begin(tmp_path, url)
     (command,) = [line for line in capsys.readouterr().out.splitlines() if "watch: " in line]
 
     apps = []

@@ -2,7 +2,7 @@
 
 import json
 
-from gile_lightning.common.grid import Grid
+from gile_lightning.common.grid import TextGrid
 from gile_site import readme_outputs
 from gile_site.readme_table import README, RESULTS, with_table
 
@@ -26,7 +26,7 @@ def test_what_the_first_commands_print_is_what_they_printed():
 
 
 def test_printed_tables_are_read_again():
-    grid = Grid(["micro-F1", "F1", "tuned threshold", "F1"], [["a b", "1.25", "", "2.50"]] * 2)
+    grid = TextGrid(["micro-F1", "F1", "tuned threshold", "F1"], [["a b", "1.25", "", "2.50"]] * 2)
     grid.rows[1] = ["c", "10.00", "0.20", "3.00"]
     table = readme_outputs.parsed(str(grid))
     assert table == {"header": grid.header, "rows": grid.rows}

@@ -17,7 +17,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-from gile_lightning.common.grid import Grid
+from gile_lightning.common.grid import TextGrid
 from gile_lightning.common.machine import describe
 from gile_site.links import ROOT
 
@@ -70,7 +70,7 @@ def rounded(name: str, table: Table) -> str:
         return f"{float(text):.0f}" if whole else text
 
     rows = [[cell(row, i) for i in kept] for row in table["rows"] if row[0] not in left_out]
-    lines = str(Grid([header[i] for i in kept], rows)).splitlines()
+    lines = str(TextGrid([header[i] for i in kept], rows)).splitlines()
     return indent("\n".join(line.rstrip() for line in lines), "    ")
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 ITERATIONS = 30  # of conjugate gradients
 
 
-class Bags(NamedTuple):
+class WordBags(NamedTuple):
     """The distinct words of B texts: ``words`` [N], their counts [N], and words per text [B]."""
 
     words: Tensor
@@ -52,7 +52,7 @@ class DistilledLabels(MatcherLabels):
     has the vectors of its words, from the regression or from a checkpoint.
     """
 
-    def __init__(self, matcher: "DistilledCosine", bags: Bags) -> None:
+    def __init__(self, matcher: "DistilledCosine", bags: WordBags) -> None:
         super().__init__()
         self.words, self.counts, self.lengths = bags  # on the host
         self.starts = segment_starts(bags.lengths)
@@ -64,7 +64,7 @@ class DistilledLabels(MatcherLabels):
             gather_segments(values, self.starts, self.lengths, ids)
             for values in (self.words, self.counts)
         )
-        return self._encode(Bags(words, counts, self.lengths[ids]))
+        return self._encode(WordBags(words, counts, self.lengths[ids]))
 
 
 class DistilledCosine(Matcher):
@@ -131,14 +131,14 @@ class DistilledCosine(Matcher):
         norms: Tensor = torch.linalg.vector_norm(sums, dim=1).clamp(min=1e-12)
         return self.scale * LOGIT_SCALE * (vectors @ labels.T / norms[rows].unsqueeze(1))
 
-    def _bags(self, texts: Texts) -> Bags:
+    def _bags(self, texts: Texts) -> WordBags:
         """Count the words of B texts; those that are new to the vocabulary become UNK."""
         known = texts._replace(words=texts.word_ids.clamp(max=self.size - 1).long())
         rows, words, counts = word_pairs(known, self.size)
-        return Bags(words, counts, rows.bincount(minlength=len(texts.document_lengths)))
+        return WordBags(words, counts, rows.bincount(minlength=len(texts.document_lengths)))
 
     @torch.no_grad()
-    def encode(self, bags: Bags) -> Tensor:
+    def encode(self, bags: WordBags) -> Tensor:
         """Return the vectors [B, dim] of texts, of length 1; zeros for a text without a vector."""
         words, places = distinct(bags.words, self.size)
         words, counts = (send(x, self.vectors.device) for x in (words, bags.counts))

@@ -54,7 +54,7 @@ class Passages(NamedTuple):
     words: Tensor
     places: Tensor
     entries: "Entries"
-    parts: "list[Part] | None" = None
+    parts: "list[PassagePart] | None" = None
 
 
 class Entries(NamedTuple):
@@ -73,7 +73,7 @@ class Entries(NamedTuple):
     known: Tensor | None
 
 
-class Part(NamedTuple):
+class PassagePart(NamedTuple):
     """Some passages, one after another, and where the postings of their stems are.
 
     Shapes: ``entries`` [M], those of the passages whose stem some label has; ``counts`` [M], how
@@ -89,7 +89,7 @@ class Part(NamedTuple):
     size: int
 
 
-class Pairs(NamedTuple):
+class PassagePairs(NamedTuple):
     """The N pairs of a part: a stem of a passage, and a label that has it. [N] each.
 
     ``entries`` and ``postings`` are the places of both, ``rows`` the numbers of the passages,
@@ -104,7 +104,7 @@ class Pairs(NamedTuple):
     cells: Tensor
 
     @classmethod
-    def of(cls, part: Part, entries: Entries, labels: Postings) -> "Pairs":
+    def of(cls, part: PassagePart, entries: Entries, labels: Postings) -> "PassagePairs":
         """Look up the pairs of a part, where scores are computed: there are many."""
         numbers = torch.arange(part.pair_count, device=part.counts.device)
         own = segment_ids(part.counts, numbers)
@@ -117,7 +117,7 @@ class Pairs(NamedTuple):
         return cls(own, postings, rows, in_part, cells)
 
 
-def find_parts(passages: Passages, labels: Postings) -> Iterator[Part]:
+def find_parts(passages: Passages, labels: Postings) -> Iterator[PassagePart]:
     """Yield some passages after others, but parts that share nothing with any label.
 
     Sizes are known on the host, so a device waits for nothing.
@@ -138,7 +138,7 @@ def find_parts(passages: Passages, labels: Postings) -> Iterator[Part]:
         counts = frequencies[begin:end]
         shifts = begins[begin:end] - segment_starts(counts)
         entries, there, shifts = (send(x, device) for x in (shared[begin:end], counts, shifts))
-        yield Part(entries, there, shifts, int(counts.sum()), first, last - first)
+        yield PassagePart(entries, there, shifts, int(counts.sum()), first, last - first)
 
 
 def _cut(sizes: Tensor, most: int) -> list[int]:
@@ -162,7 +162,7 @@ def best_passages(
     passages: Passages,
     labels: Postings,
     with_passages: bool,
-    parts: Sequence[Part] | None = None,
+    parts: Sequence[PassagePart] | None = None,
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Find the best passage of each document for each label.
 
@@ -189,7 +189,7 @@ def best_passages(
     for part in find_parts(passages, labels) if parts is None else parts:
         if part.size * labels.label_count > len(sums):
             sums = values.new_zeros(part.size * labels.label_count)
-        pairs = Pairs.of(part, passages.entries, labels)
+        pairs = PassagePairs.of(part, passages.entries, labels)
         added = values.index_select(0, pairs.entries) * tf.index_select(0, pairs.postings)
         found = _sums(sums, pairs, added)
         if squares is not None:
@@ -204,7 +204,7 @@ def best_passages(
         return highest, best, None
     longer = torch.ones_like(highest)
     for part in find_parts(passages, labels) if parts is None else parts:
-        pairs = Pairs.of(part, passages.entries, labels)
+        pairs = PassagePairs.of(part, passages.entries, labels)
         lengths = _lengths(sums, pairs, squares.index_select(0, pairs.entries))
         others = best.view(-1).index_select(0, pairs.cells) != pairs.rows
         longer.view(-1).scatter_reduce_(0, pairs.cells, lengths.masked_fill_(others, 1), "amax")
@@ -219,14 +219,14 @@ def _keys(products: Tensor, rows: Tensor) -> Tensor:
     return (products.float().view(torch.int32).long() << 31) | (_LAST - rows)
 
 
-def _sums(buffer: Tensor, pairs: Pairs, values: Tensor) -> Tensor:
+def _sums(buffer: Tensor, pairs: PassagePairs, values: Tensor) -> Tensor:
     """Add up the values of pairs of the same passage and label: [N]. The buffer is 0 again then."""
     found = buffer.index_add_(0, pairs.in_part, values).index_select(0, pairs.in_part)
     buffer.index_fill_(0, pairs.in_part, 0)
     return found
 
 
-def _lengths(buffer: Tensor, pairs: Pairs, squares: Tensor) -> Tensor:
+def _lengths(buffer: Tensor, pairs: PassagePairs, squares: Tensor) -> Tensor:
     """Return by how much new words make passages longer [N], of the pairs' squares of these."""
     return (1 + _sums(buffer, pairs, squares)).sqrt_()
 
@@ -272,7 +272,7 @@ class _BestProducts(torch.autograd.Function):
             gradient = gradient / longer.view(-1)
             of_longer = gradient * highest.view(-1) / (-2 * longer.view(-1))
         for part in context.parts:
-            pairs = Pairs.of(part, context.entries, context.labels)
+            pairs = PassagePairs.of(part, context.entries, context.labels)
             others = best.index_select(0, pairs.cells) != pairs.rows
             added = gradient.index_select(0, pairs.cells).masked_fill_(others, 0)
             added *= tf.index_select(0, pairs.postings)
