@@ -9,8 +9,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "gile_lightning"
 ROW = re.compile(r"^\| (\d) \| `?(\w+)`? \| .* \| (.*) \|$", re.M)
 ROWS = ROW.findall((ROOT / "docs/architecture.md").read_text(encoding="utf-8"))
-FLOORS = {room: int(floor) for floor, room, _ in ROWS}
-LISTED = {room: set(re.findall(r"`(\w+)`", imports)) for _, room, imports in ROWS}
+LEVELS = {package: int(level) for level, package, _ in ROWS}
+LISTED = {package: set(re.findall(r"`(\w+)`", imports)) for _, package, imports in ROWS}
 
 
 def imported(path):
@@ -22,22 +22,22 @@ def imported(path):
                 yield name.split(".")[1]
 
 
-def test_every_room_is_listed():
-    rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
-    assert rooms == FLOORS.keys() - {"doors"}
+def test_every_subpackage_is_listed():
+    subpackages = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
+    assert subpackages == LEVELS.keys() - {"root"}
 
 
-def test_arrows_point_down_and_are_those_of_the_table():
-    for room in FLOORS.keys() - {"doors"}:
-        found = {name for path in (PACKAGE / room).rglob("*.py") for name in imported(path)}
-        found -= {room}
-        assert found == LISTED[room], room
-        assert all(FLOORS[name] < FLOORS[room] for name in found), room
+def test_imports_go_to_lower_levels_and_are_those_of_the_table():
+    for package in LEVELS.keys() - {"root"}:
+        found = {name for path in (PACKAGE / package).rglob("*.py") for name in imported(path)}
+        found -= {package}
+        assert found == LISTED[package], package
+        assert all(LEVELS[name] < LEVELS[package] for name in found), package
 
 
-def test_doors_are_short():
-    doors = [path for path in PACKAGE.glob("*.py") if not path.name.startswith("__")]
-    assert all(len(path.read_text(encoding="utf-8").splitlines()) < 100 for path in doors)
+def test_modules_of_commands_are_short():
+    modules = [path for path in PACKAGE.glob("*.py") if not path.name.startswith("__")]
+    assert all(len(path.read_text(encoding="utf-8").splitlines()) < 100 for path in modules)
 
 
 MODULES = {

@@ -1,1 +1,1 @@
-"""What the commands share, and what fit, evaluate and predict do behind their doors."""
+"""What the commands share, and what each of them does."""

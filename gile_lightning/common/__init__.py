@@ -1,1 +1,1 @@
-"""What every room may use: errors, parts as plain values, the console, child processes."""
+"""What every subpackage may use: errors, parts as plain values, the console, child processes."""
