@@ -20,6 +20,8 @@ def test_what_the_first_commands_print_is_what_they_printed():
     tables = json.loads(readme_outputs.RESULTS.read_text())["tables"]
     assert readme_outputs.with_outputs(text, tables) == text
     assert tables.keys() == readme_outputs.TABLES.keys()
+    label = json.loads(readme_outputs.RESULTS.read_text())["first_label"]
+    assert readme_outputs.attack_example(text)[1] == label
     (seen,) = [row for row in tables["bioasq"]["rows"] if row[0] == "seen"]
     line = next(line for line in text.splitlines() if line.startswith("    seen  "))
     assert line.split()[1:4] == [seen[1], *(f"{float(x):.0f}" for x in seen[2:4])]

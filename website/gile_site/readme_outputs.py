@@ -3,7 +3,8 @@
 PYTHONPATH=website python -m gile_site.readme_outputs
 
 runs them, keeps their tables in ``docs/results/first_commands.json``, and writes them into the
-README, rounded. With ``--check`` it writes nothing, and tells by how much the figures differ.
+README, rounded. It keeps the first label of the README's sentence on an attack, too. With
+``--check`` it writes nothing, and tells by how much the figures differ.
 """
 
 import json
@@ -45,6 +46,33 @@ def run(name: str, folder: Path) -> Table:
     rest = r".+\n-+\n(?:(?!parameters ).+\n)+"  # "parameters" follow the last table
     (block,) = re.findall(rf"^{TABLES[name]} {rest}", found.stdout, re.MULTILINE)
     return parsed(block)
+
+
+def first_label(run_folder: Path) -> str:
+    """Predict the label of the README's sentence on an attack."""
+    sentence = attack_example(README.read_text(encoding="utf-8"))[0]
+    command = ["gile_lightning.predict", "--checkpoint", run_folder, "--top_k", 1]
+    found = subprocess.run(
+        [sys.executable, "-m", *map(str, command)],
+        cwd=ROOT,
+        check=True,
+        input=sentence,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    label: str = json.loads(found.stdout)["labels"][0]["name"]
+    return label
+
+
+def attack_example(text: str) -> tuple[str, str]:
+    """Return the README's sentence on an attack, and the label that it shows."""
+    found = re.search(
+        r'echo "([^"]+)" \|\n.*--checkpoint runs/attack/TIME --top_k 1\n\n +{.*"name": "([^"]+)"',
+        text,
+    )
+    if found is None:
+        raise ValueError("README.md lacks the prediction of a sentence on an attack")
+    return found[1], found[2]
 
 
 def parsed(block: str) -> Table:
@@ -121,12 +149,19 @@ def main(args: list[str]) -> None:
     """Run the commands; write what they print, or compare it."""
     with tempfile.TemporaryDirectory() as folder:
         now = {name: run(name, Path(folder)) for name in TABLES}
+        label = first_label(Path(folder) / "attack")
     if args == ["--check"]:
-        told = differences(json.loads(RESULTS.read_text(encoding="utf-8"))["tables"], now)
+        kept = json.loads(RESULTS.read_text(encoding="utf-8"))
+        told = differences(kept["tables"], now)
+        same = "within" if label == kept["first_label"] else "OUTSIDE"
+        told.append(f"{same} attack: its sentence has the label {label!r}")
         print("\n".join(told))
         sys.exit(any(line.startswith("OUTSIDE") for line in told))
     made = f"{datetime.now(UTC).date()} with {describe()}"
-    RESULTS.write_text(json.dumps({"made": made, "tables": now}, indent=1) + "\n", encoding="utf-8")
+    RESULTS.write_text(
+        json.dumps({"made": made, "first_label": label, "tables": now}, indent=1) + "\n",
+        encoding="utf-8",
+    )
     README.write_text(with_outputs(README.read_text(encoding="utf-8"), now), encoding="utf-8")
 
 
