@@ -269,6 +269,10 @@ def _surroundings(error: Exception) -> str | None:
     if isinstance(error, RuntimeError) and "allocate shared memory" in reason:  # PyTorch's own
         return f"{reason}; make room in /dev/shm first (docker run --shm-size 1g)"
     if out_of_memory(error):
+        first: BaseException = error
+        while first.__cause__ is not None:  # SciPy says of itself that it seems to be broken
+            first = first.__cause__
+        reason = " ".join(str(first).split()) or type(first).__name__
         return (
             f"out of memory: {reason}; lower the batch size (--data.batch_size, "
             "--data.eval_batch_size, of predict --batch_size; --length.larger_batches false), or "

@@ -41,9 +41,11 @@ class DivergedError(InputError):
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory has run out, of the machine or of a GPU."""
+    """Whether an error, or its cause, says that memory has run out, of the machine or of a GPU."""
     own = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-    return own or any(words in str(error) for words in _NO_MEMORY)
+    if own or any(words in str(error) for words in _NO_MEMORY):
+        return True
+    return error.__cause__ is not None and out_of_memory(error.__cause__)
 
 
 def of_the_machine(error: BaseException) -> bool:

@@ -47,6 +47,24 @@ def test_the_allocator_of_pytorch():
     assert done.errors.startswith("error: out of memory: ")
 
 
+def test_a_library_that_finds_no_memory_for_its_parts():
+    @command
+    def main(args):
+        raise ImportError("it seems to be broken") from ImportError("a.so: failed to map segment")
+
+    with pytest.raises(ImportError):
+        runs.call(main)
+
+    @command
+    def other(args):
+        cause = ImportError("a.so: failed to map segment from shared object")
+        raise ImportError("it seems to be broken") from cause
+
+    done = runs.call(other)
+    assert done.status == 2
+    assert done.errors.startswith("error: out of memory: a.so: failed to map segment from shared")
+
+
 @pytest.mark.parametrize("error", [RuntimeError("a mistake"), disk(errno.ENOTEMPTY)])
 def test_mistakes_of_ours_keep_their_traceback(error):
     @command
