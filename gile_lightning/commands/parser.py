@@ -17,7 +17,7 @@ from jsonargparse import ActionConfigFile, ArgumentParser  # type: ignore[attr-d
 from gile_lightning.commands.overlay import ConfigFile, replace_lists
 from gile_lightning.commands.shipped import find_configuration, with_bases
 from gile_lightning.common.console import FLAGS, MANNERS, complain, manners, take_flags
-from gile_lightning.common.errors import InputError, nearest, out_of_memory
+from gile_lightning.common.errors import InputError, memory_error, nearest
 from gile_lightning.common.files import NO_ROOM
 
 # what jsonargparse says
@@ -268,11 +268,8 @@ def _surroundings(error: Exception) -> str | None:
     reason = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, RuntimeError) and "allocate shared memory" in reason:  # PyTorch's own
         return f"{reason}; make room in /dev/shm first (docker run --shm-size 1g)"
-    if out_of_memory(error):
-        first: BaseException = error
-        while first.__cause__ is not None:  # SciPy says of itself that it seems to be broken
-            first = first.__cause__
-        reason = " ".join(str(first).split()) or type(first).__name__
+    if (cause := memory_error(error)) is not None:
+        reason = " ".join(str(cause).split()) or type(cause).__name__
         return (
             f"out of memory: {reason}; lower the batch size (--data.batch_size, "
             "--data.eval_batch_size, of predict --batch_size; --length.larger_batches false), or "

@@ -41,11 +41,24 @@ class DivergedError(InputError):
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether an error, or its cause, says that memory has run out, of the machine or of a GPU."""
-    own = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-    if own or any(words in str(error) for words in _NO_MEMORY):
-        return True
-    return error.__cause__ is not None and out_of_memory(error.__cause__)
+    """Whether an error says that memory has run out; see `memory_error`."""
+    return memory_error(error) is not None
+
+
+def memory_error(error: BaseException) -> BaseException | None:
+    """Return the first of an error and its causes that says that memory has run out.
+
+    It is that of the machine or of a GPU. Above it SciPy says of itself that it seems to be broken.
+    """
+    chain: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in chain:
+        own = isinstance(cause, MemoryError) or type(cause).__name__ == "OutOfMemoryError"
+        if own or any(words in str(cause) for words in _NO_MEMORY):
+            return cause
+        chain.append(cause)
+        cause = cause.__cause__
+    return None
 
 
 def of_the_machine(error: BaseException) -> bool:

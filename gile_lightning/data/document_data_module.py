@@ -264,7 +264,10 @@ class DocumentDataModule(Reader, ShardDataModule):
         """Return a tokenizer with the settings of subwords: a trained model's own, if any."""
         if self.trained_task is not None:
             return self.trained_task.tokenizer
-        return self.predecessor.tokenizer or self.settings.tokenizer([UNKNOWN])
+        if self.predecessor.tokenizer is not None:
+            return self.predecessor.tokenizer
+        self.settings.check_prompts()
+        return self.settings.tokenizer([UNKNOWN])
 
     def vectors_file(self) -> Path | None:
         """Return the file of word vectors, if there is one."""

@@ -21,7 +21,7 @@ from gile_lightning.commands.fitting import fit
 from gile_lightning.commands.options import option
 from gile_lightning.commands.parser import command
 from gile_lightning.common.console import complain
-from gile_lightning.common.errors import InputError, out_of_memory
+from gile_lightning.common.errors import InputError, memory_error
 from gile_lightning.common.factories import instantiate
 from gile_lightning.common.files import no_room
 from gile_lightning.search.storage import open_storage, quiet_optuna
@@ -114,8 +114,10 @@ class _Pruned:
 
 def reason(error: BaseException) -> str:
     """Describe in one line why a fit failed."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    if out_of_memory(error):
+    cause = memory_error(error)
+    told = error if cause is None else cause
+    text = " ".join(str(told).split()) or type(told).__name__
+    if cause is not None:
         return f"out of memory: {text}"
     if isinstance(error, SystemExit):
         return f"ended with status {text}"

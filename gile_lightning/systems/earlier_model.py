@@ -185,7 +185,8 @@ def _weights_of_labels(
                 f"number, and {len(new)} of the corpus' labels ({name}; such as "
                 f"{new[0]!r}) are none of the checkpoint's"
             )
-        found |= network.output.select(_below(f"networks.{name}.output.", weights), ids)
+        if ids.tolist() != [*range(old.seen)]:
+            found |= network.output.select(_below(f"networks.{name}.output.", weights), ids)
     if network.label_residual is not None:
         prefix = f"networks.{name}.label_residual."
         found |= network.label_residual.select(_below(prefix, weights), ids)

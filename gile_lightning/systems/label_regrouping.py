@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from torch import Tensor
+
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.factories import import_part
 from gile_lightning.data.formats.skipped import examples
@@ -16,10 +18,11 @@ from gile_lightning.data.label_changes import (
 )
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.network import LabelGroups, LabelResidual, Ridge
-from gile_lightning.network.outputs import OutputLayer
+from gile_lightning.network.outputs import Linear, OutputLayer
 from gile_lightning.training.checkpoint import HPARAMS, STATE, tasks_of
 
 _PARTS = {"output": OutputLayer, "label_residual": LabelResidual, "ridge": Ridge}
+_LINEAR = ("linear.weight", "linear.bias")
 CHANGED = "label_changes"  # of the state of a checkpoint in memory: `Changed`, by task
 
 
@@ -93,11 +96,11 @@ def change_labels(
         grouped = LabelGroups(groups, old.frequencies)
         state["tasks"][name] = {**state["tasks"][name], "labels": new.state()}
         state.setdefault(CHANGED, {})[name] = _changed(old, new, targets, groups)
-        for part, default in _PARTS.items():
+        parts = _PARTS if groups != [[i] for i in range(old.seen)] else {}
+        for part, base in parts.items():
             prefix = f"networks.{name}.{part}."
             own = {k.removeprefix(prefix): v for k, v in weights.items() if k.startswith(prefix)}
-            spec = checkpoint.get(HPARAMS, {}).get(part)
-            part_class: Any = default if spec is None else import_part(spec["class_path"])
+            part_class = _class_of(part, base, checkpoint, own)
             weights |= {prefix + k: v for k, v in part_class.regroup(own, grouped).items()}
         if name in state["calibrations"]:
             found = dict(state["calibrations"][name])
@@ -105,6 +108,22 @@ def change_labels(
             found["thresholds"] = grouped.mean(found["thresholds"].logit(eps=1e-6)).sigmoid()
             state["calibrations"][name] = found
     return {**checkpoint, "state_dict": weights, STATE: state}
+
+
+def _class_of(part: str, base: Any, checkpoint: dict[str, Any], own: dict[str, Tensor]) -> Any:
+    """Return the class of a part, which says how its weights are regrouped.
+
+    Raises:
+        InputError: the checkpoint names something else.
+    """
+    spec = checkpoint.get(HPARAMS, {}).get(part)
+    if spec is None:  # a subclass of the system may have set it
+        return Linear if part == "output" and own.keys() == {*_LINEAR} else base
+    path = spec.get("class_path") if isinstance(spec, dict) else None
+    found = import_part(path) if isinstance(path, str) else None
+    if found is None or not issubclass(found, base):
+        raise InputError(f"the checkpoint names {path!r} as model.{part}, which is none")
+    return found
 
 
 def describe_labels(old: LabelSet, new: LabelSet, changed: Changed) -> str:

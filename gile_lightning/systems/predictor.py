@@ -145,6 +145,11 @@ class Predictor:
         return self._labels.names
 
     @property
+    def label_uris(self) -> list[str]:
+        """The URI of each label, empty where it has none."""
+        return self._labels.uris
+
+    @property
     def left_out(self) -> Skipped:
         """What `set_labels` left out of a file of labels."""
         return self._labels.left_out

@@ -5,11 +5,17 @@ import pytest
 import torch
 
 from gile_lightning.commands.parser import command
+from gile_lightning.common.errors import out_of_memory
 from gile_testing import runs
 
 
 def disk(number):
     return OSError(number, os.strerror(number), "runs/a")
+
+
+def because(error, cause):
+    error.__cause__ = cause
+    return error
 
 
 ERRORS = [
@@ -21,6 +27,10 @@ ERRORS = [
     (MemoryError(), "out of memory: MemoryError; lower the batch size (--data.batch_size, --data"),
     (torch.OutOfMemoryError("CUDA"), "out of memory: CUDA; lower the batch size (--data.batch_si"),
     (RuntimeError("unable to allocate shared memory(shm)"), "unable to allocate shared memory(sh"),
+    (
+        because(MemoryError("Unable to allocate 3 GiB"), KeyError("words")),
+        "out of memory: Unable t",
+    ),
     (RuntimeError("can't start new thread"), "out of memory: can't start new thread; lower the b"),
 ]
 
@@ -73,3 +83,9 @@ def test_mistakes_of_ours_keep_their_traceback(error):
 
     with pytest.raises(type(error)):
         runs.call(main)
+
+
+def test_errors_that_are_each_others_causes():
+    first = RuntimeError("a")
+    first.__cause__ = because(RuntimeError("b"), first)
+    assert not out_of_memory(first)

@@ -15,7 +15,7 @@ from gile_lightning.common.factories import Part
 from gile_lightning.data import Document, DocumentDataModule
 from gile_lightning.network.encoders import IdfMean, Mean, WordEmbedding
 from gile_lightning.network.matchers import LexicalMatch
-from gile_lightning.network.outputs import GILE
+from gile_lightning.network.outputs import GILE, MatchersOnly
 from gile_lightning.systems import NeuralSystem, System
 from gile_lightning.systems.baselines import TfidfCosine
 from gile_lightning.training.losses import BinaryCrossEntropy, Loss
@@ -213,3 +213,9 @@ class TurnedMean(IdfMean):
     def forward(self, word_vectors, texts):
         """Encode texts of B documents as [B, d]."""
         return super().forward(word_vectors, texts) @ self.turned
+
+
+class ById(MatchersOnly):
+    """An output layer by label ids that does not say which of its weights are of which label."""
+
+    scores_unseen = False

@@ -77,6 +77,24 @@ def test_a_linear_layer_has_the_means_weighted_by_documents():
     torch.testing.assert_close(of(found, "output.linear.bias"), biases)
 
 
+def test_layers_that_are_not_named(checkpoint):
+    """A subclass of the system may set its layer itself."""
+    made = checkpoint_of(built(**PARTS | {"output": Linear}))
+    found = change_labels(made, changes(K=("L",)))
+    assert of(found, "output.linear.weight").shape == (2, 5)
+    for named in ("x", {}, {"class_path": "torch.nn.Identity"}):
+        made[HPARAMS] = {"output": named}
+        with pytest.raises(InputError, match=r"as model\.output, which is none"):
+            change_labels(made, changes(K=("L",)))
+
+
+def test_a_layer_that_cannot_regroup_its_weights(checkpoint):
+    checkpoint[HPARAMS] = {"output": {"class_path": "gile_testing.own_parts.ById"}}
+    change_labels(checkpoint, changes(M=("N",), X=("Y",)))  # which training has not seen
+    with pytest.raises(InputError, match=r"ById knows its labels by number, and has no regroup"):
+        change_labels(checkpoint, changes(K=("L",)))
+
+
 @pytest.mark.parametrize(
     ("new", "expected"),
     [

@@ -198,6 +198,7 @@ def test_headings_without_a_note_are_counted(predictor, tmp_path):
     path.write_text("".join(f"*NEWRECORD\n{record}\n\n" for record in records))
     predictor.set_labels(path)
     assert predictor.label_names == ["Liver", "Cats"]
+    assert len(predictor.label_uris) == 2
     assert predictor.left_out.counts == {"labels without a description": 1}
     assert predictor.left_out.first == {"labels without a description": f"{path}:5"}
     given = predictor.logits(TEXTS)

@@ -60,16 +60,11 @@ class Reading:
         """Return the text that is put before documents or before labels.
 
         Raises:
-            InputError: the model has no prompt of this name, or a line break is written wrongly.
+            InputError: the model has no prompt of this name.
         """
         config = read_config(find_model(self.name), "config_sentence_transformers.json")
         prompts: dict[str, str] = config.get("prompts") or {}
         asked = self.document_prompt if kind == "document" else self.label_prompt
-        if asked and "\\n" in asked:
-            raise InputError(
-                f"data.{kind}_prompt has a backslash and an n in place of a line break: in YAML "
-                "put the prompt into double quotes, in bash write $'...\\n...'"
-            )
         if asked is None:
             asked = config.get("default_prompt_name") or ""
         if asked and asked not in prompts and not re.search(r"[\s:]", asked):

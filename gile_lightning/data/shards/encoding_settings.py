@@ -1,9 +1,11 @@
 """The settings of encoding."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
+from gile_lightning.common.errors import InputError
 from gile_lightning.data.language_name import elides
 from gile_lightning.data.pretrained import Backend
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
@@ -71,6 +73,19 @@ class EncodingSettings:
         if self.min_count == "auto":
             return 1 if words <= FEW_WORDS else 2
         return self.min_count
+
+    def check_prompts(self) -> None:
+        """Refuse prompts whose line breaks a shell has not made.
+
+        Raises:
+            InputError: a prompt has a backslash and an n, which no word follows.
+        """
+        for kind, prompt in (("document", self.document_prompt), ("label", self.label_prompt)):
+            if re.search(r"\\n(?![a-z])", prompt or ""):
+                raise InputError(
+                    f"data.{kind}_prompt has a backslash and an n in place of a line break: in "
+                    "YAML put the prompt into double quotes, in bash write $'...\\n...'"
+                )
 
     def state(self) -> dict[str, Any]:
         """Return plain values, for the cache key."""

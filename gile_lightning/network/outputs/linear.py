@@ -36,8 +36,10 @@ class Linear(OutputLayer):
     @classmethod
     def regroup(cls, state: dict[str, Tensor], groups: LabelGroups) -> dict[str, Tensor]:
         """Return the stored weights and biases after label changes."""
-        weight, bias = "linear.weight", "linear.bias"
-        return {weight: groups.mean(state[weight]), bias: groups.bias(state[bias])}
+        return {
+            key: groups.bias(value) if key == "linear.bias" else groups.mean(value)
+            for key, value in state.items()
+        }
 
     def project_labels(self, labels: Tensor) -> Tensor:
         """Return weights and bias [K, d_h + 1] of the label ids [K]."""

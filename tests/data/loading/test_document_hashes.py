@@ -26,7 +26,7 @@ def test_a_word_that_was_added_counts_as_unknown():
     assert hashes([[1, 12]]) == hashes([[1, 9]]) != hashes([[1, 8]])
 
 
-def test_numbers_are_hash_as_published():
+def test_numbers_are_mixed_as_published():
     """The first three of SplitMix64 with the seed 1234567, whose state grows by a constant."""
     states = np.uint64(1234567) + np.arange(3).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     published = [6457827717110365317, 3203168211198807973, 9817491932198370423]

@@ -18,6 +18,7 @@ from gile_lightning.network.outputs import (
     MatchersOnly,
     OutputLayer,
 )
+from gile_testing.own_parts import ById
 
 DOCUMENT_DIM, LABEL_DIM, LABEL_COUNT = 3, 4, 6
 OUTPUTS = {
@@ -137,9 +138,6 @@ def test_languages_share_the_named_modules_and_nothing_else(name):
 
 
 def test_a_layer_by_id_says_which_weights_are_of_which_label():
-    class ById(MatchersOnly):
-        scores_unseen = False
-
     layer, groups = ById(3, 4, 6), LabelGroups([[1], [0]], [2, 1])
     state = {"table": torch.tensor([1.0, 2.0])}
     with pytest.raises(InputError, match=r"ById knows its labels by number, and has no select\(\)"):
