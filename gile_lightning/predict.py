@@ -18,7 +18,7 @@ def predict(
     top_k: int | None = None,
     threshold: float | Literal["tuned", "labels"] | None = None,
     language: str | None = None,
-    format: Literal["auto", "jsonl", "csv", "text"] = "auto",
+    format: Literal["auto", "jsonl", "csv", "tsv", "text"] = "auto",
     batch_size: int = 256,
     device: str = "auto",
     pretrained_backend: Literal["auto", "torch", "torch-bfloat16", "openvino-int8"] | None = None,
@@ -37,8 +37,8 @@ def predict(
             wrote, also at the Hugging Face hub (user/name).
         input: texts, one per line: JSON with the columns that the model was trained with, of which
             some may be empty, or with "text" (or "title" and "abstract"), and perhaps an "id"; a
-            table (.csv) of these; or plain text. The id is the line number where none is given. -
-            is standard input.
+            table (.csv) of these; plain text; or Annif's .tsv, whose URIs are not read. The id is
+            the line number where none is given. - is standard input.
         output: where the lines go; - is standard output.
         labels: labels to use in place of the model's: JSON lines with "name" and "description",
             perhaps "synonyms" and "parents" (lists of names) and "uri"; a CSV or TSV table of
@@ -51,7 +51,7 @@ def predict(
         language: of the texts that do not say their own, if the model has several. A record does
             in its "language" (or the column that the corpus had): the name or ISO 639-1 code. A
             model of one language refuses records of others if its corpus had such a column.
-        format: of the input; auto looks at its name (.csv) and its first line.
+        format: of the input; auto looks at its name (.csv, .tsv) and its first line.
         batch_size: texts scored at a time.
         device: cpu, cuda, or auto.
         pretrained_backend: what runs a pretrained model, by default what ran it in training:

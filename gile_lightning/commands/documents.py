@@ -5,10 +5,12 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
+from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from gile_lightning.common.console import complain
 from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.data.formats.annif import read_short_texts
 from gile_lightning.data.formats.lines import JSON_LIST, whole_characters
 from gile_lightning.data.formats.tables import read_table
 from gile_lightning.systems import System
@@ -57,8 +59,8 @@ class DocumentReader:
     Args:
         lines: one document each.
         name: of the input, for messages.
-        kind: ``jsonl``, ``text``, ``csv`` (a file with a header), or ``auto`` to look at the name
-            and the first line.
+        kind: ``jsonl``, ``text``, ``csv`` (a file with a header), ``tsv`` (a file as Annif has it,
+            whose labels are not read), or ``auto`` to look at the name and the first line.
         system: the model, whose columns and languages the records may have.
         language: that of records which do not name theirs, if there is a default.
     """
@@ -72,13 +74,22 @@ class DocumentReader:
         several = "language" if len(system.tasks) > 1 else None
         self.language_column = next(filter(None, columns), several)
         self.broken = self.empty = self.made = 0
-        if kind == "auto" and name.lower().endswith((".csv", ".csv.gz")):
-            self.kind = "csv"
+        ending = Path(name.lower().removesuffix(".gz")).suffix
+        if kind == "auto" and ending in (".csv", ".tsv"):
+            self.kind = ending[1:]
 
     def __iter__(self) -> Iterator[InputDocument]:
         if self.kind == "csv":
             for number, record in enumerate(read_table(self.name), 1):
                 yield from self._documents(number, record.fields, record.where)
+            return
+        if self.kind == "tsv":
+            for where, text, _ in read_short_texts(Path(self.name)):
+                if text:
+                    number = int(where.rpartition(":")[2])
+                    yield InputDocument(number, self._language(where, {}), text)
+                else:
+                    self.empty += 1
             return
         for number, line in self._numbered():
             text = line.strip().lstrip("\ufeff")

@@ -61,8 +61,8 @@ def label_documents(
         InputError: a file, a setting or a record is wrong.
     """
     positive(batch_size=batch_size, **({} if top_k is None else {"top_k": top_k}))
-    if format == "csv" and input == "-":
-        raise InputError("a table is read from a file: give --input FILE.csv")
+    if format in ("csv", "tsv") and input == "-":
+        raise InputError(f"a table is read from a file: give --input FILE.{format}")
     if explain is None and explain_labels:
         raise InputError("explain_labels has no effect without explain: give --explain page.html")
     if explain is not None and rerank:

@@ -111,6 +111,19 @@ def test_a_table(tmp_path):
         list(DocumentReader([], str(file), "auto", system(), "english"))
 
 
+def test_short_texts_of_annif(tmp_path, capsys):
+    file = tmp_path / "in.tsv.gz"
+    rows = 'On livers\t<http://a.org/1> <http://a.org/2>\n\n\t<http://a.org/1>\nOn "mice\n'
+    file.write_bytes(gzip.compress(rows.encode()))
+    made = DocumentReader([], str(file), "auto", system(), "english")
+    assert [(x.id, x.text) for x in made] == [(1, "On livers"), (4, 'On "mice')]
+    made.report()
+    assert f"{file}: left out 0 broken and 1 empty lines" in capsys.readouterr().err
+    file.write_bytes(gzip.compress(b"text\tlabels\nOn livers\tLiver\n"))
+    with pytest.raises(InputError, match=r"in\.tsv\.gz:1: 'labels' is no URI; .* is a \.csv"):
+        list(DocumentReader([], str(file), "auto", system(), "english"))
+
+
 @pytest.mark.parametrize(
     ("kind", "first", "text"),
     [
