@@ -34,7 +34,7 @@ from gile_lightning.data.tokenizing.label_set import LabelFacts
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, unambiguous
 
-FORMAT = 13  # of the encoded shards; raised when the same input would be encoded differently
+FORMAT = 14  # of the encoded shards; raised when the same input would be encoded differently
 
 
 class DocumentDataModule(Reader, ShardDataModule):
@@ -45,6 +45,9 @@ class DocumentDataModule(Reader, ShardDataModule):
     code (`code_of`). So a second run starts at once, and a changed file, setting or reader is
     encoded anew. A subclass can declare a ``version``, and raise it when code elsewhere changes
     what it yields. Interrupted encoding starts afresh.
+
+    Attributes:
+        encoding: of its text files, `data.label_changes` among them.
 
     Args:
         batch_size: documents per training step and process (paper: 64); ``length`` may enlarge it.
@@ -111,6 +114,8 @@ class DocumentDataModule(Reader, ShardDataModule):
         replay: with ``--start_from``, how many training documents of that run are mixed in; a share
             up to 1. The same share of its validation documents is. They are read from the cache.
     """
+
+    encoding = "utf-8"
 
     def __init__(
         self,
@@ -250,7 +255,9 @@ class DocumentDataModule(Reader, ShardDataModule):
 
     def changes(self) -> LabelChanges:
         """Read the file of label changes, if there is one."""
-        return LabelChanges([]) if self.label_changes is None else read_changes(self.label_changes)
+        if self.label_changes is None:
+            return LabelChanges([])
+        return read_changes(self.label_changes, self.encoding)
 
     def _own(self, tasks: dict[str, Task]) -> Task:
         if self.language not in tasks:
@@ -328,12 +335,15 @@ class DocumentDataModule(Reader, ShardDataModule):
         Raises:
             InputError: the corpus has changed.
         """
-        skipped, task = Skipped(), self.corpus.task
+        task = self.corpus.task
         self.fixed_tokenizer = task.tokenizer
-        labels = self._changed_labels(skipped)
-        documents = self._changed_documents(skipped, labels)
         ids = self.split(split).select(rows)["id"]
-        return find_texts(documents, list(ids), task.labels.ids)
+        return find_texts(self.changed_documents(), list(ids), task.labels.ids)
+
+    def changed_documents(self) -> Iterable[Document]:
+        """Stream the raw documents with the labels that `data.label_changes` gives them."""
+        skipped = Skipped()
+        return self._changed_documents(skipped, self._changed_labels(skipped))
 
     def directory_of_shards(self) -> Path:
         """Return the folder in the local cache that holds the encoded corpus."""
@@ -374,7 +384,7 @@ class DocumentDataModule(Reader, ShardDataModule):
             num_proc=self.num_proc,
         )
         if self.predecessor.known is not None and self.replay:
-            counts |= self._replay(self.predecessor.known, directory, counts)
+            counts |= self._replay(self.predecessor.known, directory, counts, skipped)
         keys = ("unspaced", "likely_language", "first_held_out")
         seen: dict[str, Any] = {key: counts.pop(key) for key in keys if key in counts}
         meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources(), **seen}
@@ -384,7 +394,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         """Read the labels, and apply the changes."""
         texts = self.label_texts(skipped)
         facts = LabelFacts(self.synonyms(), self.uris(), self.parents())
-        read = ChangedLabels(texts, facts, {}, {*texts})
+        read = ChangedLabels(texts, facts, {}, {*texts, *self.undescribed()})
         changes = self.changes()
         return read.after(changes) if changes else read
 
@@ -408,14 +418,29 @@ class DocumentDataModule(Reader, ShardDataModule):
             of_model = [*before.names, *before.uris] if before else []
             changes.check({*met, *labels.known, *of_model})
 
-    def _replay(self, known: Known, directory: Path, counts: dict[str, Any]) -> dict[str, Any]:
-        """Mix documents of the earlier training in; return the counts that change."""
-        before = known.before or known.labels
+    def _replay(
+        self, known: Known, directory: Path, counts: dict[str, Any], skipped: Skipped
+    ) -> dict[str, Any]:
+        """Mix documents of the earlier training in; return the counts that change.
+
+        Raises:
+            InputError: they lack a label that is trained now, as the earlier run held it out.
+        """
+        before, task = known.before or known.labels, Task.load(directory / TASK)
         targets = self.changes().resolve(before.names, before.uris_by_name())
-        places = new_places(before, Task.load(directory / TASK).labels, targets)
+        places = new_places(before, task.labels, targets)
         source = self.cache.find(known.corpus) if known.corpus else self.cache.path("-")
-        seed = self.settings.split_seed
-        added = replay(source, directory, self.replay, places, seed)
+        if (source / META).is_file() and "held_out_labels" in read_meta(source)["counts"]:
+            now = (min(new, default=task.labels.seen) for new in places[before.seen :])
+            trained = [task.labels.names[place] for place in now if place < task.labels.seen]
+            if trained:
+                raise InputError(
+                    "data.replay: documents of the earlier run may lack labels that it held out "
+                    f"(data.held_out_labels). {trained[0]!r} is trained now, and would count as "
+                    "wrong there: give these documents by data.path, and leave data.replay out"
+                )
+        seed, unknown = self.settings.split_seed, len(task.tokenizer.vocabulary) - 1
+        added = replay(source, directory, self.replay, places, seed, unknown, skipped)
         documents = counts["documents"]
         documents |= {split: documents[split] + n for split, n in added.items()}
         return {"documents": documents, "replayed": added}

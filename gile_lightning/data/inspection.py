@@ -36,21 +36,22 @@ def inspect(data: DocumentDataModule, stemmer: str | None) -> dict[str, Any]:
     task = data.tasks[data.language]
     labels = task.labels
     splits, assigned = _encoded(data)
-    known = set(data.label_texts(Skipped()))
     mentions, repeats = _Mentions(labels, task.tokenizer, stemmer), _Repeats()
     lengths: list[int] = []
     read: set[str] = set()
-    for document in data.documents(Skipped()):
+    for document in data.changed_documents():
         if document.id not in assigned or document.id in read:
             continue
-        read.add(document.id)
         pieces = [task.tokenizer.words(piece) for piece in document.pieces]
         words = [word for piece in pieces for word in piece]
+        if not words or not any(label in labels.ids for label in document.labels):
+            continue  # of the documents with one id, encoding has taken another one
+        read.add(document.id)
         lengths.append(len(words))
         mentions.add(pieces, assigned[document.id])
         repeats.add(document, splits[document.id], words)
     limit = task.tokenizer.max_document_words
-    undescribed = data.undescribed()
+    known, undescribed = set(data.label_texts(Skipped())), data.undescribed()
     return {
         "documents": data.meta["counts"]["documents"],
         "labels": {

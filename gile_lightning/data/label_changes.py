@@ -114,12 +114,13 @@ def read_changes(path: Path | str, encoding: str = "utf-8") -> LabelChanges:
         if isinstance(new, str):
             new = names_in(new) if table else [new] if new else []
         new = [] if new is None else new
-        texts = isinstance(new, list) and all(isinstance(name, str) and name for name in new)
-        if not isinstance(old, str) or not old or not texts:
+        texts = isinstance(new, list) and all(isinstance(x, str) and x.strip() for x in new)
+        if not isinstance(old, str) or not old.strip() or not texts:
             raise InputError(
                 f"{where}: {OLD!r} is a name or URI, and {NEW!r} names, a list of them, or empty"
             )
-        changes.append(Change(where, composed(old), tuple(dict.fromkeys(map(composed, new)))))
+        old, *new = (composed(name.strip()) for name in (old, *new))
+        changes.append(Change(where, old, tuple(dict.fromkeys(new))))
     if not changes:
         raise InputError(f"{path}: no label change in the file")
     return LabelChanges(changes)
@@ -170,7 +171,7 @@ class ChangedLabels(NamedTuple):
             inherited_texts(groups, self.texts),
             inherited_facts(groups, self.facts, targets),
             targets,
-            {*self.texts, *uris.values()},
+            {*self.known, *uris.values()},
         )
 
 

@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gile_lightning.data.formats.skipped import examples, told
+from gile_lightning.data.formats.skipped import WITHOUT_LABEL, WITHOUT_WORD, examples, told
 from gile_lightning.data.formats.unknown_labels import REMEDIES
 from gile_lightning.data.tokenizing import likely_language, unspaced
-
-LOST = ("documents without a described label", "documents without a word")
 
 
 def describe(meta: Mapping[str, Any]) -> str:
@@ -45,7 +43,8 @@ def describe(meta: Mapping[str, Any]) -> str:
 def warnings(meta: Mapping[str, Any]) -> Iterator[str]:
     """Yield what seems wrong with a corpus, by its metadata."""
     kept = sum(meta["counts"]["documents"].values())
-    lost = sum(meta["skipped"].get(reason, {"count": 0})["count"] for reason in LOST)
+    cases = [meta["skipped"].get(reason) for reason in (WITHOUT_LABEL, WITHOUT_WORD)]
+    lost = sum(case["count"] for case in cases if case)
     if lost > kept:
         yield f"warning: {lost:,} documents were left out, more than the {kept:,} kept"
     for reason, remedy in REMEDIES.items():

@@ -57,7 +57,22 @@ def test_what_is_refused(tmp_path, text, message):
         read_changes(written(tmp_path, "c.csv", text))
 
 
-@pytest.mark.parametrize("new", [3, ["x", 3], [""], {"x": 1}])
+def test_names_lose_spaces_and_uris_their_brackets(tmp_path):
+    lines = '{"old": " a ", "new": ["x ", "x"]}\n{"old": "<urn:b>", "new": " y"}\n'
+    found = read_changes(written(tmp_path, "c.jsonl", lines)).changes
+    assert [change[1:] for change in found] == [("a", ("x",)), ("urn:b", ("y",))]
+
+
+def test_a_file_in_another_encoding(tmp_path):
+    data = corpus(tmp_path, "old,new\na,x\n")
+    data.label_changes.write_bytes("old,new\na,é\n".encode("latin-1"))
+    with pytest.raises(InputError, match="not utf-8 text"):
+        data.changes()
+    data.encoding = "latin-1"
+    assert data.changes().changes[0].new == ("é",)
+
+
+@pytest.mark.parametrize("new", [3, ["x", 3], ["", " "], {"x": 1}])
 def test_what_a_label_becomes_is_a_name_or_a_list_of_them(tmp_path, new):
     file = written(tmp_path, "c.jsonl", json.dumps({"old": "a", "new": new}))
     with pytest.raises(InputError, match=r"c\.jsonl:1: 'old' is a name or URI, and 'new' names"):
@@ -126,6 +141,13 @@ def test_a_corpus_is_read_with_its_label_changes(tmp_path):
     assert dict(zip(task.labels.names, task.labels.texts, strict=True))["x"] == "about a"
     assert data.meta["counts"]["documents"] == dict.fromkeys(("train", "validation", "test"), 5)
     assert data.meta["skipped"]["documents without a described label"]["count"] == 3
+
+
+def test_a_label_without_a_description_is_known(tmp_path):
+    data = corpus(tmp_path, "old,new\ng,h\na,x\n")
+    with data.label_files()[0].open("a") as file:
+        file.write('\n{"name": "g"}\n{"name": "h"}')
+    assert "x" in ready(data).tasks["english"].labels.names
 
 
 def test_a_label_that_nothing_has_is_refused(tmp_path):

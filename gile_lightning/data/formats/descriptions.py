@@ -32,11 +32,13 @@ class Described(NamedTuple):
 
 
 def composed(name: str) -> str:
-    """Return the name of a label in Unicode's normal form C; a URI stays what it is.
+    """Return the name of a label in Unicode's normal form C, or a URI without angle brackets.
 
     So names are the same that look the same, whatever program has written them.
     """
-    return name if name.isascii() or is_uri(name) else unicodedata.normalize("NFC", name)
+    if is_uri(name):
+        return name.removeprefix("<").removesuffix(">")
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def other_names(name: str, terms: Iterable[str]) -> list[str]:
@@ -76,7 +78,7 @@ def described(where: str, name: str, fields: Mapping[str, Any]) -> Described:
         str(description).strip(),
         tuple(other_names(name, lists["synonyms"])),
         tuple(other_names(name, lists["parents"])),
-        uri.strip(),
+        composed(uri.strip()),
     )
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 NAMED = 5  # labels that a line names
+WITHOUT_LABEL = "documents without a described label"
+WITHOUT_WORD = "documents without a word"
 _PACKAGE = f"{Path(__file__).parents[3]}{os.sep}"  # files in it are named from there
 
 

@@ -16,6 +16,7 @@ from gile_lightning.data.formats.binary_file import BinaryFile
 from gile_lightning.data.formats.descriptions import Described, composed, other_names
 from gile_lightning.data.formats.skipped import Skipped
 
+_BASE = "http://no.base/"  # of relative URIs, wherever the file lies
 SERIALIZATIONS = {
     ".ttl": "turtle",
     ".rdf": "xml",
@@ -37,7 +38,8 @@ def read_concepts(
     ``skos:definition`` followed by ``skos:scopeNote``; parents are ``skos:broader``, or what has
     the concept as ``skos:narrower``. Where concepts have the same name, each is told apart by the
     end of its URI, "Bank (c_12)", and has the plain name as a synonym. Concepts that are
-    ``owl:deprecated`` are left out and counted, and so are those without a name in the language.
+    ``owl:deprecated`` are left out and counted, and so are those without a URI, or without a name
+    in the language. A URI that is relative in a file without a base stays so: ``#c_12``.
 
     Args:
         path: a file ``.ttl``, ``.rdf``, ``.xml``, ``.jsonld`` or ``.nt``, perhaps gzipped.
@@ -58,16 +60,18 @@ class _Vocabulary:
     def __init__(self, path: Path | str, language: str | None) -> None:
         self.path = path
         self.graph, self.node = _parse(path)
-        found = self.graph.subjects(self.node(_RDF + "type"), self.node(_SKOS + "Concept"))
-        self.concepts = sorted({c for c in found if isinstance(c, self.node)})
+        found = {*self.graph.subjects(self.node(_RDF + "type"), self.node(_SKOS + "Concept"))}
+        self.concepts = sorted(concept for concept in found if isinstance(concept, self.node))
+        self.without_uri = len(found) - len(self.concepts)
         if not self.concepts:
             raise InputError(f"{path}: no skos:Concept with a URI in the file")
         self.language = self._only_language() if language is None else language.lower()
 
     def labels(self, skipped: Skipped) -> Iterator[Described]:
+        skipped.add("concepts without a URI", str(self.path), self.without_uri)
         preferred: dict[Any, list[str]] = {}
         for concept in self.concepts:
-            where = f"{self.path}: {concept}"
+            where = f"{self.path}: {_uri(concept)}"
             texts = self._texts(concept, "prefLabel")
             if any(str(x).lower() in ("true", "1") for x in self._all(concept, _DEPRECATED)):
                 skipped.add("deprecated concepts", where)
@@ -82,7 +86,7 @@ class _Vocabulary:
             )
         names = _unique({concept: texts[0] for concept, texts in preferred.items()})
         for concept, name in names.items():
-            where = f"{self.path}: {concept}"
+            where = f"{self.path}: {_uri(concept)}"
             others = [*preferred[concept], *self._texts(concept, "altLabel")]
             notes = [*self._texts(concept, "definition"), *self._texts(concept, "scopeNote")]
             above = {*self._all(concept, _SKOS + "broader")}
@@ -92,7 +96,7 @@ class _Vocabulary:
             skipped.add("links to broader concepts that are left out", where, missing)
             parents = other_names(name, (names[x] for x in known))
             synonyms = tuple(other_names(name, others))
-            yield Described(where, name, " ".join(notes), synonyms, tuple(parents), str(concept))
+            yield Described(where, name, " ".join(notes), synonyms, tuple(parents), _uri(concept))
 
     def _all(self, concept: Any, term: str) -> Iterator[Any]:
         found: Iterator[Any] = self.graph.objects(concept, self.node(term))
@@ -135,6 +139,11 @@ class _Vocabulary:
         return languages[0] if languages else ""
 
 
+def _uri(concept: Any) -> str:
+    """Return the URI of a concept as the file has it."""
+    return str(concept).removeprefix(_BASE)
+
+
 def _unique(names: dict[Any, str]) -> dict[Any, str]:
     """Add the end of its URI, or all of it, to each name that several concepts have."""
     same: dict[str, list[Any]] = defaultdict(list)
@@ -145,7 +154,7 @@ def _unique(names: dict[Any, str]) -> dict[Any, str]:
         ends = [re.split(r"[/#]", str(x).rstrip("/#"))[-1] for x in same[name]]
         if len(ends) > 1:
             i = same[name].index(concept)
-            name = f"{name} ({ends[i] if len(set(ends)) == len(ends) else concept})"
+            name = f"{name} ({ends[i] if len(set(ends)) == len(ends) else _uri(concept)})"
         found[concept] = name
     return found
 
@@ -162,7 +171,7 @@ def _parse(path: Path | str) -> tuple[Any, Any]:
     try:
         with BinaryFile(path) as file:
             content = io.BytesIO(file.read())  # as one parser asks for more than to read
-        graph = rdflib.Graph().parse(content, publicID=str(path), format=kind)
+        graph = rdflib.Graph().parse(content, publicID=_BASE, format=kind)
     except InputError:
         raise
     except Exception as error:  # each parser has its own kinds

@@ -23,11 +23,15 @@ class ColumnCheck:
     def add(self, record: Record, missing: str | None) -> None:
         """Note a record, and the column that it lacks, if it lacks one.
 
+        An empty list of labels is none: a corpus may have more documents without labels than with.
+
         Raises:
             InputError: see `finish`.
         """
         self._read += 1
-        if missing is not None:
+        if missing is not None and not (
+            missing == self.columns.labels and missing in record.fields
+        ):
             count, first = self._missing.get(missing, (0, record))
             self._missing[missing] = count + 1, first
         if self._read <= CHECK_AFTER:

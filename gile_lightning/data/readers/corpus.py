@@ -292,6 +292,8 @@ class Corpus(DocumentDataModule):
             labels = record.fields.get(self.columns.labels)
             labels = [labels] if isinstance(labels, str) else labels
             for name in labels if isinstance(labels, list) else [labels] if labels else []:
+                if name != name:  # NaN: an empty cell
+                    continue
                 if not isinstance(name, str):
                     raise InputError(not_names(record.where, self.columns.labels, labels))
                 if not name.strip():

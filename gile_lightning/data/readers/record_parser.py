@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
+from math import isnan
 from typing import Any
 
 from gile_lightning.common.errors import InputError
@@ -46,13 +47,13 @@ class RecordParser:
         """
         fields, columns = record.fields, self.columns
         identity = None if columns.id is None else fields.get(columns.id)
-        if columns.id is not None and identity in (None, ""):
+        if columns.id is not None and (identity in (None, "") or _is_nan(identity)):
             return columns.id
         lead, texts = _filled(record, columns.lead), _filled(record, columns.text)
         if not texts:
             return " and ".join(columns.text)
         labels = fields.get(columns.labels)
-        if not labels:
+        if not labels or _is_nan(labels):
             return columns.labels
         if isinstance(labels, str):
             labels = [labels]
@@ -98,6 +99,11 @@ def not_names(where: str, column: str, labels: Any) -> str:
     return f"{where}: {column!r} is not a list of label names: {labels!r:.80}"
 
 
+def _is_nan(value: Any) -> bool:
+    """Return whether a value is NaN, which stands for an empty cell in tables of pandas."""
+    return isinstance(value, float) and isnan(value)
+
+
 def _filled(record: Record, columns: Iterable[str]) -> list[str | list[str]]:
     """Return the texts of the columns that have one.
 
@@ -107,7 +113,7 @@ def _filled(record: Record, columns: Iterable[str]) -> list[str | list[str]]:
     found: list[str | list[str]] = []
     for name in columns:
         value = record.fields.get(name)
-        if value is None or value != value:  # NaN, which is not equal to itself: an empty cell
+        if value is None or _is_nan(value):
             continue
         if not isinstance(value, str | int | float):
             raise InputError(

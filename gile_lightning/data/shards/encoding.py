@@ -22,7 +22,14 @@ from gile_lightning.common.progress import track
 from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.descriptions import TextRecipe
 from gile_lightning.data.formats.line_count import Total
-from gile_lightning.data.formats.skipped import NAMED, Skipped
+from gile_lightning.data.formats.skipped import (
+    NAMED,
+    WITHOUT_LABEL,
+    WITHOUT_WORD,
+    Skipped,
+    told,
+)
+from gile_lightning.data.formats.unknown_labels import REMEDIES
 from gile_lightning.data.known import Predecessor
 from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.shards.counting import label_set_of, tokenizer_of, training_words
@@ -85,21 +92,21 @@ def encode(
         InputError: a split has no document, or no document has a described label.
     """
     trained_task, known = predecessor.trained, predecessor.known
+    if trained_task is not None:
+        tokenizer = trained_task.tokenizer
+    if tokenizer is not None and tokenizer.known_words_only:
+        label_texts = _with_words(label_texts, tokenizer, skipped)  # a known label keeps its text
     before: LabelSet | None = None
     if known is not None:
         before = known.labels.joined(label_texts, facts)
         label_texts = dict(zip(before.names, before.texts, strict=True)) | dict(label_texts)
         facts = before.facts().before(facts)
-    if trained_task is not None:
-        tokenizer = trained_task.tokenizer
-    if tokenizer is not None and tokenizer.known_words_only:
-        label_texts = _with_words(label_texts, tokenizer, skipped)
     names = list(label_texts)
     splitter = tokenizer or settings.tokenizer([UNKNOWN])
     with unwatched():
         raw = list(read_documents(documents, names, directory, splitter, skipped, total, num_proc))
     if not raw:
-        raise InputError("no document has a described label; are these the labels of this corpus?")
+        raise InputError(_nothing_left(skipped))
     splits = SPLITS if trained_task is None else ("test",)
     earlier: list[NDArray[np.int8]] | None = None
     counted: list[NDArray[np.bool_]] | None = None
@@ -149,6 +156,17 @@ def encode(
         **({} if earlier is None else {"known": _counts(earlier)}),
         **{key: found for key, found in seen.items() if found is not None},
     }
+
+
+def _nothing_left(skipped: Skipped) -> str:
+    """Say that no document is left, and why."""
+    cases = skipped.state()
+    message = "no document has a described label; are these the labels of this corpus?"
+    if WITHOUT_WORD in cases and WITHOUT_LABEL not in cases:
+        message = "no document has a word that is known (data.word_vectors)"
+    reasons = [told(reason, case) for reason, case in cases.items()]
+    reasons += [f"labels {remedy}" for reason, remedy in REMEDIES.items() if reason in cases]
+    return f"{message} Left out: {'; '.join(reasons) or 'nothing'}"
 
 
 def _hashes(shard: RawShard, tokenizer: Tokenizer) -> NDArray[np.int64]:
@@ -218,6 +236,8 @@ def _drawn(
             if split == "test" and left_out:
                 remedy = _remedy(scoring, settings.test_size)
                 message += f"; {left_out:,} do not test, as they trained the model: {remedy}"
+            elif split == "test" and not scoring:
+                message += "; to train on all documents, set --data.test_size 0"
             raise InputError(message)
     ends = np.cumsum([len(shard.splits) for shard in raw])
     cut = np.split(splits, ends[:-1])

@@ -10,7 +10,7 @@ from gile_lightning.common.disk import tell_space
 from gile_lightning.common.progress import track
 from gile_lightning.data.document import Document
 from gile_lightning.data.formats.line_count import Total
-from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.formats.skipped import WITHOUT_LABEL, WITHOUT_WORD, Skipped
 from gile_lightning.data.formats.unknown_labels import UnknownLabels
 from gile_lightning.data.shards.id_set import IdSet
 from gile_lightning.data.shards.raw_shard import RawShard, write_raw
@@ -73,9 +73,9 @@ def read_documents(
                         skipped.add(unknown.reason(name), f"{document.where}: {name}")
                 ids = [label for label in dict.fromkeys(found) if label >= 0]
                 if not ids:
-                    skipped.add("documents without a described label", document.where)
+                    skipped.add(WITHOUT_LABEL, document.where)
                 elif not filled[place]:
-                    skipped.add("documents without a word", document.where)
+                    skipped.add(WITHOUT_WORD, document.where)
                 else:
                     read_before.add(document.id)
                     kept.append(place)

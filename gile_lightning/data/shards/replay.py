@@ -7,6 +7,9 @@ import numpy as np
 import pyarrow as pa
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.document import SPLITS
+from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.loading.document_hashes import table_hashes
 from gile_lightning.data.shards.cache import META
 from gile_lightning.data.shards.raw_shard import write_table
 from gile_lightning.data.tokenizing.label_set import LabelSet
@@ -20,10 +23,13 @@ def replay(
     size: float,
     places: Sequence[Sequence[int]],
     seed: int,
+    unknown: int,
+    skipped: Skipped,
 ) -> dict[str, int]:
     """Add documents of an encoded corpus to another one of the same vocabulary.
 
-    The same share of the training and of the validation documents is drawn.
+    The same share of the training and of the validation documents is drawn, of those that the other
+    corpus does not have itself.
 
     Args:
         source: the folder of the earlier corpus.
@@ -33,6 +39,8 @@ def replay(
         places: the ids in the new label set of each label of the earlier one. A document that
             keeps no label is left out.
         seed: of the draw.
+        unknown: the id of the unknown word.
+        skipped: counts the documents that the new corpus has itself.
 
     Returns:
         The documents added to each split.
@@ -47,20 +55,21 @@ def replay(
             "with the config.yaml of that run), or give the documents themselves (data.path) and "
             "leave data.replay out"
         )
-    schema = next(
-        pa.ipc.open_stream(pa.memory_map(str(file))).schema
-        for file in sorted(directory.glob("train-*.arrow"))
-    )
+    (new, *_) = tables = [table for split in SPLITS for table in _tables(directory, split)]
+    schema = new.schema
+    own = np.concatenate([table_hashes(table, unknown) for table in tables])
     added: dict[str, int] = {}
     share = size
     for split in REPLAYED:
-        files = sorted(source.glob(f"{split}-*.arrow"))
-        tables = [pa.ipc.open_stream(pa.memory_map(str(file))).read_all() for file in files]
+        tables = _tables(source, split)
         if not tables:
             continue
         table = pa.concat_tables(tables)
+        repeated = np.isin(table_hashes(table, unknown), own)
+        skipped.add("documents to replay that the corpus has itself", "", int(repeated.sum()))
+        table = table.filter(pa.array(~repeated))
         if split == "train":
-            share = min(1.0, size if size <= 1 else size / len(table))
+            share = min(1.0, size if size <= 1 else size / max(1, len(table)))
         order = np.random.default_rng(seed).permutation(len(table))
         rows = table.take(np.sort(order[: round(share * len(table))]))
         rows = _relabelled(rows, places)
@@ -73,6 +82,12 @@ def replay(
             write_table(directory / f"{split}-replay.arrow", rows.cast(schema).combine_chunks())
         added[split] = len(rows)
     return added
+
+
+def _tables(directory: Path, split: str) -> list[pa.Table]:
+    """Return the documents of a split, shard by shard."""
+    files = sorted(directory.glob(f"{split}-*.arrow"))
+    return [pa.ipc.open_stream(pa.memory_map(str(file))).read_all() for file in files]
 
 
 def new_places(

@@ -89,6 +89,8 @@ def test_lists_of_something_else(key, value):
 def test_names_that_look_the_same_are_the_same_but_uris_stay():
     assert composed("e\u0301te\u0301") == "\xe9t\xe9"
     assert composed("http://example.org/e\u0301") == "http://example.org/e\u0301"
+    assert composed("<http://example.org/1>") == "http://example.org/1"
+    assert described("f:1", "n", {"uri": " <http://example.org/1>"}).uri == "http://example.org/1"
 
 
 def test_descriptions_of_something_else():

@@ -125,6 +125,19 @@ def test_serializations_say_the_same(write, name):
     assert skipped.counts["concepts without a preferred label in 'de'"] == 2
 
 
+def test_relative_uris_do_not_depend_on_the_place_of_the_file(write, tmp_path):
+    start = TURTLE.partition("v:scheme")[0]
+    text = start + "<#c1> a skos:Concept ; skos:prefLabel 'Pets' . [] a skos:Concept ."
+    skipped = Skipped()
+    (label,) = read_labels(write("one.ttl", text), skipped)
+    assert (label.name, label.uri, label.where) == ("Pets", "#c1", f"{tmp_path}/one.ttl: #c1")
+    assert skipped.counts == {"concepts without a URI": 1}
+    (other,) = read_labels(write("two.ttl", text))
+    assert other[1:] == label[1:]
+    (based,) = read_labels(write("based.ttl", "@base <http://example.org/v> .\n" + text))
+    assert based.uri == "http://example.org/v#c1"
+
+
 def test_the_only_language_need_not_be_named(write):
     end = "'Pets' ; skos:definition 'Kept.' ."
     plain = TURTLE.partition("v:scheme")[0] + "v:a a skos:Concept ; skos:prefLabel " + end

@@ -43,6 +43,16 @@ def test_most_records_lack_a_column():
     check(missing=3)
 
 
+def test_empty_labels_are_no_wrong_column():
+    """Of many corpora most documents have no label yet."""
+    watched = ColumnCheck(Columns(text="text"))
+    for i in range(6):
+        watched.add(Record(f"f:{i + 1}", {"id": i, "text": "a", "labels": []}), "labels")
+    watched.finish()
+    watched.add(Record("f:7", {"id": 7, "text": "a", "label": []}), "labels")
+    watched.finish()
+
+
 def test_all_records_lack_one_of_the_text_columns():
     with pytest.raises(InputError, match="f:1: no 'body' in this document and in 6 of the first"):
         check(missing=0, text=("text", "body"))

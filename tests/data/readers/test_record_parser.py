@@ -31,6 +31,8 @@ def test_document():
     [
         ({"id": None}, "id"),
         ({"id": ""}, "id"),
+        ({"id": math.nan}, "id"),
+        ({"labels": math.nan}, "labels"),
         ({"text": None}, "text"),
         ({"text": " \n", "title": "a lead alone"}, "text"),
         ({"text": math.nan}, "text"),

@@ -170,6 +170,18 @@ def test_a_model_trained_further_keeps_what_the_corpus_does_not_tell(tmp_path):
     assert (labels.synonyms, labels.parents) == ([["alias"]], [["above"]])
 
 
+def test_a_known_label_that_is_described_by_unknown_words_keeps_its_text(tmp_path):
+    """So it is with word vectors, where no other words are known."""
+    documents = [Document("", split, ["cell"], ["a name"], split) for split in SPLITS]
+    given = {"predecessor": Predecessor(known=Known(LabelSet(["a name"], ["cell"], [3])))}
+    given["tokenizer"] = Tokenizer(["cell", "UNK"], known_words_only=True)
+    skipped, texts = Skipped(), {"a name": "zelle", "b": "cell"}
+    encode(documents, texts, tmp_path, EncodingSettings(min_count=1), skipped, **given)
+    labels = Task.load(tmp_path / "task.json").labels
+    assert (labels.names, labels.texts) == (["a name"], ["cell"])
+    assert skipped.counts["labels without a known word"] == 1
+
+
 def hashes_of(rows, tokenizer):
     words = np.concatenate([row["words"] for row in rows])
     lengths = np.array([len(row["words"]) for row in rows])
@@ -314,7 +326,22 @@ def test_what_is_left_out_is_counted(run):
         ([], {}, "no document has a described label"),
         ([Document("", "1", ["a"], ["none"], "train")], {}, "no document has a described label"),
         (DOCUMENTS, {"min_count": 1_000}, "no word occurs 1000 times in the training documents"),
-        ([d for d in DOCUMENTS if d.split == "train"], {}, "no test document is left"),
+        (
+            [Document("f:1", "1", ["a"], ["Label1"], "train")],
+            {},
+            r"Left out: 1 assignments of labels that are described in other case, .* \(first: f:1: "
+            r"Label1\); 1 documents without a described label .*; labels are lost, as names differ",
+        ),
+        (
+            [Document("f:1", "1", [""], ["label1"], "train")],
+            {},
+            r"no document has a word .* Left out: 1 documents without a word \(first: f:1\)",
+        ),
+        (
+            [d for d in DOCUMENTS if d.split == "train"],
+            {},
+            "no test document is left; .*; to train on all documents, set --data.test_size 0",
+        ),
         ([d for d in DOCUMENTS if d.split == "test"], {}, "no train document is left"),
         (
             [d._replace(split=s) for d, s in zip(DOCUMENTS, ("test", "validation"), strict=False)],
