@@ -30,12 +30,14 @@ def compare(first: str, second: str, resamples: int = 10_000, output: Path | Non
     from gile_lightning.common.console import show
     from gile_lightning.common.files import write
 
+    if output is not None and output.is_dir():
+        raise InputError(f"{output}: a folder; give a file (--output figures.json)")
     if resamples < 100:
         raise InputError(f"resamples is {resamples}: give 100 at least")
     found = compare_runs(first.split(","), second.split(","), resamples)
+    show(f"\nfirst: {first}\nsecond: {second}\n", *shown(found), **plain(found))
     if output is not None:
         write(output, json.dumps(plain(found), indent=1))
-    show(f"\nfirst: {first}\nsecond: {second}\n", *shown(found), **plain(found))
 
 
 @command

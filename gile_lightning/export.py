@@ -67,7 +67,7 @@ def export(
         licence = Licence(license, license_name, license_link)
         if push is not None:
             check_name(push)
-        about = title or push or folder.name, licence, metrics_of(checkpoint)
+        about = title or push or folder.resolve().name, licence, metrics_of(checkpoint)
         model = read_model(checkpoint)
         if format == "hub":
             export_for_hub(model, folder, *about)

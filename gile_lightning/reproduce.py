@@ -31,6 +31,8 @@ def main(args: list[str] | None = None) -> Path:
     if options.check is not None:
         return check(options, options.check)
     grid, name = grid_on_corpus(options.table, options)
+    if not grid.figure and (kinds := {"png", "svg"}.intersection(options.formats)):
+        raise InputError(f"--format {min(kinds)}: table {options.table} has no figure; take md")
     fits = grid.fits(options.seeds, options.overrides, options.rows, options.blocks, options.repeat)
     folder = options.output / options.label
     runner = Runner(options.output / "fits", options.jobs, group=options.label)
@@ -59,8 +61,8 @@ def main(args: list[str] | None = None) -> Path:
         write_results(options.page, results, grid)
     found = [dict(zip(headings, row, strict=True)) for row in rows]
     show("\n" + markdown(grid, lines, name), table=options.label, rows=found)
-    log_table(grid, fits, runner, folder, name)
     show(f"table: {folder}", output=folder)
+    log_table(grid, fits, runner, folder, name)
     if runner.failed:
         raise SystemExit(1)
     return folder

@@ -145,6 +145,20 @@ def test_batches_grow_with_the_corpus(run, tmp_path):  # after a run, which writ
         assert last["global_step"] == epochs * -(-train // 64)
 
 
+def test_a_run_that_goes_on_elsewhere_is_one_of_its_own(run, tmp_path):
+    """It has its configuration, so it can go on in turn, and is not overwritten."""
+    output, last = tmp_path / "more", run.output / "checkpoints/last.ckpt"
+    lower = ("--model.optimizer.lr", 0.00004)
+    done = runs.call(fit.main, *runs.arguments(output, "--ckpt_path", last, *lower, epochs=3))
+    assert done.status is None, done.errors
+    stored = yaml.safe_load((output / "config.yaml").read_text())
+    assert stored["model"]["init_args"]["optimizer"]["init_args"]["lr"] == 0.00004
+    # and it has learned with this rate
+    groups = torch.load(output / "checkpoints/last.ckpt", weights_only=True)["optimizer_states"]
+    assert [group["lr"] for group in groups[0]["param_groups"]] == [0.00004]
+    assert "holds a run already" in refused(*runs.arguments(output))
+
+
 def test_an_output_that_was_used_is_refused(run):
     before = (run.output / "metrics.json").read_bytes()
     error = refused(*runs.arguments(run.output))

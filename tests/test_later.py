@@ -173,6 +173,10 @@ def test_prepare_encodes_for_a_run_that_goes_on(folder, first):
 
     done = runs.call(prepare.main, "--start_from", folder / "nosuch", *keys)
     assert "nosuch: no such file or folder (--start_from)" in done.errors
+    named = folder / "named.yaml"
+    named.write_text(f"start_from: {folder / 'nosuch'}\n")
+    done = runs.call(prepare.main, "--config", named, *keys)
+    assert "nosuch: no such file or folder (--start_from)" in done.errors
     done = runs.call(prepare.main, "--config", folder / "mine.yaml", *keys)
     assert "data.replay needs the run whose documents it draws: give --start_from" in done.errors
 

@@ -80,7 +80,7 @@ class DocumentReader:
 
     def __iter__(self) -> Iterator[InputDocument]:
         if self.kind == "csv":
-            for number, record in enumerate(read_table(self.name), 1):
+            for number, record in enumerate(read_table(self.name, tabs=False), 1):
                 yield from self._documents(number, record.fields, record.where)
             return
         if self.kind == "tsv":
@@ -158,6 +158,9 @@ class DocumentReader:
             )
             return
         self.made += 1
+        if not any(piece.strip() for piece in text):
+            self.empty += 1
+            return
         yield InputDocument(identity, language, text)
 
     def _count_broken(self, message: str, error: Exception) -> None:

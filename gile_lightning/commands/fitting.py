@@ -141,7 +141,8 @@ def _prepare(cli: GileCLI, held: ExitStack) -> None:
     trainer.precision_plugin.convert_module(model)
     if trainer.is_global_zero:
         held.enter_context(_lock(cli))
-        if cli.resume is None:  # a resumed run keeps the configuration that it was started with
+        # a resumed run keeps the configuration that it was started with, in its own folder
+        if cli.resume is None or not (cli.output / CONFIG).is_file():
             write(cli.output / CONFIG, model.config)
         write(cli.output / SKIPPED, json.dumps(data.meta["skipped"], indent=1))
 

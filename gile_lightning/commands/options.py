@@ -1,6 +1,10 @@
 """Options that a command reads before its parser does."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from gile_lightning.common.errors import InputError
+
+_FLAG = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
 def option(args: list[str], key: str) -> str | None:
@@ -27,6 +31,9 @@ def pop_option(args: list[str], key: str) -> str | None:
 def pop_flag(args: list[str], key: str) -> bool:
     """Remove a flag from the arguments; return whether it was there, and not followed by false.
 
+    Raises:
+        InputError: another value follows an equals sign.
+
     >>> args = ["--a", "--b", "false", "--c", "3"]
     >>> pop_flag(args, "--a"), pop_flag(args, "--b"), pop_flag(args, "--d"), args
     (True, False, False, ['--c', '3'])
@@ -34,8 +41,25 @@ def pop_flag(args: list[str], key: str) -> bool:
     if key in args:
         i = args.index(key)
         del args[i]
-        return not (i < len(args) and args[i] in ("true", "false")) or args.pop(i) == "true"
-    return pop_option(args, key) == "true"
+        return not (i < len(args) and args[i].lower() in _FLAG) or _FLAG[args.pop(i).lower()]
+    value = pop_option(args, key)
+    if value is not None and value.lower() not in _FLAG:
+        raise InputError(f"{key}={value}: give true or false")
+    return value is not None and _FLAG[value.lower()]
+
+
+def options(args: Sequence[str], *keys: str) -> list[str]:
+    """Return the values of options that may stand several times, in order.
+
+    >>> options(["--a", "1", "--b", "2", "-a", "3", "--a=4"], "--a", "-a")
+    ['1', '3', '4']
+    """
+    found = []
+    for arg, following in zip(args, [*args, ""][1:], strict=True):
+        key, equals, value = arg.partition("=")
+        if key in keys:
+            found.append(value if equals else following)
+    return found
 
 
 def classes_first(args: Iterable[str]) -> list[str]:

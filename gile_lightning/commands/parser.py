@@ -34,9 +34,11 @@ _FOLDERS = (
     "what is read must be readable, the folders of --output and of the cache (--data.cache_dir, "
     "XDG_CACHE_HOME) writable: choose others"
 )
+_KINDS = "a file stands where a folder is needed, or a folder where a file is: give another path"
 _REMEDIES = {
     **dict.fromkeys(NO_ROOM, "make room first"),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _FOLDERS),
+    **dict.fromkeys((errno.EEXIST, errno.EISDIR, errno.ENOTDIR), _KINDS),
     errno.EMFILE: "raise the limit of open files first (ulimit -n)",
     errno.ENFILE: "the machine has too many open files; start again when others have ended",
     errno.EIO: "the disk or its connection is broken; start again where it works",

@@ -93,6 +93,8 @@ def run_folder(config: Any) -> tuple[Path, Path | None]:
     """
     stem = config_name(config, "fit")
     output, path = config.output, config.ckpt_path
+    if output is not None and Path(output).is_file():
+        raise InputError(f"{output}: a file; give the name of a folder (--output)")
     if path == "last":
         return _last(Path(output) if output else _newest(stem))
     if path is not None and not Path(path).is_file():

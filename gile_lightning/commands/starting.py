@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from gile_lightning.commands.cli import GileCLI
-from gile_lightning.commands.options import option
+from gile_lightning.commands.options import option, options
 from gile_lightning.commands.run_folder import run_name
+from gile_lightning.commands.shipped import find_configuration, read_configuration, with_bases
 from gile_lightning.commands.stored import stored_configuration
 from gile_lightning.common.errors import InputError
 from gile_lightning.systems.loading import start_from
@@ -23,13 +24,23 @@ def with_earlier_configuration(args: Sequence[str]) -> Iterator[list[str]]:
     Raises:
         InputError: there is no such run.
     """
-    start = option(list(args), _START)
+    start = option(list(args), _START) or _start_of_files(args)
     if start is None:
         yield list(args)
         return
     checkpoint = read_checkpoint(start, _START)
     with stored_configuration(checkpoint, _DONE, run_name(start)) as config:
         yield ["--config", config, *args]
+
+
+def _start_of_files(args: Sequence[str]) -> str | None:
+    """Return the run that the last configuration with this key names, if any does."""
+    start = None
+    for name in options(args, "--config", "-c"):
+        for file in with_bases(find_configuration(name)):
+            content = read_configuration(file)
+            start = content.get(_START.removeprefix("--"), start)
+    return None if start is None else str(start)
 
 
 def begin(cli: GileCLI) -> None:

@@ -16,7 +16,6 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TextIO
 
-from gile_lightning.common.errors import InputError
 from gile_lightning.common.grid import TextGrid
 
 MANNERS = (
@@ -87,8 +86,8 @@ def manners(quiet: bool = False, json: bool = False) -> Iterator[None]:
                 _hide_bars_of_libraries()
             try:
                 yield
-            except (SystemExit, InputError):
-                if _now.results:
+            except (SystemExit, Exception) as error:
+                if _now.results and not isinstance(error, BrokenPipeError):
                     _write_results(target)
                 raise
             _write_results(target)

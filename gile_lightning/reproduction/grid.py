@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from gile_lightning.commands.shipped import with_bases
+from gile_lightning.commands.shipped import SHIPPED, with_bases
 from gile_lightning.common.errors import InputError, nearest
 
 SEED = 1234  # of the first fit of a row; the next ones follow
@@ -186,7 +186,7 @@ class Grid:
             ``baseline``; or ``x`` and ``score`` of learning curves, where the columns have an x.
         claims: what the paper says about its rows, or our pages.
         check: the part that tells whether the figures still come out.
-        root: the repository's folder.
+        root: the folder above `sweeps`.
     """
 
     title: str
@@ -247,9 +247,14 @@ class Grid:
         needed = [runs_of(key, runs) for column in self.columns if (key := column.key_of(row))]
         return any(run in some and some.issubset(repeated) for some in needed)
 
+    def _path(self, config: str) -> Path:
+        """Return the path of a configuration: below `root`, or else one of the package."""
+        own, shipped = self.root / config, SHIPPED.parent / config
+        return shipped if shipped.is_file() and not own.is_file() else own
+
     def _read(self, row: Row) -> list[Any]:
         """Return the content of a row's configuration, after those that it is laid over."""
-        config = self.root / (row.config or self.config)
+        config = self._path(row.config or self.config)
         if not config.is_file():
             raise InputError(f"{config}: no such file (configuration of {row.name!r})")
         files = map(Path, with_bases(str(config)))
@@ -268,7 +273,7 @@ class Grid:
         own = {**self.set, **self.block_set.get(block, {}), **row.set, **runs[run]}
         overrides = filled(own, block) | dict(further)
         name = row.config or self.config
-        config = self.root / name
+        config = self._path(name)
         settings = {**overrides, "seed_everything": seed}
         # sorted keys put a class before its arguments, and give equal fits equal flags
         flags = [part for key in sorted(settings) for part in (f"--{key}", as_text(settings[key]))]

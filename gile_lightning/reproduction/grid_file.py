@@ -11,21 +11,23 @@ from gile_lightning.commands.shipped import SHIPPED
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.reproduction.grid import Check, Claim, Column, Grid, Row
 
-
-def grid_folder() -> Path:
-    """Return the folder of the grids: the one below this folder, or else the package's own."""
-    here = Path("sweeps/tables")
-    return here if here.is_dir() else SHIPPED / "tables"
+OWN = Path("sweeps/tables")
+"""Where grids of the user are, below the folder of the command."""
 
 
 def read_grid(table: str, folder: Path | None = None) -> Grid:
     """Read the grid of a table by its number or name.
 
+    Args:
+        table: the number or the name.
+        folder: of the grids; by default those in `OWN`, beside those of the package.
+
     Raises:
         InputError: there is no such grid, or its file does not fit.
     """
-    folder = folder or grid_folder()
-    known = {path.stem.removeprefix("table"): path for path in folder.glob("*.yaml")}
+    folders = [SHIPPED / "tables", OWN] if folder is None else [folder]
+    files = (path for each in folders for path in each.glob("*.yaml"))
+    known = {path.stem.removeprefix("table"): path for path in files}
     if table not in known:
         listed = ", ".join(sorted(known))
         raise InputError(f"--table: {table!r} is none of {listed}{nearest(table, known)}")
@@ -44,7 +46,7 @@ def read_grid(table: str, folder: Path | None = None) -> Grid:
     lists = {key: tuple(content[key]) for key in ("data", "blocks", "notes") if key in content}
     if isinstance(content.get("blocks"), Mapping):
         parts["block_set"] = content["blocks"]
-    grid: Grid = _make(Grid, {**content, **parts, **lists, "root": folder.parents[1]}, path)
+    grid: Grid = _make(Grid, {**content, **parts, **lists, "root": path.parents[2]}, path)
     _check(grid, path)
     return grid
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gile_lightning.common.console import clock
+from gile_lightning.common.console import clock, say
 from gile_lightning.common.files import write
 from gile_lightning.reproduction import writers
 from gile_lightning.reproduction.estimate import estimate
@@ -68,15 +68,15 @@ def write_table(
 
 
 def log_table(grid: Grid, fits: list[Fit], runner: Runner, folder: Path, data: str) -> None:
-    """Log the table to W&B."""
-    import wandb
-
-    from gile_lightning.tracking.wandb_logger import RunLogger, default_mode
+    """Log the table to W&B, if it answers: the table is written already."""
+    from gile_lightning.tracking.wandb_logger import RunLogger, default_mode, finish
 
     if default_mode() == "disabled":
         return
     headings, rows = writers.records(grid, build(grid, fits, runner.result), data)
     try:
         RunLogger(folder, name=folder.name).log_results({}, headings, rows)
+    except Exception as error:  # of many kinds
+        say(f"no W&B run of the table: {' '.join(str(error).split())}")
     finally:
-        wandb.finish()
+        finish()

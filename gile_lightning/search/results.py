@@ -90,12 +90,13 @@ def _write_best(
     study: optuna.Study, folder: Path, configuration: Callable[[Mapping[str, Value]], str]
 ) -> dict[Path, FrozenTrial]:
     """Write the configurations of the best trials: best.yaml, or one of each on the front."""
-    for old in folder.glob(f"{BEST}*.yaml"):
-        if _WRITTEN.fullmatch(old.name):  # others are the user's
-            old.unlink()
     found = best_files(study, folder)
-    for path, trial in found.items():
-        write(path, configuration(trial.params))
+    written = {path: configuration(trial.params) for path, trial in found.items()}
+    for old in folder.glob(f"{BEST}*.yaml"):
+        if _WRITTEN.fullmatch(old.name) and old not in found:  # others are the user's
+            old.unlink()
+    for path, content in written.items():
+        write(path, content)
     return found
 
 

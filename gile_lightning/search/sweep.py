@@ -58,7 +58,7 @@ def _sweep(cli: SweepCLI) -> Path:
             "--output"
         )
     url = search.storage or default_url(folder)
-    configuration = cli.configuration({})
+    configuration = cli.shared()
     plan = Plan(
         search=search,
         space=space,
@@ -92,7 +92,7 @@ def _sweep(cli: SweepCLI) -> Path:
                 study,
                 folder,
                 plan.objectives,
-                lambda values: cli.configuration(in_order(space, values)),
+                lambda values: cli.configuration(configuration, in_order(space, values)),
                 _wandb(config),
             )
     progress.end()

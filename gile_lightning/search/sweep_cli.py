@@ -1,7 +1,9 @@
 """The command line of `sweep`: a configuration with a `sweep` section."""
 
 import re
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from jsonargparse import ArgumentError
@@ -73,9 +75,22 @@ class SweepCLI(GileCLI):
             raise InputError(self.parser.explain(_reason(error))) from error
         return made
 
-    def configuration(self, values: Mapping[str, Value]) -> str:
-        """Return the whole configuration of a trial with these values, as YAML."""
-        config = self.parser.parse_args([*self.args, *arguments(values)])
+    def shared(self) -> str:
+        """Return the whole configuration that all trials share, as YAML."""
+        return self._resolved(self.args)
+
+    def configuration(self, shared: str, values: Mapping[str, Value]) -> str:
+        """Return the whole configuration of a trial with these values, as YAML.
+
+        The files that the command was given may have changed since it began.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "shared.yaml"
+            file.write_text(shared, encoding="utf-8")
+            return self._resolved(["--config", str(file), *arguments(values)])
+
+    def _resolved(self, args: list[str]) -> str:
+        config = self.parser.parse_args(args)
         for key in ("jobs", "devices"):
             config.pop(key)
         return self.resolved(config)

@@ -37,6 +37,7 @@ class GradientSystem(System):
         super().__init__(**kwargs)
         self.optimizer_factory = optimizer
         self.schedule = schedule
+        self._rates: list[float] = []  # of the groups of parameters, as configured
 
     def sparse_parameters(self) -> dict[str, nn.Parameter]:
         """Return the parameters whose gradients are sparse, by their names."""
@@ -78,6 +79,7 @@ class GradientSystem(System):
         optimizer = self._optimizer(self._groups())
         for group in optimizer.param_groups:
             group["initial_lr"] = group["lr"]
+        self._rates = [group["lr"] for group in optimizer.param_groups]
         # a gradient scaler unscales before gradients are clipped, where a fused step would do it
         optimizer._step_supports_amp_scaling = False  # type: ignore[attr-defined]
         return optimizer
@@ -111,8 +113,15 @@ class GradientSystem(System):
             clip_gradients(parameters, gradient_clip_val, "value" if by_value else "norm")
 
     def on_train_start(self) -> None:
-        """Begin with the same weights in all processes, also those that DDP leaves alone."""
+        """Begin with the same weights in all processes, also those that DDP leaves alone.
+
+        A resumed run has the learning rate of its configuration, if it is another one now.
+        """
         super().on_train_start()
+        for optimizer in self.trainer.optimizers:
+            for group, rate in zip(optimizer.param_groups, self._rates, strict=True):
+                if group["initial_lr"] != rate:
+                    group["initial_lr"] = group["lr"] = rate
         if self.trainer.world_size > 1:
             broadcast_parameters(self.sparse_parameters().values())
 

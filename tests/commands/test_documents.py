@@ -119,6 +119,13 @@ def test_short_texts_of_annif(tmp_path, capsys):
     assert [(x.id, x.text) for x in made] == [(1, "On livers"), (4, 'On "mice')]
     made.report()
     assert f"{file}: left out 0 broken and 1 empty lines" in capsys.readouterr().err
+    other = tmp_path / "in.txt"
+    other.write_text("On cats, mice\t<http://a.org/1>\n")
+    made = DocumentReader([], str(other), "tsv", system(), "english")
+    assert [x.text for x in made] == ["On cats, mice"]
+    other.rename(tmp_path / "c.tsv").write_text("text,id\na,7\n")
+    made = DocumentReader([], str(tmp_path / "c.tsv"), "csv", system(), "english")
+    assert [(x.id, x.text) for x in made] == [("7", "a")]
     file.write_bytes(gzip.compress(b"text\tlabels\nOn livers\tLiver\n"))
     with pytest.raises(InputError, match=r"in\.tsv\.gz:1: 'labels' is no URI; .* is a \.csv"):
         list(DocumentReader([], str(file), "auto", system(), "english"))
@@ -151,6 +158,13 @@ def test_broken_and_empty_lines_are_left_out_and_counted(capsys):
     errors = capsys.readouterr().err.splitlines()
     assert [error.split(":")[1] for error in errors[:2]] == ["2", "4"]
     assert errors[-1] == "in: left out 2 broken and 2 empty lines"
+
+
+def test_records_without_a_text_are_left_out_and_counted(capsys):
+    found = reader('{"text": ""}', '{"text": null}', '{"title": " "}', '{"text": "a"}')
+    assert [(x.id, x.text) for x in found] == [(4, "a")]
+    found.report()
+    assert "in: left out 0 broken and 3 empty lines" in capsys.readouterr().err
 
 
 def test_too_many_broken_lines():

@@ -45,6 +45,12 @@ def test_a_run_folder_has_the_name_of_its_configuration():
     assert not output.exists()
 
 
+def test_a_file_is_no_run_folder(tmp_path):
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(InputError, match=r"notes\.txt: a file; give the name of a folder"):
+        folder(output="notes.txt")
+
+
 def test_a_file_that_is_laid_over_another_gives_the_name(tmp_path):
     (tmp_path / "first.yaml").write_text("data: {}")
     (tmp_path / "mine.yaml").write_text("base: first.yaml")

@@ -23,6 +23,7 @@ ERRORS = [
     (disk(errno.EROFS), "runs/a: Read-only file system; what is read must be readable, the folde"),
     (disk(errno.EACCES), "runs/a: Permission denied; what is read must be readable, the folders "),
     (disk(errno.EMFILE), "runs/a: Too many open files; raise the limit of open files first (ulim"),
+    (disk(errno.EISDIR), "runs/a: Is a directory; a file stands where a folder is needed, or a fo"),
     (disk(errno.EIO), "runs/a: Input/output error; the disk or its connection is broken; start a"),
     (MemoryError(), "out of memory: MemoryError; lower the batch size (--data.batch_size, --data"),
     (torch.OutOfMemoryError("CUDA"), "out of memory: CUDA; lower the batch size (--data.batch_si"),

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from gile_lightning.commands.shipped import SHIPPED
 from gile_lightning.common.errors import InputError
-from gile_lightning.reproduction.grid_file import grid_folder, read_grid
+from gile_lightning.reproduction.grid_file import read_grid
 
 CLAIM = "{says: it is best, row: HAN, over: same}"
 
@@ -49,11 +50,22 @@ def test_unknown_names(folder):
         grid.fits(1, {})
 
 
-def test_grids_are_looked_for_here_then_in_the_package(folder, monkeypatch, tmp_path_factory):
+def test_grids_here_stand_beside_those_of_the_package(folder, monkeypatch, tmp_path):
     monkeypatch.chdir(folder.parents[1])
-    assert grid_folder() == Path("sweeps/tables")
-    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
-    assert grid_folder().samefile(Path(__file__).parents[2] / "sweeps/tables")
+    assert read_grid("1").root == Path()
+    assert read_grid("2").title == read_grid("2", SHIPPED / "tables").title
+    (folder / "table2.yaml").write_text((folder / "table1.yaml").read_text())
+    assert read_grid("2").title == read_grid("1").title
+
+
+def test_a_copy_of_a_grid_has_the_configurations_of_the_package(tmp_path, monkeypatch):
+    (tmp_path / "sweeps/tables").mkdir(parents=True)
+    (tmp_path / "sweeps/tables/mine.yaml").write_text((SHIPPED / "tables/table2.yaml").read_text())
+    monkeypatch.chdir(tmp_path)
+    fits = read_grid("mine").fits(1, {})
+    assert fits[0].arguments[:2] == ("--config", str(SHIPPED / "wsabie.yaml"))
+    (tmp_path / "sweeps/wsabie.yaml").write_text((SHIPPED / "wsabie.yaml").read_text())
+    assert read_grid("mine").fits(1, {})[0].arguments[:2] == ("--config", "sweeps/wsabie.yaml")
 
 
 def test_a_claim_with_several_rows_is_one_of_each(folder):

@@ -38,7 +38,7 @@ def read_short_texts(path: Path, encoding: str = "utf-8") -> Iterator[tuple[str,
     Raises:
         InputError: the file cannot be read, or a line has more tabs, or no URI behind its tab.
     """
-    for where, cells in read_rows(path, encoding):
+    for where, cells in read_rows(path, encoding, tabs=True):
         if len(cells) > 2:
             raise InputError(
                 f"{where}: {len(cells)} cells; expected a text, a tab, and URIs between spaces"

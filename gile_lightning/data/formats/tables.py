@@ -17,19 +17,21 @@ def is_tsv(path: Path | str) -> bool:
     return str(path).lower().removesuffix(".gz").endswith(".tsv")
 
 
-def read_rows(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[str, list[str]]]:
+def read_rows(
+    path: Path | str, encoding: str = "utf-8", tabs: bool | None = None
+) -> Iterator[tuple[str, list[str]]]:
     """Stream ``(file:line, cells)`` of the rows that are not empty, without spaces around cells.
 
     Cells of ``.csv[.gz]`` may be quoted, and then have line breaks. Between them stand commas, or
     semicolons if the first line has more of these. Cells of ``.tsv[.gz]`` are as they stand between
-    tabs.
+    tabs. ``tabs`` says which of these a file is, whatever its name.
 
     Raises:
         InputError: the file cannot be read, or a quote is left open.
     """
     csv.field_size_limit(_LONGEST)
     lines = (line.removeprefix("\ufeff") + "\n" for _, line in read_lines(path, encoding))
-    if is_tsv(path):
+    if is_tsv(path) if tabs is None else tabs:
         rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
     else:
         first = next(lines, "")
@@ -47,14 +49,18 @@ def read_rows(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[str, 
             yield where, cells
 
 
-def read_table(path: Path | str, encoding: str = "utf-8") -> Iterator[Record]:
+def read_table(
+    path: Path | str, encoding: str = "utf-8", tabs: bool | None = None
+) -> Iterator[Record]:
     """Stream the rows below the header, as the cells by the names of their columns.
+
+    Arguments are those of `read_rows`.
 
     Raises:
         InputError: the file has no row, a column has no name or that of another one, or a row has
             more or fewer cells than the header.
     """
-    rows = read_rows(path, encoding)
+    rows = read_rows(path, encoding, tabs)
     where, header = next(rows, (str(path), []))
     if not header:
         raise InputError(f"{path}: no row in the file; the first one names the columns")
