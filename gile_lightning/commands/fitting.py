@@ -54,7 +54,7 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
     _prepare(cli, held)
     about = facts(cli)
     _log_configuration(cli, about)
-    with _explained(cli.output):
+    with _explained(cli.output, cli.resume):
         _train(cli)
     # before testing, which restores the callbacks as they were at the best epoch
     rows, earlier = history.rows, history.earlier
@@ -67,7 +67,7 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
     }
     sample = observed(cli)
     tested = cli.config.test and data.has_test
-    with _explained(cli.output):
+    with _explained(cli.output, cli.resume):
         own_epochs, documents = run_tests(cli) if tested else ({}, {})
     figures = {
         "parameters": count_parameters(model),
@@ -195,7 +195,7 @@ def _log_configuration(cli: GileCLI, about: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _explained(output: Path) -> Iterator[None]:
+def _explained(output: Path, resume: Path | None) -> Iterator[None]:
     """Say how to go on when the run is interrupted, which passes on.
 
     Raises:
@@ -206,8 +206,10 @@ def _explained(output: Path) -> Iterator[None]:
     except MisconfigurationException as error:
         raise InputError(" ".join(str(error).split())) from error
     except (KeyboardInterrupt, SystemExit) as stop:
-        how = "go on" if (output / LAST).is_file() else "no checkpoint yet, so begin again"
-        complain(f"interrupted; {how} with --output {output} --ckpt_path last")
+        how, path = "go on", "last"
+        if not (output / LAST).is_file():
+            how, path = "no checkpoint yet, so begin again", str(resume or path)
+        complain(f"interrupted; {how} with --output {output} --ckpt_path {path}")
         if isinstance(stop.__context__, KeyboardInterrupt):  # which Lightning makes status 1 of
             raise KeyboardInterrupt from None
         raise

@@ -102,7 +102,7 @@ def run_folder(config: Any) -> tuple[Path, Path | None]:
     if output is None:
         # each of several processes makes its own; only the first one writes, into its own
         output = Path("runs", stem, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
-    elif (Path(output) / CONFIG).is_file() and not _is_worker():
+    elif (Path(output) / CONFIG).is_file() and not _is_worker() and not _begins(output, path):
         raise InputError(
             f"{output}: holds a run already; go on with it (--ckpt_path last) or choose another "
             "--output"
@@ -158,6 +158,11 @@ def _last(output: Path) -> tuple[Path, Path | None]:
         )
     say(f"{output} has no checkpoint yet: starting from the beginning")
     return output, None
+
+
+def _begins(output: Path, path: str | None) -> bool:
+    """Whether a run that goes on from a file elsewhere has not got to a checkpoint of its own."""
+    return path is not None and not any((Path(output) / x).is_file() for x in (LAST, METRICS))
 
 
 def _is_worker() -> bool:

@@ -427,7 +427,7 @@ class DocumentDataModule(Reader, ShardDataModule):
             InputError: they lack a label that is trained now, as the earlier run held it out.
         """
         before, task = known.before or known.labels, Task.load(directory / TASK)
-        targets = self.changes().resolve(before.names, before.uris_by_name())
+        targets = self.changes().resolve(before.names, before.uris_by_name(), own_only=True)
         places = new_places(before, task.labels, targets)
         source = self.cache.find(known.corpus) if known.corpus else self.cache.path("-")
         if (source / META).is_file() and "held_out_labels" in read_meta(source)["counts"]:

@@ -67,17 +67,23 @@ class ThresholdScores(NamedTuple):
             f"{self.thresholds[0]} to {self.thresholds[-1]}; give MicroF1 that threshold too"
         )
 
-    def best(self) -> tuple[float, float]:
+    def best(self, among: Sequence[float] | None = None) -> tuple[float, float]:
         """Return the threshold of the highest F1, and that F1.
 
         If several have it, the one nearest the middle of the lowest and the highest is returned, on
         ties the lower one. The middle of a plateau is the safest choice for other documents.
+
+        Args:
+            among: the thresholds that are chosen among; by default all.
         """
-        highest = self.f1.max()
-        tied = [self.thresholds[i] for i in (self.f1 == highest).nonzero().flatten().tolist()]
+        own = self.thresholds if among is None else among
+        pairs = zip(self.thresholds, self.f1.tolist(), strict=True)
+        found = {threshold: f1 for threshold, f1 in pairs if threshold in own}
+        highest = max(found.values())
+        tied = [threshold for threshold, f1 in found.items() if f1 == highest]
         middle = (tied[0] + tied[-1]) / 2
         # rounded, as 0.3 + 0.1 > 0.4
-        return min(tied, key=lambda t: (round(abs(t - middle), 9), t)), float(highest)
+        return min(tied, key=lambda t: (round(abs(t - middle), 9), t)), highest
 
 
 def micro_f1(

@@ -70,7 +70,8 @@ class LabelResidual(Part, nn.Module):
 
     def drop(self, ids: Tensor, generator: torch.Generator) -> Tensor:
         """Replace a random share of the ids [K], and those that rest, by `NOT_SEEN`."""
-        draws = torch.rand(len(ids), generator=generator, device=ids.device)
+        dtype = torch.float  # training in 16 bits has another default type
+        draws = torch.rand(len(ids), generator=generator, device=ids.device, dtype=dtype)
         return ids.masked_fill((draws < self.dropout) | self.resting[ids], NOT_SEEN)
 
     def forward(self, documents: Tensor, ids: Tensor) -> Tensor:

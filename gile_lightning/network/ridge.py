@@ -111,6 +111,16 @@ class Ridge(Part, nn.Module):
     def __len__(self) -> int:
         return len(self.coefficients)
 
+    def _apply(self, fn: Any, recurse: bool = True) -> "Ridge":
+        """Move and convert, but keep float32 where all else gets 16 bits."""
+        before = {name: getattr(self, name) for name in ("coefficients", "inverse")}
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        for name, exact in before.items():
+            buffer = getattr(self, name)
+            if buffer.dtype in (torch.half, torch.bfloat16):
+                setattr(self, name, exact.to(buffer.device, torch.float32))
+        return self
+
     def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *args: Any) -> None:
         key, boost = f"{prefix}boost", self.boost
         if self.chooses_boost:  # otherwise what is named here counts

@@ -31,6 +31,7 @@ from gile_lightning.metrics.table import (
     val,
     validated,
 )
+from gile_lightning.metrics.thresholded import THRESHOLDS
 from gile_lightning.systems.calibrated import Calibrations, training_ids
 from gile_lightning.systems.task_module import TaskModule, smallest_task
 
@@ -240,7 +241,7 @@ class System(TaskModule):
             evaluation = self.evaluation(name)
             found, micro = evaluation.compute(), evaluation.micro.compute()
             if not self.trainer.sanity_checking:
-                self.thresholds[name] = self._fit_calibration(name) or micro.best()[0]
+                self.thresholds[name] = self._fit_calibration(name) or micro.best(THRESHOLDS)[0]
             f1 = micro.at(SELECTION_THRESHOLD)["f1"]
             scores[name] = {"seen": found["seen"] | {F1: float(f1)} | _of_both(found)}
             if (key := REFERENCES[0]) in found:

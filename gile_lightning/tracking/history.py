@@ -14,6 +14,7 @@ from gile_lightning.common.files import write
 
 SPEED = "train/documents_per_second"
 DATA_WAIT = "train/data_wait"
+VAL = "val/"
 
 
 class History(lightning.Callback):
@@ -42,6 +43,7 @@ class History(lightning.Callback):
         self._mark = 0.0
         self._wait: float | None = None  # of this step; None if unknown
         self._saved = False  # whether a checkpoint was saved since the last step
+        self.validations: list[dict[str, float]] = []
 
     @property
     def documents_per_second(self) -> float:
@@ -92,8 +94,13 @@ class History(lightning.Callback):
             self._wait = None
         self._mark = now
 
-    def on_validation_end(self, *args: Any) -> None:
-        """Leave out the time of validation."""
+    def on_validation_end(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
+    ) -> None:
+        """Keep the scores; leave out the time of validation."""
+        if not trainer.sanity_checking:
+            scores = {k: float(v) for k, v in trainer.callback_metrics.items() if k.startswith(VAL)}
+            self.validations.append({"epoch": trainer.current_epoch, **scores})
         self._mark = time.perf_counter()
 
     def on_train_epoch_end(
@@ -106,12 +113,15 @@ class History(lightning.Callback):
             for logger in trainer.loggers:
                 logger.log_metrics(measured, trainer.global_step)
         row |= measured | {k: float(v) for k, v in trainer.callback_metrics.items()}
+        if self.validations and self.validations[-1]["epoch"] != trainer.current_epoch:
+            # the trainer repeats the scores of an earlier epoch
+            row = {key: value for key, value in row.items() if not key.startswith(VAL)}
         self.rows.append(row)
         if trainer.is_global_zero:
             write_csv(self.path, self.rows)
 
     def best(self, monitor: str, mode: Literal["max", "min"], first: int = 0) -> dict[str, float]:
-        """Return the validation scores and the number of the best epoch, of several the last.
+        """Return the scores and the epoch of the best validation, of several the last.
 
         Args:
             monitor: the score that chooses the best checkpoint, such as ``val/average_precision``.
@@ -119,12 +129,12 @@ class History(lightning.Callback):
             first: the first epoch that competes with others; see `BestCheckpoint`.
         """
         sign = 1 if mode == "max" else -1
-        rows = [row for row in self.rows if not math.isnan(row.get(monitor, math.nan))]
+        rows = [row for row in self.validations if not math.isnan(row.get(monitor, math.nan))]
         if not rows:
             return {}
         rows = [row for row in rows if row["epoch"] >= first] or rows
         row = max(reversed(rows), key=lambda row: sign * row[monitor])
-        scores = {k.replace("/", "."): v for k, v in row.items() if k.startswith("val/")}
+        scores = {k.replace("/", "."): v for k, v in row.items() if k.startswith(VAL)}
         return {"best_epoch": row["epoch"], **scores}
 
     def _measured(self) -> dict[str, float]:
@@ -140,6 +150,7 @@ class History(lightning.Callback):
         """Return the rows and counts."""
         return {
             "rows": self.rows,
+            "validations": self.validations,
             "documents": self.documents,
             "seconds": self.seconds,
             "elapsed": self.earlier + time.perf_counter() - self._start,
@@ -150,6 +161,7 @@ class History(lightning.Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the rows and counts."""
         self.rows = state_dict["rows"]
+        self.validations = state_dict.get("validations", [*self.rows])  # as before there were any
         self.earlier = state_dict["elapsed"]
         self.documents = state_dict["documents"]
         self.seconds = state_dict["seconds"]

@@ -72,8 +72,9 @@ class Calibration:
         new = ids < 0
         rates = self._log_rates.to(ids.device)[ids]
         shifts = self._shifts.to(ids.device)[ids]
-        low = torch.where(new, self.unseen.low, self.seen.low)
-        high = torch.where(new, self.unseen.high, self.seen.high)
+        # in float32, whatever the default type is in training
+        slopes = torch.tensor([self.seen[1:3], self.unseen[1:3]], dtype=torch.float32)
+        low, high = slopes.to(ids.device)[new.long()].unbind(-1)
         kind = torch.promote_types(log_odds.dtype, torch.float32)
         z = log_odds.to(kind) + rates
         # -log(1 + e^-z) = z - log(1 + e^z)

@@ -1,6 +1,7 @@
 import json
 import os
 import time
+from pathlib import Path
 
 import pytest
 from jsonargparse import Namespace
@@ -43,6 +44,18 @@ def test_a_run_folder_has_the_name_of_its_configuration():
     assert time.strptime(output.name, "%Y-%m-%d_%H-%M-%S")
     assert resume is None
     assert not output.exists()
+
+
+def test_a_run_from_elsewhere_may_begin_again_before_its_first_checkpoint(tmp_path):
+    earlier = killed(tmp_path / "earlier")
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new/config.yaml").touch()
+    assert folder("new", str(earlier)) == (Path("new"), earlier)
+    with pytest.raises(InputError, match="new: holds a run already"):
+        folder("new")
+    killed(tmp_path / "other")
+    with pytest.raises(InputError, match="other: holds a run already"):
+        folder("other", str(earlier))
 
 
 def test_a_file_is_no_run_folder(tmp_path):

@@ -233,6 +233,10 @@ def test_best_of_thresholds_about_as_far_from_the_middle():
     """0.2 is 4e-9 farther from 0.25 than 0.3."""
     ones = torch.ones(4)
     assert ThresholdScores((0.1, 0.2 - 4e-9, 0.3, 0.4), ones, ones, ones).best() == (0.3, 1)
+    f1 = torch.tensor([0.25, 0.75, 0.5])
+    scores = ThresholdScores((0.1, 0.155, 0.3), f1, f1, f1)
+    assert scores.best() == (0.155, 0.75)
+    assert scores.best(among=(0.1, 0.2, 0.3)) == (0.3, 0.5)
 
 
 LOGITS = torch.zeros(2, 3)

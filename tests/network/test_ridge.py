@@ -82,6 +82,18 @@ def test_bfloat16_changes_nothing(ridge, vectors, targets):
     torch.testing.assert_close(found, before, rtol=0, atol=0)
 
 
+def test_a_model_in_16_bits_keeps_a_regression_in_float32(ridge, vectors, targets):
+    """Its inverse, rounded, would tell nothing of a document that it was fitted to."""
+    ridge = ridge.float()
+    before = ridge(vectors.float(), torch.arange(4), targets.float())
+    ridge.scale.data = ridge.scale.data.bfloat16().float()
+    expected = before / before.new_tensor(10.0)
+    ridge.to(torch.bfloat16)
+    assert ridge.inverse.dtype == ridge.coefficients.dtype == torch.float32
+    found = ridge(vectors.float(), torch.arange(4), targets.float()) / 10.0
+    torch.testing.assert_close(found.float(), expected, rtol=1e-2, atol=1e-2)
+
+
 @pytest.mark.parametrize("penalty", [-1, 0, 0.0009])
 def test_a_penalty_is_not_too_small(penalty):
     with pytest.raises(InputError, match=f"penalty is {penalty}; it must be 0.001 or more"):

@@ -42,6 +42,21 @@ def of(found, key):
     return found["state_dict"][BEFORE + key]
 
 
+def test_a_uri_of_another_language(checkpoint):
+    """English has URIs, and German has none of these labels."""
+    labels = checkpoint[STATE]["tasks"]["english"]["labels"]
+    labels["uris"] = [f"urn:{name}" for name in labels["names"]]
+    moved = LabelChanges([Change("f:1", "urn:K", ("urn:L",))])
+    found = change_labels(checkpoint, moved)
+    names = LabelSet(**found[STATE]["tasks"]["english"]["labels"]).names
+    assert names == ["L", "R", "M", "X"]
+    german = found[STATE]["tasks"]["german"]["labels"]["names"]
+    assert german == checkpoint[STATE]["tasks"]["german"]["labels"]["names"]
+    wrong = LabelChanges([Change("f:1", "urn:K", ("urn:none",))])
+    with pytest.raises(InputError, match="f:1: no label has the URI 'urn:none'"):
+        change_labels(checkpoint, wrong)
+
+
 def test_a_merged_label_has_the_means_weighted_by_documents(checkpoint):
     found = change_labels(checkpoint, changes(K=("N",), R=("N",), X=("Y",)))
     labels = LabelSet(**found[STATE]["tasks"]["english"]["labels"])

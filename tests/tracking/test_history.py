@@ -21,6 +21,7 @@ def trainer(epoch=0, step=0, rank=0, processes=1, **metrics):
     return SimpleNamespace(
         current_epoch=epoch,
         global_step=step,
+        sanity_checking=False,
         callback_metrics={k.replace("_", "/", 1): torch.tensor(v) for k, v in metrics.items()},
         is_global_zero=rank == 0,
         world_size=processes,
@@ -51,7 +52,7 @@ def test_speed_leaves_validation_out(tmp_path, clock):
         clock.time += seconds
         callback.on_train_batch_end(trainer(), None, None, batch(size))
     clock.time += 50
-    callback.on_validation_end()
+    callback.on_validation_end(trainer(), None)
     clock.time += 1
     callback.on_train_batch_end(trainer(), None, None, batch(20, 7))  # two languages
     assert callback.documents == 32 + 31 + 27
@@ -74,7 +75,7 @@ def test_share_of_waiting_leaves_validation_and_checkpoints_out(tmp_path, clock)
     step(callback, clock, wait=0.0, work=1.0)
     assert callback.data_wait == 1 / 5
     clock.time += 50
-    callback.on_validation_end()
+    callback.on_validation_end(trainer(), None)
     step(callback, clock, wait=2.0, work=1.0)
     assert callback.data_wait == 3 / 8
     callback.on_save_checkpoint()
@@ -112,7 +113,9 @@ def test_documents_of_all_processes(tmp_path, clock):
 def test_a_row_per_epoch(tmp_path):
     callback = History(tmp_path)
     callback.on_train_epoch_end(trainer(0, 7, train_loss=0.5), None)
-    callback.on_train_epoch_end(trainer(1, 14, train_loss=0.25, val_score=0.75), None)
+    last = trainer(1, 14, train_loss=0.25, val_score=0.75)
+    callback.on_validation_end(last, None)
+    callback.on_train_epoch_end(last, None)
     assert read(tmp_path / "metrics.csv") == [
         {"epoch": "0", "step": "7", "train/loss": "0.5", "val/score": ""},
         {"epoch": "1", "step": "14", "train/loss": "0.25", "val/score": "0.75"},

@@ -41,6 +41,18 @@ def test_the_formula_is_that_of_the_beta_calibration():
     torch.testing.assert_close(found, expected)
 
 
+def test_training_in_16_bits_calibrates_in_float32():
+    """There such numbers are PyTorch's default."""
+    found = Calibration(RATES, FREQUENCIES, TRUE, Curve(0.5, 1.23456, 0.98765))
+    given = torch.randn(3, 6), torch.tensor([0, 1, 5, -1, -1, 2])
+    expected = found(*given)
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        assert found(*given).equal(expected)
+    finally:
+        torch.set_default_dtype(torch.float)
+
+
 def test_labels_of_the_same_frequency_keep_their_order():
     worst = Pairs(-np.eye(3), np.zeros((3, 3), np.int32), np.eye(3) > 0, np.ones(3, int))
     wrong = fit_calibration(worst, NONE, RATES, FREQUENCIES)  # the lowest are right

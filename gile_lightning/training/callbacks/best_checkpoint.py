@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import lightning
+import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
 
@@ -85,7 +86,9 @@ class BestCheckpoint(ModelCheckpoint):
                 self.first = trainer.current_epoch
                 return True
         if current is not None and self.best_k_models:
-            same = bool(current == self.best_k_models[self.kth_best_model_path])
+            kept = self.best_k_models[self.kth_best_model_path]
+            # NaN, of documents without such a label, is kept as the worst number that there is
+            same = bool(current == kept) or bool(current.isnan() and torch.as_tensor(kept).isinf())
             if trainer.strategy.reduce_boolean_decision(same):
                 return True
         return super().check_monitor_top_k(trainer, current)

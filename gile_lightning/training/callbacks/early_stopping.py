@@ -29,6 +29,11 @@ COLLAPSED = (
     "more negatives (model.sampler), a norm of document and label vectors (model.norm), matchers "
     "(model.matchers)."
 )
+NOTHING_TO_MONITOR = (
+    "No validation document has a label that {} counts, so training does not stop early, and its "
+    "last epoch is kept. To monitor unseen labels too: --early_stopping.monitor "
+    "val/seen_unseen_average_precision"
+)
 
 
 class PlateauEarlyStopping(EarlyStopping):
@@ -108,6 +113,10 @@ class PlateauEarlyStopping(EarlyStopping):
 
     def _evaluate_stopping_criteria(self, current: Tensor) -> tuple[bool, str | None]:
         self._epochs += 1
+        if bool(current.isnan()):
+            if self._epochs == 1:
+                say(NOTHING_TO_MONITOR.format(self.monitor))
+            return False, None
         should_stop, reason = super()._evaluate_stopping_criteria(current)
         scored = self.mode == "min" or bool(self.best_score > self.min_gain)
         if not (self._left and scored) and self._epochs <= self.plateau and self.wait_count:

@@ -60,7 +60,8 @@ class HardLabels(LabelSampler):
         negatives = (sample.weights > 0) & (sample.targets == 0)
         kept = _best(logits, negatives, self.hard)
         if self.random:
-            draws = torch.rand(logits.shape, generator=generator, device=generator.device)
+            there, dtype = generator.device, torch.float  # 16 bits have ties
+            draws = torch.rand(logits.shape, generator=generator, device=there, dtype=dtype)
             draws = send(draws, logits.device)
             kept |= _best(draws, negatives & ~kept, self.random)
         return sample._replace(weights=sample.weights * (kept | (sample.targets > 0)))

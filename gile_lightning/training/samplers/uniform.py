@@ -54,8 +54,9 @@ class UniformLabels(LabelSampler):
         count = self._count(label_count)
         free = label_count - label_counts
         # float32 has 16 million numbers: with 130,000 labels some would come 1 % more often
-        precise = torch.double if label_count > _MANY else None
-        draws = torch.rand(documents, count, generator=generator, device=host, dtype=precise)
+        # training in 16 bits has another default type, of 256 such numbers
+        dtype = torch.double if label_count > _MANY else torch.float
+        draws = torch.rand(documents, count, generator=generator, device=host, dtype=dtype)
         order = (draws * free.unsqueeze(-1)).long()
         drawn = order + _labels_before(order, rows, columns, label_counts, label_count)
         negative_rows = torch.arange(documents, device=host)

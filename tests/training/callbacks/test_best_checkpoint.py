@@ -79,8 +79,58 @@ def test_the_best_epoch_is_kept_of_several_the_last(scores, mode, epoch, tmp_pat
     assert kept_epoch(tmp_path) == epoch
     assert [file.name for file in tmp_path.iterdir()] == ["best.ckpt"]
     history = History(tmp_path)
-    history.rows = [{"epoch": i, "val/score": x} for i, x in enumerate(scores)]
+    history.validations = [{"epoch": i, "val/score": x} for i, x in enumerate(scores)]
     assert history.best("val/score", mode)["best_epoch"] == epoch
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("mode", ["max", "min"])
+def test_without_a_score_the_last_epoch_is_kept(mode, tmp_path):
+    train([float("nan")] * 3, mode, tmp_path)
+    assert kept_epoch(tmp_path) == 2
+    train([float("nan"), 0.5, float("nan")], mode, tmp_path / "one")
+    assert kept_epoch(tmp_path / "one") == 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_history_tells_the_validation_that_is_kept(tmp_path):
+    """Not every epoch has one, and some have several."""
+    scores = {(1, 0): 0.7, (1, 1): 0.4, (3, 0): 0.6, (3, 1): 0.5}
+
+    class Twice(Scored):
+        def on_validation_start(self):
+            seen = [epoch for epoch, _ in self.met]
+            self.met.append((self.current_epoch, seen.count(self.current_epoch)))
+
+        def validation_step(self, batch, batch_idx):
+            self.log("val/score", scores[self.met[-1]])
+
+    history = History(tmp_path)
+    options = {"monitor": "val/score", "mode": "max", "enable_version_counter": False}
+    trainer = lightning.Trainer(
+        max_epochs=5,
+        accelerator="cpu",
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        check_val_every_n_epoch=2,
+        val_check_interval=0.5,
+        callbacks=[BestCheckpoint(dirpath=tmp_path, filename="best", **options), history],
+    )
+    model = Twice(None)
+    model.met = []
+    data = DataLoader([(torch.zeros(1))] * 2)
+    history.on_train_batch_end = lambda *_: None  # there are no documents to count
+    trainer.fit(model, data, DataLoader([torch.zeros(1)]))
+    assert model.met == [*scores]
+    assert kept_epoch(tmp_path) == 1
+    assert history.best("val/score", "max") == {"best_epoch": 1, "val.score": pytest.approx(0.7)}
+    assert [row.get("val/score") for row in history.rows] == [
+        *(None, pytest.approx(0.4)),
+        *(None, pytest.approx(0.5)),
+        None,
+    ]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -100,7 +150,7 @@ def test_only_the_last_epochs_compete(scores, candidates, stop, epoch, tmp_path)
     assert kept_epoch(tmp_path) == epoch
     assert [file.name for file in tmp_path.iterdir()] == ["best.ckpt"]
     history, done = History(tmp_path), len(scores) if stop is None else stop + 1
-    history.rows = [{"epoch": i, "val/score": x} for i, x in enumerate(scores[:done])]
+    history.validations = [{"epoch": i, "val/score": x} for i, x in enumerate(scores[:done])]
     (kept,) = (each for each in trainer.callbacks if isinstance(each, BestCheckpoint))
     assert history.best("val/score", "max", kept.first or 0)["best_epoch"] == epoch
 

@@ -34,6 +34,22 @@ def draw(sampler, seed=0):
     return sample, logits, sampler.refine(sample, logits, generator)
 
 
+def test_training_in_16_bits_draws_the_same():
+    """There such numbers are PyTorch's default, and many of them equal."""
+    sample = LabelSample(torch.arange(5_000), torch.zeros(1, 5_000), torch.ones(1, 5_000))
+    logits, found = torch.zeros(1, 5_000), []
+    for dtype in (torch.float, torch.bfloat16):
+        generator = torch.Generator().manual_seed(3)
+        torch.set_default_dtype(dtype)
+        try:
+            refined = HardLabels(AllLabels(), hard=1, random=100).refine(sample, logits, generator)
+        finally:
+            torch.set_default_dtype(torch.float)
+        found.append(refined.weights)
+    assert found[0].sum() == 101
+    assert found[0].equal(found[1])
+
+
 def test_by_hand():
     """Pair (0, 2) is not in the pool, pair (1, 3) is there twice."""
     sample = LabelSample(

@@ -31,6 +31,20 @@ def test_number_of_negatives(sampler, label_count, draws):
     assert negatives.sum(1).tolist() == [draws] * len(documents)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.half], ids=str)
+def test_training_in_16_bits_draws_the_same(dtype):
+    """There such numbers are PyTorch's default."""
+    given = (*batch([[1, 0], [5, 2]]), equal(5_000))
+    expected = UniformLabels(negatives=50)(*given, generator())
+    torch.set_default_dtype(dtype)
+    try:
+        found = UniformLabels(negatives=50)(*given, generator())
+    finally:
+        torch.set_default_dtype(torch.float)
+    assert found.labels.equal(expected.labels)
+    assert found.weights.float().equal(expected.weights)
+
+
 def test_documents_with_all_labels_or_all_but_one():
     documents = batch([[0, 1, 2, 3, 4], [4, 3, 2, 1]])
     weights = UniformLabels(negatives=5)(*documents, equal(5), generator()).weights
