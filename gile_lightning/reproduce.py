@@ -31,8 +31,6 @@ def main(args: list[str] | None = None) -> Path:
     if options.check is not None:
         return check(options, options.check)
     grid, name = grid_on_corpus(options.table, options)
-    if not grid.figure and (kinds := {"png", "svg"}.intersection(options.formats)):
-        raise InputError(f"--format {min(kinds)}: table {options.table} has no figure; take md")
     fits = grid.fits(options.seeds, options.overrides, options.rows, options.blocks, options.repeat)
     folder = options.output / options.label
     runner = Runner(options.output / "fits", options.jobs, group=options.label)

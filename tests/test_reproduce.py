@@ -216,6 +216,14 @@ def test_a_page_of_real_sentences_still_comes_out(tmp_path, shared):
     assert_comes_out("table5_sib200", 58.94, 2.52, tmp_path, *data)
 
 
+def test_pictures_of_a_table_without_a_figure(tmp_path):
+    done = runs.call(
+        reproduce.main, "--table", 2, "--rows", "WAN", "--format", "png,svg", "--output", tmp_path
+    )
+    assert done.status == 2
+    assert "--format png,svg: this table has no figure; take md, csv or html" in done.errors
+
+
 def test_checks_that_cannot_be_made(tmp_path):
     results = tmp_path / "medline.json"
     page = json.loads((Path(__file__).parents[1] / "docs/results/table5_news.json").read_text())

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gile_lightning.common.console import clock, say
+from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
 from gile_lightning.reproduction import writers
 from gile_lightning.reproduction.estimate import estimate
@@ -56,7 +57,14 @@ def listed(fits: list[Fit], runner: Runner) -> list[dict[str, Any]]:
 def write_table(
     grid: Grid, fits: list[Fit], runner: Runner, folder: Path, data: str, formats: list[str]
 ) -> None:
-    """Write the table as it stands, and the figure if there is one."""
+    """Write the table as it stands, and the figure if there is one.
+
+    Raises:
+        InputError: pictures alone are wanted of a table without a figure.
+    """
+    if not grid.figure and _WRITERS.keys().isdisjoint(formats):
+        wanted = ",".join(formats)
+        raise InputError(f"--format {wanted}: this table has no figure; take md, csv or html")
     lines = build(grid, fits, runner.result)
     for kind in formats:
         if kind in _WRITERS:
