@@ -41,7 +41,8 @@ def run_levels(
         output: the folder of the run folders and of ``low_resource.json``.
 
     Returns:
-        The content of ``low_resource.json``: the micro-F1 of each share, the mean of each level.
+        The content of ``low_resource.json``: the micro-F1 of each share that is done in the folder,
+        and the mean of each level.
 
     Raises:
         InputError: there is no such level or language, or the folder holds runs with other
@@ -61,7 +62,9 @@ def run_levels(
             _run(launcher, args, language, share, folder)
 
     launcher.run(work)
-    scores = {share: _score(folder, language) for share, folder in folders.items()}
+    every = {x: output / f"share-{x:g}" for shares in LEVELS.values() for x in shares}
+    done = {share: folder for share, folder in every.items() if (folder / METRICS).is_file()}
+    scores = {share: _score(folder, language) for share, folder in done.items()}
     means = average_per_level(scores)
     result = {"language": language, "f1": {f"{k:g}": v for k, v in scores.items()}, "mean": means}
     (output / RESULT).write_text(json.dumps(result, indent=1))

@@ -50,6 +50,13 @@ def test_levels(arguments, tmp_path, monkeypatch):
     assert "holds runs with other arguments" in refused.errors
 
 
+def test_levels_by_turns(arguments, tmp_path):
+    for level in ("tiny", "small"):
+        done = runs.call(low_resource.main, *arguments, "--levels", level)
+    assert done.result["mean"] == pytest.approx({"tiny": 0.003, "small": 0.02})
+    assert json.loads((tmp_path / "low/low_resource.json").read_text()) == done.result
+
+
 @pytest.mark.parametrize(
     ("more", "error"),
     [
