@@ -151,6 +151,8 @@ def test_a_run_that_goes_on_elsewhere_is_one_of_its_own(run, tmp_path):
     lower = ("--model.optimizer.lr", 0.00004)
     done = runs.call(fit.main, *runs.arguments(output, "--ckpt_path", last, *lower, epochs=3))
     assert done.status is None, done.errors
+    assert "learning rate 4e-05 in place of the checkpoint's 0.01" in done.printed
+    assert (output / "ckpt_path.txt").read_text() == f"{last}\n"
     stored = yaml.safe_load((output / "config.yaml").read_text())
     assert stored["model"]["init_args"]["optimizer"]["init_args"]["lr"] == 0.00004
     # and it has learned with this rate

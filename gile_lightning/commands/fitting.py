@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+import lightning
 import yaml
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
@@ -15,7 +16,7 @@ from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.languages import language_warning
 from gile_lightning.commands.launcher import CONFIG
 from gile_lightning.commands.reporting import observed, write_report
-from gile_lightning.commands.run_folder import SKIPPED, write_documents, write_metrics
+from gile_lightning.commands.run_folder import ORIGIN, SKIPPED, write_documents, write_metrics
 from gile_lightning.commands.scoring import say_uncalibrated
 from gile_lightning.commands.testing import run_tests
 from gile_lightning.common.console import complain, say, show
@@ -54,7 +55,7 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
     _prepare(cli, held)
     about = facts(cli)
     _log_configuration(cli, about)
-    with _explained(cli.output, cli.resume):
+    with _explained(cli.output):
         _train(cli)
     # before testing, which restores the callbacks as they were at the best epoch
     rows, earlier = history.rows, history.earlier
@@ -67,7 +68,7 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
     }
     sample = observed(cli)
     tested = cli.config.test and data.has_test
-    with _explained(cli.output, cli.resume):
+    with _explained(cli.output):
         own_epochs, documents = run_tests(cli) if tested else ({}, {})
     figures = {
         "parameters": count_parameters(model),
@@ -141,10 +142,32 @@ def _prepare(cli: GileCLI, held: ExitStack) -> None:
     trainer.precision_plugin.convert_module(model)
     if trainer.is_global_zero:
         held.enter_context(_lock(cli))
-        # a resumed run keeps the configuration that it was started with, in its own folder
-        if cli.resume is None or not (cli.output / CONFIG).is_file():
+        # a resumed run keeps the configuration that it was started with
+        if cli.resume is None:
             write(cli.output / CONFIG, model.config)
+        elif not (cli.output / CONFIG).is_file():
+            trainer.callbacks.append(_Begin(cli.output, model.config, cli.resume))  # type: ignore[attr-defined]
         write(cli.output / SKIPPED, json.dumps(data.meta["skipped"], indent=1))
+
+
+class _Begin(lightning.Callback):
+    """Makes a run of a folder that goes on from a checkpoint elsewhere, once that is restored.
+
+    Args:
+        output: the folder.
+        config: the configuration, as YAML.
+        origin: the checkpoint.
+    """
+
+    def __init__(self, output: Path, config: str, origin: Path) -> None:
+        self.output, self.config, self.origin = output, config, origin
+
+    def on_train_start(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
+    ) -> None:
+        """Write the configuration, and where the run goes on from if it is killed soon."""
+        write(self.output / ORIGIN, f"{self.origin.absolute()}\n")
+        write(self.output / CONFIG, self.config)
 
 
 def _set_length(cli: GileCLI) -> None:
@@ -195,7 +218,7 @@ def _log_configuration(cli: GileCLI, about: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _explained(output: Path, resume: Path | None) -> Iterator[None]:
+def _explained(output: Path) -> Iterator[None]:
     """Say how to go on when the run is interrupted, which passes on.
 
     Raises:
@@ -206,10 +229,8 @@ def _explained(output: Path, resume: Path | None) -> Iterator[None]:
     except MisconfigurationException as error:
         raise InputError(" ".join(str(error).split())) from error
     except (KeyboardInterrupt, SystemExit) as stop:
-        how, path = "go on", "last"
-        if not (output / LAST).is_file():
-            how, path = "no checkpoint yet, so begin again", str(resume or path)
-        complain(f"interrupted; {how} with --output {output} --ckpt_path {path}")
+        how = "go on" if (output / LAST).is_file() else "no checkpoint yet, so begin again"
+        complain(f"interrupted; {how} with --output {output} --ckpt_path last")
         if isinstance(stop.__context__, KeyboardInterrupt):  # which Lightning makes status 1 of
             raise KeyboardInterrupt from None
         raise

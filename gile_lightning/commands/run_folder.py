@@ -23,6 +23,7 @@ from gile_lightning.metrics.document_scores import GOLD
 from gile_lightning.training.checkpoint import BEST, LAST
 
 METRICS, REPORT, SKIPPED = "metrics.json", "report.html", "skipped.json"
+ORIGIN = "ckpt_path.txt"  # the checkpoint elsewhere that a run goes on from
 DOCUMENTS = "documents.npz"
 
 RUN_FORMAT = 1
@@ -102,7 +103,7 @@ def run_folder(config: Any) -> tuple[Path, Path | None]:
     if output is None:
         # each of several processes makes its own; only the first one writes, into its own
         output = Path("runs", stem, datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
-    elif (Path(output) / CONFIG).is_file() and not _is_worker() and not _begins(output, path):
+    elif (Path(output) / CONFIG).is_file() and not _is_worker():
         raise InputError(
             f"{output}: holds a run already; go on with it (--ckpt_path last) or choose another "
             "--output"
@@ -156,13 +157,14 @@ def _last(output: Path) -> tuple[Path, Path | None]:
             f"{output}: done, and without {LAST} to go on from; begin with its weights "
             f"(--start_from {output}) and another --output"
         )
+    if (output / ORIGIN).is_file():
+        origin = Path((output / ORIGIN).read_text(encoding="utf-8").strip())
+        if not origin.is_file():
+            raise InputError(f"{origin}: the checkpoint that {output} goes on from is gone")
+        say(f"{output} has no checkpoint yet: going on from {origin}")
+        return output, origin
     say(f"{output} has no checkpoint yet: starting from the beginning")
     return output, None
-
-
-def _begins(output: Path, path: str | None) -> bool:
-    """Whether a run that goes on from a file elsewhere has not got to a checkpoint of its own."""
-    return path is not None and not any((Path(output) / x).is_file() for x in (LAST, METRICS))
 
 
 def _is_worker() -> bool:

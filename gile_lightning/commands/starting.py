@@ -24,8 +24,9 @@ def with_earlier_configuration(args: Sequence[str]) -> Iterator[list[str]]:
     Raises:
         InputError: there is no such run.
     """
-    start = option(list(args), _START) or _start_of_files(args)
-    if start is None:
+    given = option(list(args), _START)
+    start = _start_of_files(args) if given is None else given
+    if start is None or start == "null" or {"-h", "--help"} & set(args):
         yield list(args)
         return
     checkpoint = read_checkpoint(start, _START)

@@ -24,7 +24,7 @@ from gile_lightning.data.reader import Reader
 from gile_lightning.data.shard_data_module import ShardDataModule
 from gile_lightning.data.shards.cache import META, Cache
 from gile_lightning.data.shards.encoded_corpus import VECTORS, read_meta, write_meta
-from gile_lightning.data.shards.encoding import TASK, encode
+from gile_lightning.data.shards.encoding import HELD_OUT, TASK, encode
 from gile_lightning.data.shards.encoding_settings import EncodingSettings
 from gile_lightning.data.shards.fingerprint import code_of, foreign_arguments, hash_of, stamp
 from gile_lightning.data.shards.original_texts import find_texts
@@ -385,7 +385,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         )
         if self.predecessor.known is not None and self.replay:
             counts |= self._replay(self.predecessor.known, directory, counts, skipped)
-        keys = ("unspaced", "likely_language", "first_held_out")
+        keys = ("unspaced", "likely_language", HELD_OUT)
         seen: dict[str, Any] = {key: counts.pop(key) for key in keys if key in counts}
         meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources(), **seen}
         write_meta(directory, meta)
@@ -427,23 +427,26 @@ class DocumentDataModule(Reader, ShardDataModule):
             InputError: they lack a label that is trained now, as the earlier run held it out.
         """
         before, task = known.before or known.labels, Task.load(directory / TASK)
-        targets = self.changes().resolve(before.names, before.uris_by_name(), own_only=True)
+        targets = self.changes().resolve(before.names, before.uris_by_name())
         places = new_places(before, task.labels, targets)
         source = self.cache.find(known.corpus) if known.corpus else self.cache.path("-")
-        if (source / META).is_file() and "held_out_labels" in read_meta(source)["counts"]:
-            now = (min(new, default=task.labels.seen) for new in places[before.seen :])
-            trained = [task.labels.names[place] for place in now if place < task.labels.seen]
-            if trained:
+        lacking: list[str] = []  # by their names now
+        for name in read_meta(source).get(HELD_OUT, []) if (source / META).is_file() else []:
+            own = places[before.ids[name]] if name in before.ids else []
+            lacking += [task.labels.names[i] for i in own] or targets.get(name, (name,))
+        for name in lacking:
+            if task.labels.ids.get(name, task.labels.seen) < task.labels.seen:
                 raise InputError(
-                    "data.replay: documents of the earlier run may lack labels that it held out "
-                    f"(data.held_out_labels). {trained[0]!r} is trained now, and would count as "
-                    "wrong there: give these documents by data.path, and leave data.replay out"
+                    "data.replay: documents of the earlier run lack labels that it held out "
+                    f"(data.held_out_labels). {name!r} is trained now, and would count as wrong "
+                    "there: give these documents by data.path, and leave data.replay out"
                 )
+        lacking += counts.get(HELD_OUT, ())
         seed, unknown = self.settings.split_seed, len(task.tokenizer.vocabulary) - 1
         added = replay(source, directory, self.replay, places, seed, unknown, skipped)
         documents = counts["documents"]
         documents |= {split: documents[split] + n for split, n in added.items()}
-        return {"documents": documents, "replayed": added}
+        return {"documents": documents, "replayed": added, HELD_OUT: lacking}
 
     def _find_training(self, trained: Task) -> None:
         """Read the shards that the model's own training left in the cache, if they are there.

@@ -49,28 +49,24 @@ class LabelChanges:
     def __bool__(self) -> bool:
         return bool(self.changes)
 
-    def resolve(
-        self, names: Iterable[str], uris: Mapping[str, str], own_only: bool = False
-    ) -> dict[str, tuple[str, ...]]:
+    def resolve(self, names: Iterable[str], uris: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
         """Return what labels become, by their names.
 
         Args:
             names: of a label set.
             uris: those of its labels that have one, by their names.
-            own_only: leave changes of other labels out, which another language may have.
 
         Raises:
-            InputError: a label becomes a URI that no label has, or is changed by its name and by
-                its URI too.
+            InputError: one of these labels becomes a URI that none has, or is changed by its name
+                and by its URI too.
         """
         own = set(names)
         by_uri = {uri: name for name, uri in uris.items()}
         resolved: list[Change] = []
         for where, old, new in self.changes:
-            if own_only and old not in own and old not in by_uri:
-                continue
+            is_own = old in own or old in by_uri  # another language may have it
             for uri in new:
-                if is_uri(uri) and uri not in own and uri not in by_uri:
+                if is_own and is_uri(uri) and uri not in own and uri not in by_uri:
                     raise InputError(
                         f"{where}: no label has the URI {uri!r}; give a name to make a new label"
                     )

@@ -32,8 +32,7 @@ def describe(meta: Mapping[str, Any]) -> str:
             "replayed of the earlier run: " + "  ".join(f"{k} {n:,}" for k, n in replayed.items())
         )
     if (held_out := counts.get("held_out_labels")) is not None:
-        named = meta.get("first_held_out", [])  # which corpora of earlier versions do not name
-        names = examples(named, held_out)
+        names = examples(meta.get("held_out", []), held_out)
         lines.append(f"held out of training, so not learned: {held_out:,} labels{names}")
     for reason, case in meta["skipped"].items():
         lines.append(f"left out: {told(reason, case)}")

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network.encoders import Encoder
@@ -120,7 +121,8 @@ class GradientSystem(System):
         super().on_train_start()
         for optimizer in self.trainer.optimizers:
             for group, rate in zip(optimizer.param_groups, self._rates, strict=True):
-                if group["initial_lr"] != rate:
+                if (before := group["initial_lr"]) != rate:
+                    say(f"learning rate {rate:g} in place of the checkpoint's {before:g}")
                     group["initial_lr"] = group["lr"] = rate
         if self.trainer.world_size > 1:
             broadcast_parameters(self.sparse_parameters().values())

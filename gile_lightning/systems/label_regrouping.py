@@ -89,7 +89,7 @@ def change_labels(
     state["tasks"], state["calibrations"] = dict(state["tasks"]), dict(state["calibrations"])
     for name, task in tasks.items():
         old = task.labels
-        targets = changes.resolve(old.names, old.uris_by_name(), own_only=True)
+        targets = changes.resolve(old.names, old.uris_by_name())
         new, groups = _regrouped(old, targets)
         if not new.seen:
             raise InputError("the label changes leave no label that training has seen")

@@ -126,6 +126,9 @@ def test_short_texts_of_annif(tmp_path, capsys):
     other.rename(tmp_path / "c.tsv").write_text("text,id\na,7\n")
     made = DocumentReader([], str(tmp_path / "c.tsv"), "csv", system(), "english")
     assert [(x.id, x.text) for x in made] == [("7", "a")]
+    (tmp_path / "c.tsv").write_text("text\tid\na, b\t7\n")
+    made = DocumentReader([], str(tmp_path / "c.tsv"), "csv", system(), "english")
+    assert [(x.id, x.text) for x in made] == [("7", "a, b")]
     file.write_bytes(gzip.compress(b"text\tlabels\nOn livers\tLiver\n"))
     with pytest.raises(InputError, match=r"in\.tsv\.gz:1: 'labels' is no URI; .* is a \.csv"):
         list(DocumentReader([], str(file), "auto", system(), "english"))

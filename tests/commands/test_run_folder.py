@@ -46,16 +46,20 @@ def test_a_run_folder_has_the_name_of_its_configuration():
     assert not output.exists()
 
 
-def test_a_run_from_elsewhere_may_begin_again_before_its_first_checkpoint(tmp_path):
+def test_a_run_that_goes_on_from_elsewhere_is_killed_before_its_first_checkpoint(tmp_path):
     earlier = killed(tmp_path / "earlier")
     (tmp_path / "new").mkdir()
     (tmp_path / "new/config.yaml").touch()
-    assert folder("new", str(earlier)) == (Path("new"), earlier)
+    (tmp_path / "new/ckpt_path.txt").write_text(f"{earlier}\n")
+    assert folder("new", "last") == (Path("new"), earlier)
     with pytest.raises(InputError, match="new: holds a run already"):
-        folder("new")
-    killed(tmp_path / "other")
-    with pytest.raises(InputError, match="other: holds a run already"):
-        folder("other", str(earlier))
+        folder("new", str(earlier))
+    earlier.unlink()
+    with pytest.raises(InputError, match=r"last\.ckpt: the checkpoint that new goes on from is"):
+        folder("new", "last")
+    (tmp_path / "new/checkpoints").mkdir()
+    (tmp_path / "new" / LAST).touch()
+    assert folder("new", "last") == (Path("new"), Path("new") / LAST)
 
 
 def test_a_file_is_no_run_folder(tmp_path):

@@ -72,9 +72,15 @@ def test_a_file_in_another_encoding(tmp_path):
     assert data.changes().changes[0].new == ("é",)
 
 
-@pytest.mark.parametrize("new", [3, ["x", 3], ["", " "], {"x": 1}])
+@pytest.mark.parametrize("new", [3, ["x", 3], [""], [" "], {"x": 1}])
 def test_what_a_label_becomes_is_a_name_or_a_list_of_them(tmp_path, new):
     file = written(tmp_path, "c.jsonl", json.dumps({"old": "a", "new": new}))
+    with pytest.raises(InputError, match=r"c\.jsonl:1: 'old' is a name or URI, and 'new' names"):
+        read_changes(file)
+
+
+def test_spaces_are_no_label(tmp_path):
+    file = written(tmp_path, "c.jsonl", json.dumps({"old": " ", "new": "a"}))
     with pytest.raises(InputError, match=r"c\.jsonl:1: 'old' is a name or URI, and 'new' names"):
         read_changes(file)
 

@@ -9,7 +9,7 @@ def test_describe():
             "held_out_labels": 2,
             "training_documents_used": 4,
         },
-        "first_held_out": ["Newts"],
+        "held_out": ["Newts"],
         "skipped": {"documents without a word": {"count": 1_200, "first": "a:1"}},
     }
     text = describe(meta)
@@ -20,5 +20,5 @@ def test_describe():
     ):
         assert words in text
     assert "warning: 1,200 documents were left out, more than the 11 kept" in text
-    every = describe(meta | {"first_held_out": ["Newts", "Toads"]})
+    every = describe(meta | {"held_out": ["Newts", "Toads"]})
     assert "held out of training, so not learned: 2 labels (Newts, Toads)" in every

@@ -23,8 +23,8 @@ def read_rows(
     """Stream ``(file:line, cells)`` of the rows that are not empty, without spaces around cells.
 
     Cells of ``.csv[.gz]`` may be quoted, and then have line breaks. Between them stand commas, or
-    semicolons if the first line has more of these. Cells of ``.tsv[.gz]`` are as they stand between
-    tabs. ``tabs`` says which of these a file is, whatever its name.
+    semicolons or tabs if the first line has more of these. Cells of ``.tsv[.gz]`` are as they stand
+    between tabs. ``tabs`` says which of these a file is, whatever its name.
 
     Raises:
         InputError: the file cannot be read, or a quote is left open.
@@ -35,7 +35,7 @@ def read_rows(
         rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
     else:
         first = next(lines, "")
-        delimiter = max(",;", key=first.count)
+        delimiter = max(",;\t", key=first.count)
         rows = csv.reader(chain([first], lines), strict=True, delimiter=delimiter)
     while True:
         where = f"{path}:{rows.line_num + 1}"

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from math import isnan
+from numbers import Real
 from typing import Any
 
 from gile_lightning.common.errors import InputError
@@ -101,7 +101,7 @@ def not_names(where: str, column: str, labels: Any) -> str:
 
 def _is_nan(value: Any) -> bool:
     """Return whether a value is NaN, which stands for an empty cell in tables of pandas."""
-    return isinstance(value, float) and isnan(value)
+    return isinstance(value, Real) and value != value
 
 
 def _filled(record: Record, columns: Iterable[str]) -> list[str | list[str]]:

@@ -6,7 +6,7 @@ lists are counted together, and each shard is rewritten with the final ids. A te
 once, and only one shard and the vocabulary are in memory.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,6 @@ from gile_lightning.data.document import SPLITS, Document
 from gile_lightning.data.formats.descriptions import TextRecipe
 from gile_lightning.data.formats.line_count import Total
 from gile_lightning.data.formats.skipped import (
-    NAMED,
     WITHOUT_LABEL,
     WITHOUT_WORD,
     Skipped,
@@ -51,6 +50,7 @@ from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer
 from gile_lightning.data.tokenizing.unspaced import unspaced
 
 TASK = "task.json"
+HELD_OUT = "held_out"  # the names of labels that documents lack, though they had them
 
 
 def encode(
@@ -95,7 +95,8 @@ def encode(
     if trained_task is not None:
         tokenizer = trained_task.tokenizer
     if tokenizer is not None and tokenizer.known_words_only:
-        label_texts = _with_words(label_texts, tokenizer, skipped)  # a known label keeps its text
+        keep = () if known is None else known.labels.ids  # the texts that they have
+        label_texts = _with_words(label_texts, tokenizer, skipped, keep)
     before: LabelSet | None = None
     if known is not None:
         before = known.labels.joined(label_texts, facts)
@@ -106,7 +107,7 @@ def encode(
     with unwatched():
         raw = list(read_documents(documents, names, directory, splitter, skipped, total, num_proc))
     if not raw:
-        raise InputError(_nothing_left(skipped))
+        raise InputError(_nothing_left(skipped, splitter))
     splits = SPLITS if trained_task is None else ("test",)
     earlier: list[NDArray[np.int8]] | None = None
     counted: list[NDArray[np.bool_]] | None = None
@@ -125,8 +126,7 @@ def encode(
         )
         skipped.add("training documents with no label but held-out ones", "", held_out["documents"])
         skipped.add("training assignments of held-out labels", "", held_out["assignments"])
-        first = [names[label] for label in drawn[:NAMED]]
-        held_out_labels = {"held_out_labels": len(drawn), "first_held_out": first}
+        held_out_labels = {"held_out_labels": len(drawn), HELD_OUT: [names[x] for x in drawn]}
     trained_labels = None if trained_task is None else trained_task.labels
     fresh = shards if counted is None or known is None else _repeated(shards, counted)
     labels = label_set_of(fresh, label_texts, facts, trained_labels, before)
@@ -158,12 +158,13 @@ def encode(
     }
 
 
-def _nothing_left(skipped: Skipped) -> str:
+def _nothing_left(skipped: Skipped, tokenizer: Tokenizer) -> str:
     """Say that no document is left, and why."""
     cases = skipped.state()
     message = "no document has a described label; are these the labels of this corpus?"
     if WITHOUT_WORD in cases and WITHOUT_LABEL not in cases:
-        message = "no document has a word that is known (data.word_vectors)"
+        known = " that data.word_vectors knows" if tokenizer.known_words_only else ""
+        message = f"no document has a word{known}."
     reasons = [told(reason, case) for reason, case in cases.items()]
     reasons += [f"labels {remedy}" for reason, remedy in REMEDIES.items() if reason in cases]
     return f"{message} Left out: {'; '.join(reasons) or 'nothing'}"
@@ -191,11 +192,12 @@ def _repeated(shards: Sequence[RawShard], counted: Sequence[NDArray[np.bool_]]) 
 
 
 def _with_words(
-    label_texts: Mapping[str, str], tokenizer: Tokenizer, skipped: Skipped
+    label_texts: Mapping[str, str], tokenizer: Tokenizer, skipped: Skipped, learned: Container[str]
 ) -> dict[str, str]:
-    """Leave out the labels that would have no vector."""
+    """Leave out the texts that would have no vector; count those of labels that are not learned."""
     kept = {name: label for name, label in label_texts.items() if tokenizer.words(label)}
-    skipped.add("labels without a known word", "", len(label_texts) - len(kept))
+    lost = sum(name not in kept and name not in learned for name in label_texts)
+    skipped.add("labels without a known word", "", lost)
     return kept
 
 

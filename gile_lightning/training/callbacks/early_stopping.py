@@ -30,9 +30,9 @@ COLLAPSED = (
     "(model.matchers)."
 )
 NOTHING_TO_MONITOR = (
-    "No validation document has a label that {} counts, so training does not stop early, and its "
-    "last epoch is kept. To monitor unseen labels too: --early_stopping.monitor "
-    "val/seen_unseen_average_precision"
+    "no validation document has a label that {} counts, so training stops here: to count unseen "
+    "labels too, set --early_stopping.monitor val/seen_unseen_average_precision, or give "
+    "validation documents with labels that training has"
 )
 
 
@@ -114,9 +114,7 @@ class PlateauEarlyStopping(EarlyStopping):
     def _evaluate_stopping_criteria(self, current: Tensor) -> tuple[bool, str | None]:
         self._epochs += 1
         if bool(current.isnan()):
-            if self._epochs == 1:
-                say(NOTHING_TO_MONITOR.format(self.monitor))
-            return False, None
+            say(NOTHING_TO_MONITOR.format(self.monitor))
         should_stop, reason = super()._evaluate_stopping_criteria(current)
         scored = self.mode == "min" or bool(self.best_score > self.min_gain)
         if not (self._left and scored) and self._epochs <= self.plateau and self.wait_count:

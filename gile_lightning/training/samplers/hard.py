@@ -60,8 +60,12 @@ class HardLabels(LabelSampler):
         negatives = (sample.weights > 0) & (sample.targets == 0)
         kept = _best(logits, negatives, self.hard)
         if self.random:
-            there, dtype = generator.device, torch.float  # 16 bits have ties
-            draws = torch.rand(logits.shape, generator=generator, device=there, dtype=dtype)
+            draws = torch.rand(
+                logits.shape,
+                generator=generator,
+                device=generator.device,
+                dtype=torch.float,  # 16 bits have ties
+            )
             draws = send(draws, logits.device)
             kept |= _best(draws, negatives & ~kept, self.random)
         return sample._replace(weights=sample.weights * (kept | (sample.targets > 0)))

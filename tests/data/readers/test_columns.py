@@ -49,8 +49,10 @@ def test_empty_labels_are_no_wrong_column():
     for i in range(6):
         watched.add(Record(f"f:{i + 1}", {"id": i, "text": "a", "labels": []}), "labels")
     watched.finish()
-    watched.add(Record("f:7", {"id": 7, "text": "a", "label": []}), "labels")
-    watched.finish()
+    for i in range(7):
+        watched.add(Record(f"f:{i + 7}", {"id": i + 7, "text": "a", "label": []}), "labels")
+    with pytest.raises(InputError, match="f:7: no 'labels' in this document and in 7 of the first"):
+        watched.finish()
 
 
 def test_all_records_lack_one_of_the_text_columns():

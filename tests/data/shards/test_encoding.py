@@ -179,7 +179,7 @@ def test_a_known_label_that_is_described_by_unknown_words_keeps_its_text(tmp_pat
     encode(documents, texts, tmp_path, EncodingSettings(min_count=1), skipped, **given)
     labels = Task.load(tmp_path / "task.json").labels
     assert (labels.names, labels.texts) == (["a name"], ["cell"])
-    assert skipped.counts["labels without a known word"] == 1
+    assert "labels without a known word" not in skipped.counts
 
 
 def hashes_of(rows, tokenizer):
@@ -335,7 +335,7 @@ def test_what_is_left_out_is_counted(run):
         (
             [Document("f:1", "1", [""], ["label1"], "train")],
             {},
-            r"no document has a word .* Left out: 1 documents without a word \(first: f:1\)",
+            r"no document has a word\. Left out: 1 documents without a word \(first: f:1\)",
         ),
         (
             [d for d in DOCUMENTS if d.split == "train"],

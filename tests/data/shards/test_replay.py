@@ -123,3 +123,9 @@ def test_labels_that_were_held_out_are_not_trained_by_documents_that_lack_them(t
                 later.prepare_data()
         else:
             assert ready(later).meta["counts"]["replayed"]["train"] > 0
+    # its replayed documents lack the label too
+    again = corpus("again", 20 * [[held_out]], replay=0.5)
+    known = Known(later.tasks["english"].labels, later.fingerprint(), later.tasks["english"].labels)
+    again.encode_for_training(later.tasks, {"english": known})
+    with pytest.raises(InputError, match=f"held out .*'{held_out}' is trained now"):
+        again.prepare_data()
