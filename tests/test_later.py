@@ -177,7 +177,8 @@ def test_prepare_encodes_for_a_run_that_goes_on(folder, first):
     named.write_text(f"start_from: {folder / 'nosuch'}\n")
     done = runs.call(prepare.main, "--config", named, *keys)
     assert "nosuch: no such file or folder (--start_from)" in done.errors
-    done = runs.call(prepare.main, "--config", named, "--start_from", "null", *keys)
+    both = ("--config", folder / "mine.yaml", "--config", named)
+    done = runs.call(prepare.main, *both, "--start_from", "null", *keys)
     assert "data.replay needs the run whose documents it draws" in done.errors
     done = runs.call(prepare.main, "--config", folder / "mine.yaml", *keys)
     assert "data.replay needs the run whose documents it draws: give --start_from" in done.errors

@@ -158,9 +158,6 @@ class DocumentReader:
             )
             return
         self.made += 1
-        if not any(piece.strip() for piece in text):
-            self.empty += 1
-            return
         yield InputDocument(identity, language, text)
 
     def _count_broken(self, message: str, error: Exception) -> None:

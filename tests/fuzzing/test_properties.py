@@ -48,7 +48,7 @@ def test_a_broken_file_is_read_or_refused(name, tried):
     holds()
 
 
-SOUND_IN_PART = {"vectors of words", "remote manifest", "corpus folder, text"}
+SOUND_IN_PART = {"vectors of words", "remote manifest"}
 SOUND_IN_PART |= {"corpus folder, URIs"}  # which tell nothing without a vocabulary
 
 
