@@ -17,7 +17,7 @@ from gile_lightning.reproduction.grid_file import read_grid
 from gile_lightning.reproduction.options import Options, corpus, read_options
 from gile_lightning.reproduction.outputs import listed, listing, log_table, write_table
 from gile_lightning.reproduction.results import read_results, results_of, write_results
-from gile_lightning.reproduction.runner import Runner
+from gile_lightning.reproduction.runner import FITS, Runner
 from gile_lightning.reproduction.tables import build
 from gile_lightning.reproduction.writers import BUILTIN, markdown, records
 
@@ -33,7 +33,7 @@ def main(args: list[str] | None = None) -> Path:
     grid, name = grid_on_corpus(options.table, options)
     fits = grid.fits(options.seeds, options.overrides, options.rows, options.blocks, options.repeat)
     folder = options.output / options.label
-    runner = Runner(options.output / "fits", options.jobs, group=options.label)
+    runner = Runner(options.output / FITS, options.jobs, group=options.label)
     if options.dry_run:
         show(listing(fits, runner), fits=listed(fits, runner))
         return folder

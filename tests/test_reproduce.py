@@ -201,7 +201,7 @@ def assert_comes_out(name, kept, deviation, output, *data):
     row = "GILE constrained d_j, general, en"
     assert f"within  {row}: kept {kept:.2f} of the first seed, now " in done.printed
     now = re.search(rf"{row}: kept .* now ([\d.]+)", done.printed)[1]
-    fits = (output / f"check_{name}").glob("dw-*/metrics.json")
+    fits = (output / f"check_{name}/fits").glob("dw-*/metrics.json")
     assert now in [f"{100 * read_metrics(fit.parent)['test.micro.f1']:.2f}" for fit in fits]
     assert float(now) == pytest.approx(kept, abs=2 * deviation)
 
@@ -224,6 +224,15 @@ def test_pictures_of_a_table_without_a_figure(tmp_path):
     assert "--format png,svg: this table has no figure; take md, csv or html" in done.errors
 
 
+def test_two_checks_of_one_page_do_not_disturb_each_other(tmp_path):
+    folder = tmp_path / "check_table5_news"
+    results = Path(__file__).parents[1] / "docs/results/table5_news.json"
+    with launcher.lock(folder):  # as the first one does
+        done = runs.call(reproduce.main, "--check", results, "--output", tmp_path)
+    assert done.status == 2
+    assert f"{folder}: another command checks this page; choose another --output" in done.errors
+
+
 def test_checks_that_cannot_be_made(tmp_path):
     results = tmp_path / "medline.json"
     page = json.loads((Path(__file__).parents[1] / "docs/results/table5_news.json").read_text())
@@ -233,6 +242,8 @@ def test_checks_that_cannot_be_made(tmp_path):
         (["--check", str(results), "--table", "5"], "give --table NAME, or --check FILE without"),
         (["--check", str(results), "--dry_run"], "--dry_run: --check takes all that from its file"),
         (["--check", str(results), "--repeat", "german"], "--repeat: --check takes all that"),
+        (["--check", str(results), "--seeds=1"], "--seeds: --check takes all that from its file"),
+        (["--check", str(results), "--format", "csv"], "--format: --check takes all that"),
         (["--check", str(results), "--", "--a", "1"], "takes the settings of fits from its file"),
         ([], "give --table NAME, or --check FILE without it"),
         (["--table", "5", "--page", "x.html"], "give the name of a Markdown file"),

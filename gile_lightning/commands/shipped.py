@@ -1,5 +1,6 @@
 """The configurations that come with the package, which are also found by name."""
 
+from collections.abc import Iterable, Mapping
 from os.path import isfile
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,27 @@ def with_bases(file: str) -> list[str]:
             raise InputError(f"{files[0]}: its base {base} leads back to it")
         files.insert(0, found)
     return files
+
+
+def texts_of(files: Iterable[str]) -> dict[str, str]:
+    """Return the texts of configurations and of all that they are laid over, by their paths.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    found = [path for file in files for path in with_bases(find_configuration(file))]
+    return {path: Path(path).read_text(encoding="utf-8") for path in found}
+
+
+def check_unchanged(texts: Mapping[str, str]) -> None:
+    """Refuse configurations that have another text than when they were read first.
+
+    Raises:
+        InputError: one has, or is gone.
+    """
+    for path, text in texts.items():
+        if not isfile(path) or Path(path).read_text(encoding="utf-8") != text:
+            raise InputError(f"{path}: changed since this command has begun; start it again")
 
 
 def read_configuration(file: str) -> dict[str, Any]:

@@ -5,10 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from gile_lightning.commands.launcher import lock
 from gile_lightning.common.errors import InputError
 from gile_lightning.reproduction.grid import Check, Column, Fit, Grid, runs_of
 from gile_lightning.reproduction.results import Results
-from gile_lightning.reproduction.runner import Runner
+from gile_lightning.reproduction.runner import FITS, Runner
 from gile_lightning.reproduction.tables import build
 
 _FOLDER = "DIR"  # stands for a folder of the corpus
@@ -66,17 +67,21 @@ def run_check(grid: Grid, results: Results, folder: Path, jobs: int | None) -> l
     Args:
         grid: the table, with the overrides of its corpus.
         results: the figures that are kept.
-        folder: of the fits; what an earlier check left there is removed.
+        folder: of the check; the fits that an earlier one left there are removed.
         jobs: fits at a time.
 
     Raises:
-        InputError: the grid does not say what to check, or the results lack a figure of it.
+        InputError: the grid does not say what to check, the results lack a figure of it, or another
+            command checks in the same folder.
     """
     check, fits = check_fits(grid, results)
     kept = {(line.block, line.row.name): line for line in results.table_lines(grid)}
-    shutil.rmtree(folder, ignore_errors=True)
-    runner = Runner(folder, jobs)
-    runner.run(fits, lambda: None)
+    if (held := lock(folder)) is None:
+        raise InputError(f"{folder}: another command checks this page; choose another --output")
+    with held:
+        shutil.rmtree(folder / FITS, ignore_errors=True)
+        runner = Runner(folder / FITS, jobs)
+        runner.run(fits, lambda: None)
     found = []
     for line in build(grid, fits, runner.result):
         if (line.block, line.row.name) not in kept:

@@ -174,7 +174,8 @@ def _differences(
     """Return by how much a row is better than another, by seed, per block and column of both.
 
     A row that draws nothing at random has one figure, which stands beside every seed of the other.
-    Where the rows have different seeds, a column has the difference of the means alone.
+    Where the rows may have different seeds, as a fit has failed or is still to come, a column has
+    the difference of the means alone.
     """
     found = []
     by_name = {(line.block, line.row.name): line for line in lines}
@@ -183,6 +184,7 @@ def _differences(
         if (block, claim.row) not in by_name or (block, claim.over) not in by_name:
             continue
         better, worse = by_name[block, claim.row], by_name[block, claim.over]
+        whole = all(line.done == line.seeds for line in (better, worse))
         for column, one, other in zip(grid.columns, better.cells, worse.cells, strict=True):
             if column in telling and one.mean is not None and other.mean is not None:
                 sign = 1 if column.better == "higher" else -1
@@ -191,7 +193,7 @@ def _differences(
                     ones = ones * len(others)
                 if worse.row.seeds == 1:
                     others = others * len(ones)
-                if len(ones) != len(others):
+                if len(ones) != len(others) or not whole:
                     ones, others = (one.mean,), (other.mean,)
                 found.append([sign * (x - y) for x, y in zip(ones, others, strict=True)])
     return found

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from gile_lightning.commands.shipped import SHIPPED, with_bases
+from gile_lightning.commands.shipped import SHIPPED, texts_of
 from gile_lightning.common.errors import InputError, nearest
 
 SEED = 1234  # of the first fit of a row; the next ones follow
@@ -108,6 +108,7 @@ class Fit:
         languages: number of languages of the model.
         arguments: all arguments except the run folder.
         key: the name of its folder. Equal fits of several rows and tables share one.
+        texts: of its configuration and of those that it is laid over, by their paths.
     """
 
     block: str
@@ -117,6 +118,7 @@ class Fit:
     languages: int
     arguments: tuple[str, ...]
     key: str
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __str__(self) -> str:
         """Name the fit for messages."""
@@ -230,9 +232,10 @@ class Grid:
         parts = _select("--blocks", blocks, {block: block for block in self.blocks})
         known = {name: name for runs in self.runs.values() for name in runs}
         repeated = {"", *_select("--repeat", repeat, known)}
-        configs = {row.config or self.config: self._read(row) for row in chosen}
+        texts = {row.config or self.config: self._read(row) for row in chosen}
+        contents = {name: [*map(yaml.safe_load, each.values())] for name, each in texts.items()}
         return [
-            self._fit(block, row, run, SEED + seed, further, configs)
+            self._fit(block, row, run, SEED + seed, further, texts, contents)
             for seed in range(seeds)
             for block in parts
             for row in chosen
@@ -252,13 +255,12 @@ class Grid:
         own, shipped = self.root / config, SHIPPED.parent / config
         return shipped if shipped.is_file() and not own.is_file() else own
 
-    def _read(self, row: Row) -> list[Any]:
-        """Return the content of a row's configuration, after those that it is laid over."""
+    def _read(self, row: Row) -> dict[str, str]:
+        """Return the text of a row's configuration, after those that it is laid over, by path."""
         config = self._path(row.config or self.config)
         if not config.is_file():
             raise InputError(f"{config}: no such file (configuration of {row.name!r})")
-        files = map(Path, with_bases(str(config)))
-        return [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
+        return texts_of([str(config)])
 
     def _fit(
         self,
@@ -267,7 +269,8 @@ class Grid:
         run: str,
         seed: int,
         further: Overrides,
-        configs: Mapping[str, list[Any]],
+        texts: Mapping[str, Mapping[str, str]],
+        contents: Mapping[str, list[Any]],
     ) -> Fit:
         runs = self.runs.get(row.runs, {"": {}})
         own = {**self.set, **self.block_set.get(block, {}), **row.set, **runs[run]}
@@ -277,11 +280,12 @@ class Grid:
         settings = {**overrides, "seed_everything": seed}
         # sorted keys put a class before its arguments, and give equal fits equal flags
         flags = [part for key in sorted(settings) for part in (f"--{key}", as_text(settings[key]))]
-        content = json.dumps([*configs[name], flags])
+        content = json.dumps([*contents[name], flags])
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
         languages = len(as_text(overrides.get("data.languages", "")).split(","))
         arguments = ("--config", str(config), *flags)
-        return Fit(block, row, run, seed, languages, arguments, f"{config.stem}-{digest}")
+        key = f"{config.stem}-{digest}"
+        return Fit(block, row, run, seed, languages, arguments, key, texts[name])
 
 
 def runs_of(key: str, runs: Iterable[str]) -> set[str]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.launcher import FIT, LOG, Launcher, exit_reason, lock, tail
-from gile_lightning.commands.options import option
+from gile_lightning.commands.options import option, options
 from gile_lightning.commands.run_folder import METRICS, read_metrics
+from gile_lightning.commands.shipped import check_unchanged, texts_of
 from gile_lightning.common import processes
 from gile_lightning.common.console import complain, say, show
 from gile_lightning.common.errors import InputError, nearest
@@ -45,20 +46,23 @@ def run_levels(
         and the mean of each level.
 
     Raises:
-        InputError: there is no such level or language, or the folder holds runs with other
-            arguments.
+        InputError: there is no such level or language, the folder holds runs with other arguments
+            or configurations, or a configuration was changed meanwhile.
     """
     for level in levels:
         if level not in LEVELS:
             known = ", ".join(LEVELS)
             raise InputError(f"--levels: {level!r} is none of {known}{nearest(level, LEVELS)}")
     _check_language(args, language)
-    _keep_arguments(output, {"language": language, "arguments": args})
+    texts = texts_of(options(args, "--config", "-c"))
+    kept = {"language": language, "arguments": args, "configurations": [*texts.values()]}
+    _keep_arguments(output, kept)
     folders = {x: output / f"share-{x:g}" for level in levels for x in LEVELS[level]}
     launcher = Launcher(threads=processes.threads(1))
 
     def work(slot: int) -> None:
         for share, folder in folders.items():
+            check_unchanged(texts)
             _run(launcher, args, language, share, folder)
 
     launcher.run(work)
@@ -96,9 +100,12 @@ def _check_language(args: list[str], language: str) -> None:
 
 
 def _keep_arguments(output: Path, arguments: dict[str, Any]) -> None:
-    """Write the arguments into the folder; refuse a folder that holds runs with others."""
+    """Write the arguments into the folder; refuse a folder that holds runs with others.
+
+    Folders of earlier versions do not tell the configurations.
+    """
     file = output / "arguments.json"
-    if file.is_file() and json.loads(file.read_text()) != arguments:
+    if file.is_file() and arguments != arguments | json.loads(file.read_text()):
         raise InputError(
             f"{output}: holds runs with other arguments ({file}); choose another --output"
         )

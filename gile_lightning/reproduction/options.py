@@ -19,6 +19,8 @@ DESCRIPTION = (
     "follows a lone -- goes to every fit of the rows (--rows), such as -- --trainer.max_epochs 3"
 )
 
+# what `--check` does not take
+_OF_A_TABLE = ("--rows", "--blocks", "--seeds", "--repeat", "--format", "--page", "--dry_run")
 # keys of a fit that options of the command set
 _OWN = ("config", "output", "ckpt_path", "seed_everything", "data.path", "data.word_vectors")
 
@@ -72,7 +74,8 @@ def read_options(args: list[str]) -> Options:
         InputError: an argument is unknown, or makes no sense.
     """
     end = args.index("--") if "--" in args else len(args)
-    for key in (arg.partition("=")[0] for arg in args[:end] if arg.startswith("--")):
+    keys = [arg.partition("=")[0] for arg in args[:end] if arg.startswith("--")]
+    for key in keys:
         if "." in key:
             raise InputError(f"{key}: keys of the fits go after a lone --, as in -- {key} VALUE")
     read = _parser().parse_args(args[:end])
@@ -80,9 +83,8 @@ def read_options(args: list[str]) -> Options:
     if (read.table is None) == (read.check is None):
         raise InputError("give --table NAME, or --check FILE without it")
     if read.check is not None:
-        given = ("rows", "blocks", "repeat", "page", "dry_run")
-        for name in (x for x in given if getattr(read, x)):
-            raise InputError(f"--{name}: --check takes all that from its file; leave it out")
+        for key in (x for x in keys if x in _OF_A_TABLE):
+            raise InputError(f"{key}: --check takes all that from its file; leave it out")
         if args[end + 1 :]:
             raise InputError("-- ...: --check takes the settings of fits from its file")
     if read.page is not None and Path(read.page).suffix != ".md":

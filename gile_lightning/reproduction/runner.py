@@ -11,12 +11,14 @@ from torch import Tensor
 from gile_lightning.commands import launcher
 from gile_lightning.commands.launcher import CONFIG, FIT, LOG, Launcher, exit_reason
 from gile_lightning.commands.run_folder import read_documents, read_metrics
+from gile_lightning.commands.shipped import check_unchanged
 from gile_lightning.common import processes
 from gile_lightning.common.console import clock, complain, say
 from gile_lightning.common.errors import positive
 from gile_lightning.reproduction.estimate import estimate
 from gile_lightning.reproduction.grid import Fit
 
+FITS = "fits"  # the folder of all run folders
 DONE, RUNNING, FAILED, WAITING = "done", "running", "failed", "-"
 _BEST, _LAST = "checkpoints/best.ckpt", "checkpoints/last.ckpt"  # as `fit` writes them
 _PAUSE = 0.2  # seconds between two looks at the fits of other commands
@@ -85,7 +87,11 @@ class Runner:
         return {key: float(x["seconds"]) for key, x in found.items() if x and "seconds" in x}
 
     def run(self, fits: Sequence[Fit], changed: Callable[[], None]) -> None:
-        """Run the fits that are not done; calls ``changed`` whenever a state has changed."""
+        """Run the fits that are not done; calls ``changed`` whenever a state has changed.
+
+        Raises:
+            InputError: a configuration of a fit has changed since the fits were listed.
+        """
         unique = list({fit.key: fit for fit in reversed(fits)}.values())[::-1]
         waiting = [fit for fit in unique if self.metrics(fit.key) is None]
         for fit in unique:
@@ -99,6 +105,7 @@ class Runner:
                 folder, group = self.folder / fit.key, {"WANDB_RUN_GROUP": self.group}
                 with lock:
                     try:
+                        check_unchanged(fit.texts)
                         status = self.launcher.fit(
                             slot, folder, fit.arguments, lock, self.program, group
                         )

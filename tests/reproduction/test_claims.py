@@ -54,6 +54,12 @@ def test_a_claim_on_one_column_is_told_by_its_seeds(grid):
     assert claims_table(turned, [drawn, lines[1]]).endswith(told)
     several = [lines[0], line("joint", 11.0, 22.0)]  # a seed failed: no pairs
     assert claims_table(only, several).endswith("| -3.5 |  |  | seeds | 0 of 1 |  |")
+    # of either row another seed failed, so the second figures are of different seeds
+    other = [
+        replace(line("linear", 10.0, 30.0), done=2),
+        replace(line("joint", 11.0, 22.0), done=2),
+    ]
+    assert claims_table(only, other).endswith("| -3.5 |  |  | seeds | 0 of 1 |  |")
 
 
 def test_columns_of_different_numbers_of_seeds(grid):

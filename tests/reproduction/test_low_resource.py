@@ -57,6 +57,26 @@ def test_levels_by_turns(arguments, tmp_path):
     assert json.loads((tmp_path / "low/low_resource.json").read_text()) == done.result
 
 
+def test_another_configuration_of_the_same_name(arguments, tmp_path, monkeypatch):
+    config = tmp_path / "mine.yaml"
+    config.write_text(f"base: {dw_runs.CONFIG}\n")
+    given = ("--config", config, *arguments[2:])
+    script = f"open({str(config)!r}, 'a').write('# changed')\n{STAND_IN}"
+    monkeypatch.setattr(protocol, "PROGRAM", ("-c", script))
+    done = runs.call(low_resource.main, *given)
+    assert done.status == 2
+    assert f"{config}: changed since this command has begun; start it again" in done.errors
+    assert len(list(tmp_path.glob("low/share-*/metrics.json"))) == 1
+    refused = runs.call(low_resource.main, *given)
+    assert "holds runs with other arguments" in refused.errors
+    kept = tmp_path / "low/arguments.json"
+    earlier = json.loads(kept.read_text())
+    del earlier["configurations"]  # as earlier versions wrote it
+    kept.write_text(json.dumps(earlier))
+    monkeypatch.setattr(protocol, "PROGRAM", ("-c", STAND_IN))
+    assert runs.call(low_resource.main, *given).status is None
+
+
 @pytest.mark.parametrize(
     ("more", "error"),
     [

@@ -1,11 +1,13 @@
 """Fits as processes: resumed, in parallel, stopped, killed. A stand-in takes the place of `fit`."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gile_lightning.commands import launcher
+from gile_lightning.commands.shipped import texts_of
 from gile_lightning.common import processes
 from gile_lightning.common.errors import InputError
 from gile_lightning.reproduction import runner as module
@@ -78,6 +80,21 @@ def test_one_that_was_begun_goes_on(tmp_path):
     assert runner.result("fit-0") == ("-", None)
     runner.run(fits("work", "work"), lambda: None)
     assert [starts(tmp_path, key)[0][1] for key in ("fit-0", "fit-1")] == ["last", "None"]
+
+
+def test_a_configuration_that_is_changed_meanwhile_ends_the_command(tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("seed_everything: 1\n")
+    first, second = (replace(fit, texts=texts_of([str(file)])) for fit in fits("work", "work"))
+    runner = Runner(tmp_path, jobs=1)
+    runner.run([first], lambda: None)
+    file.write_text("seed_everything: 2\n")
+    with pytest.raises(InputError, match=rf"{file}: changed since this command has begun; start"):
+        runner.run([first, second], lambda: None)
+    assert not (tmp_path / second.key / "starts").exists()
+    file.unlink()
+    with pytest.raises(InputError, match="changed since"):
+        runner.run([second], lambda: None)
 
 
 def test_a_failed_fit_is_reported_and_the_others_go_on(tmp_path, capsys):
