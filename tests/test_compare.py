@@ -125,6 +125,17 @@ def test_one_run_has_seen_all_labels(pair, monkeypatch, order):
     assert "english, all: not every run ranks them" in compared.left_out
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_language_that_one_run_lacks(pair, monkeypatch, order):
+    english = comparing.scored(str(pair[0].output))
+    given = {"one": english, "both": {**english, "german": english["english"]}}
+    monkeypatch.setattr(comparing, "scored", given.__getitem__)
+    monkeypatch.setattr(comparing, "find_checkpoint", lambda name, key: given[name])
+    compared = comparing.compare_runs([*given][::order][:1], [*given][::order][1:], 100)
+    assert {difference.language for difference in compared.differences} == {"english"}
+    assert "german: not every run has it" in compared.left_out
+
+
 def test_other_documents_are_refused(pair):
     other = runs.trained("--data.test_size", "0.3", "--data.split_year", "null")
     done = runs.call(compare.main, pair[0].output, other.output)

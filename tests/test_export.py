@@ -201,6 +201,10 @@ def test_pushed_and_loaded(hub, tmp_path, monkeypatch):
     for name in ("me/labels", "me/labels@main"):
         assert gile_lightning.load(name).predict(TEXTS) == expected
     assert not any("model.bin" in path for path in hub.asked)
+    # a model of the hub goes on with its scores
+    again = exported("me/labels", tmp_path / "again").result
+    assert (again / "metrics.json").read_bytes() == (done.result / "metrics.json").read_bytes()
+    assert "model-index" in (again / "README.md").read_text()
     monkeypatch.chdir(tmp_path)
     shutil.copytree(done.result, "me/labels")
     labels = Path("me/labels/english/labels.jsonl")

@@ -192,6 +192,36 @@ def test_nothing_to_go_on_with(tmp_path):
     assert str(tmp_path / "missing.ckpt") in missing
 
 
+@pytest.mark.parametrize(("steps", "epochs"), [(2, 1), (9, 2)])
+def test_the_last_step_is_validated_also_within_an_epoch(steps, epochs):
+    given = ("--trainer.max_steps", steps, "--trainer.max_epochs", -1)
+    done = runs.finished(lambda output: runs.arguments(output, *given))
+    rows = [*csv.DictReader((done.output / "metrics.csv").read_text().splitlines())]
+    assert len(rows) == done.metrics["epochs"] == epochs
+    best = torch.load(done.best, weights_only=True)
+    assert best["global_step"] == steps
+    assert best["epoch"] == done.metrics["best_epoch"] == epochs - 1
+    score = float(rows[-1]["val/average_precision"])
+    assert done.metrics["val.average_precision"] == pytest.approx(score)
+
+
+def test_a_system_of_one_pass_is_fitted_at_the_last_step():
+    config, keys = Path(__file__).parents[1] / "sweeps/tfidf.yaml", {"data.builtin_documents": 400}
+    figures = [
+        runs.finished(
+            lambda output, more=more: runs.small(config, output, dict(keys), more)
+        ).metrics
+        for more in ((), ("--trainer.max_steps", 2))
+    ]
+    assert runs.reproducible(figures[0]) == runs.reproducible(figures[1])
+
+
+def test_processes_that_would_draw_other_weights_are_refused(tmp_path):
+    several = ("--trainer.accelerator", "cpu", "--trainer.devices", 2, "--trainer.strategy", "ddp")
+    error = refused(*runs.arguments(tmp_path, *several, "--seed_everything", "false"))
+    assert "seed_everything is false, so each process would draw other weights" in error
+
+
 def test_no_epoch_tests_the_model_as_it_is(tmp_path):
     metrics = fit.main(runs.arguments(tmp_path / "run", epochs=0))
     assert metrics["epochs"] == 0

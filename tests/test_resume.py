@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from gile_lightning import fit
+from gile_lightning.commands import fitting
 from gile_lightning.commands.run_folder import read_metrics
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.boost import BOOSTS
@@ -70,6 +71,26 @@ def unbroken(tmp_path_factory, cache):
 
 def test_history_has_a_row_per_epoch(unbroken):
     assert [row["epoch"] for row in unbroken[2]] == ["0", "1", "2"]
+
+
+def test_figures_of_before_are_gone_where_a_run_that_was_done_goes_on(
+    tmp_path, cache, unbroken, monkeypatch
+):
+    """Else they would be told of other weights, if it is killed."""
+    output = tmp_path / "run"
+    fit.main(arguments(output, cache))
+
+    def killed(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fitting, "run_tests", killed)
+    more = ("--ckpt_path", "last", "--trainer.max_epochs", "4")
+    assert runs.call(fit.main, *arguments(output, cache), *more).status == 130
+    assert (output / "checkpoints/best.ckpt").is_file()
+    assert not {"metrics.json", "documents.npz", "report.html"} & {x.name for x in output.iterdir()}
+    monkeypatch.undo()
+    fit.main([*arguments(output, cache), *more])
+    assert read_metrics(output)["epochs"] == 4
 
 
 def test_killed_between_two_checkpoints(tmp_path, cache, unbroken):

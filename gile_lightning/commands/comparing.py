@@ -117,10 +117,13 @@ def compare_runs(
         find_checkpoint(name, "RUN")  # before the first one is scored
     runs = [scored(run) for run in names]
     compared = Comparison([], [], [], [])
-    for language, reference in runs[0].items():
+    for language in dict.fromkeys(language for run in runs for language in run):
+        if not all(language in run for run in runs):
+            compared.left_out.append(f"{language}: not every run has it")
+            continue
         own = []
         for name, run in zip(names, runs, strict=True):
-            if language not in run or run[language].gold != reference.gold:
+            if run[language].gold != runs[0][language].gold:
                 raise InputError(
                     f"{names[0]} and {name} were tested on different documents ({language}): give "
                     "both the same corpus, split and labels"

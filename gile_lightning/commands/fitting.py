@@ -16,7 +16,14 @@ from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.languages import language_warning
 from gile_lightning.commands.launcher import CONFIG
 from gile_lightning.commands.reporting import observed, write_report
-from gile_lightning.commands.run_folder import ORIGIN, SKIPPED, write_documents, write_metrics
+from gile_lightning.commands.run_folder import (
+    DOCUMENTS,
+    ORIGIN,
+    REPORT,
+    SKIPPED,
+    write_documents,
+    write_metrics,
+)
 from gile_lightning.commands.scoring import say_uncalibrated
 from gile_lightning.commands.testing import run_tests
 from gile_lightning.common.console import complain, say, show
@@ -27,7 +34,7 @@ from gile_lightning.tracking.run_report import facts
 from gile_lightning.tracking.tables import flatten, table
 from gile_lightning.tracking.wandb_logger import RunLogger
 from gile_lightning.training.callbacks import BestCheckpoint
-from gile_lightning.training.checkpoint import LAST, read_checkpoint
+from gile_lightning.training.checkpoint import LAST, METRICS, read_checkpoint
 
 # of the trainer: validation chooses the epoch and ends training, so it cannot be left out
 _ABOVE_ZERO = (
@@ -113,6 +120,10 @@ def _check(cli: GileCLI) -> None:
             f"{type(model).__name__} is trained by one process, not {trainer.world_size}: set "
             "trainer.devices and trainer.num_nodes to 1"
         )
+    if trainer.world_size > 1 and cli.config.seed_everything is False:
+        raise InputError(
+            "seed_everything is false, so each process would draw other weights: give a number"
+        )
     if trainer.gradient_clip_val and not model.automatic_optimization:
         raise InputError(
             f"{type(model).__name__} follows no gradients that could be clipped: leave "
@@ -142,6 +153,8 @@ def _prepare(cli: GileCLI, held: ExitStack) -> None:
     trainer.precision_plugin.convert_module(model)
     if trainer.is_global_zero:
         held.enter_context(_lock(cli))
+        for name in (METRICS, DOCUMENTS, REPORT):  # of before, where a run that was done goes on
+            (cli.output / name).unlink(missing_ok=True)
         # a resumed run keeps the configuration that it was started with
         if cli.resume is None:
             write(cli.output / CONFIG, model.config)

@@ -11,14 +11,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
-import torch
-
 from gile_lightning.commands.documents import DocumentReader, InputDocument, lines_of
 from gile_lightning.commands.explaining import writer
 from gile_lightning.common import console
 from gile_lightning.common.console import complain, note, show
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.files import new_text
+from gile_lightning.common.processes import found_device
 from gile_lightning.common.progress import Progress
 from gile_lightning.data.label_changes import read_changes
 from gile_lightning.data.pretrained import Backend, BackendChoice, quantized
@@ -73,8 +72,7 @@ def label_documents(
     _check_places(read, {"output": output, "explain": explain})
     if top_k is None and threshold is None:
         top_k = 5
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = found_device(device)
     with ExitStack() as stack:
         source = sys.stdin if input == "-" else stack.enter_context(_open(input))
         system = _system(checkpoint, label_changes, pretrained_backend)

@@ -62,15 +62,19 @@ def texts_of(files: Iterable[str]) -> dict[str, str]:
     return {path: Path(path).read_text(encoding="utf-8") for path in found}
 
 
-def check_unchanged(texts: Mapping[str, str]) -> None:
+def check_unchanged(texts: Mapping[str, str], remedy: str = "start it again") -> None:
     """Refuse configurations that have another text than when they were read first.
+
+    Args:
+        texts: what `texts_of` returned then.
+        remedy: what to do.
 
     Raises:
         InputError: one has, or is gone.
     """
     for path, text in texts.items():
         if not isfile(path) or Path(path).read_text(encoding="utf-8") != text:
-            raise InputError(f"{path}: changed since this command has begun; start it again")
+            raise InputError(f"{path}: changed since this command has begun; {remedy}")
 
 
 def read_configuration(file: str) -> dict[str, Any]:

@@ -20,6 +20,15 @@ def threads(count: int) -> int:
     return min(share, int(limit)) if limit.isdigit() and int(limit) else share
 
 
+def found_device(name: str) -> str:
+    """Return the device of a name: ``auto`` is ``cuda`` if there is a GPU, else ``cpu``."""
+    import torch
+
+    if name != "auto":
+        return name
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 def devices() -> list[str]:
     """Return the names of the CUDA devices that this process may use."""
     import torch

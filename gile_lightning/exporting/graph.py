@@ -13,7 +13,7 @@ from gile_lightning.exporting.graph_encoders import (
     graph_encoder,
 )
 from gile_lightning.exporting.graph_segments import Flat, flat
-from gile_lightning.network import Network, PreparedLabels
+from gile_lightning.network import LabelResidual, Network, PreparedLabels, Ridge
 from gile_lightning.network.matchers.matcher import LOGIT_SCALE
 from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.neural import NeuralSystem
@@ -65,6 +65,13 @@ class DocumentGraph(nn.Module):
                 f"the output layer {type(network.output).__name__} knows its labels by number and "
                 "scores no others: leave --labels vectors out"
             )
+        own = {LabelResidual: network.label_residual, Ridge: network.ridge}
+        for kind, part in own.items():
+            if part is not None and type(part) is not kind:
+                raise InputError(
+                    f"{type(part).__name__} is not {kind.__name__} itself, whose formula ONNX "
+                    "would have; --format hub takes the whole model"
+                )
         self.log_odds = system.log_odds
         self.calibration = system.calibrations.by_task.get(name) if calibrated else None
         self.encoder = graph_encoder(network.encoder, network.word_vectors)

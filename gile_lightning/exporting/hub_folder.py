@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gile_lightning.commands.run_folder import METRICS, read_metrics, write_metrics
+from gile_lightning.commands.run_folder import read_metrics, write_metrics
 from gile_lightning.common import hub
 from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
 from gile_lightning.exporting import onnx_folder
 from gile_lightning.exporting.model_card import Licence, model_card
-from gile_lightning.training.checkpoint import BEST, HPARAMS, STATE
+from gile_lightning.systems.loading import find_model
+from gile_lightning.training.checkpoint import BEST, HPARAMS, METRICS, STATE
 from gile_lightning.training.model_folder import FILES, is_model_folder, write_folder
 
 CARD = "README.md"
@@ -72,9 +73,10 @@ def push(folder: Path | str, name: str, private: bool = False) -> str:
 def metrics_of(path: Path | str) -> dict[str, Any] | None:
     """Return the metrics of a model's test, if they are known.
 
-    They are those of a run folder or its best checkpoint, and of an exported folder.
+    They are those of a run folder or its best checkpoint, and of an exported folder, here or at the
+    hub.
     """
-    path = Path(path).expanduser()
+    path = find_model(path)
     if path.is_file() and path.parts[-2:] == BEST.parts:
         path = path.parent.parent
     file = path / METRICS

@@ -3,6 +3,7 @@
 import json
 import logging
 import warnings
+import zlib
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -109,7 +110,7 @@ def export_to_onnx(
         known = {key.removeprefix(own): x for key, x in known.items() if key.startswith(own)}
     alone = of_language(dict(checkpoint), name)
     write(folder / CARD, model_card(alone, known, title, licence, usage))
-    write(folder / CONFIG, _settings(task, name, frozen, calibrated))
+    write(folder / CONFIG, _settings(task, name, frozen, calibrated, network.output.scores_unseen))
 
 
 def _check_packages() -> None:
@@ -131,11 +132,22 @@ def _language(system: System, language: str | None) -> str:
 
 
 def _neural(system: System) -> NeuralSystem:
+    """Return a system whose scores are those of its networks' parts.
+
+    Raises:
+        InputError: it is none.
+    """
     if not isinstance(system, NeuralSystem):
         raise InputError(
             f"{type(system).__name__} cannot be exported to ONNX: it is no neural network but "
             "counts words; --format hub takes it"
         )
+    for method in ("score", "prepare_labels", "log_odds"):
+        if getattr(type(system), method) is not getattr(NeuralSystem, method):
+            raise InputError(
+                f"{type(system).__name__} has a {method} of its own, which ONNX would leave out; "
+                "--format hub takes it"
+            )
     return system
 
 
@@ -189,7 +201,7 @@ def _save(
 # --- files ---
 
 
-def _settings(task: Task, name: str, frozen: bool, calibrated: bool) -> str:
+def _settings(task: Task, name: str, frozen: bool, calibrated: bool, scores_unseen: bool) -> str:
     tokenizer = task.tokenizer
     known = {"known_words_only": tokenizer.known_words_only, "elision": tokenizer.elision}
     limits = tokenizer.max_document_words, tokenizer.max_sentences, tokenizer.max_sentence_words
@@ -197,11 +209,18 @@ def _settings(task: Task, name: str, frozen: bool, calibrated: bool) -> str:
         _MARK: {"format": ONNX_FORMAT},
         "language": name,
         "labels": "frozen" if frozen else "vectors",
+        "frozen": _names_checksum(task, scores_unseen) if frozen else None,
         "calibrated": calibrated,
         "reading": known | {"language": tokenizer.sentences, "limits": limits},
         "label_reading": known | {"language": None, "limits": [tokenizer.max_label_words]},
     }
     return json.dumps(settings, indent=1)
+
+
+def _names_checksum(task: Task, scores_unseen: bool) -> int:
+    """Return the CRC-32 of the names of the labels, by which `predict.py` knows them."""
+    names = task.labels.names if scores_unseen else task.labels.names[: task.labels.seen]
+    return zlib.crc32("\n".join(names).encode())
 
 
 def _label_lines(task: Task, frozen: bool, scores_unseen: bool) -> str:

@@ -2,6 +2,8 @@
 
 import json
 import sys
+import zlib
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,11 @@ class Model:
 
     def set_labels(self, labels: list[dict[str, Any]]) -> None:
         """Choose the labels; others than those of the folder if the model takes vectors."""
+        frozen, names = self.settings.get("frozen"), "\n".join(label["name"] for label in labels)
+        if frozen not in (None, zlib.crc32(names.encode())):
+            raise ValueError("the labels of this model are frozen: export it with --labels vectors")
+        if frozen is None and (lacking := [x["name"] for x in labels if "text" not in x]):
+            raise ValueError(f"labels without a text: {lacking[:5]}")
         self.labels, self.label_inputs = labels, {}
         if "labels" in self.run:
             reading = self.settings["label_reading"]
@@ -56,6 +63,9 @@ class Model:
 
 
 if __name__ == "__main__":
-    lines = [line.removesuffix("\n") for line in sys.stdin]  # `splitlines` splits within lines
-    for row in Model(Path(__file__).parent).predict(lines):
-        sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")
+    model = Model(Path(__file__).parent)
+    # so many at a time; `splitlines` would split within lines
+    while lines := [line.removesuffix("\n") for line in islice(sys.stdin, 256)]:
+        rows = [json.dumps(row, ensure_ascii=False) + "\n" for row in model.predict(lines)]
+        sys.stdout.writelines(rows)
+        sys.stdout.flush()

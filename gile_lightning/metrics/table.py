@@ -5,8 +5,10 @@ Evaluation, console, page, W&B and the scores that may be monitored follow it.
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.metrics.at_cutoff import NdcgAt, PrecisionAt, RecallAt
@@ -177,10 +179,14 @@ def checked(added: Metrics) -> tuple[DocumentMetric, ...]:
             if value in used:
                 raise InputError(f"{kind}: another metric has the {attribute} {value!r} already")
             used.add(value)
-        values = metric(ranks)
-        if values.shape != ranks.label_counts.shape or not values.is_floating_point():
-            raise InputError(
-                f"{kind} must return a number per document, [3] floating point for 3 documents, "
-                f"not {values.dtype} {list(values.shape)}"
-            )
+        values: Any = metric(ranks)
+        found = type(values).__name__
+        if isinstance(values, Tensor):
+            found = f"{values.dtype} {list(values.shape)}"
+            if values.shape == ranks.label_counts.shape and values.is_floating_point():
+                continue
+        raise InputError(
+            f"{kind} must return a number per document, [3] floating point for 3 documents, "
+            f"not {found}"
+        )
     return tuple(added)

@@ -142,7 +142,7 @@ class Network(nn.Module):
         if any(isinstance(module, _CHANGING) for module in modules):
             return True
         parameters = [*encoder.parameters(), *norm.parameters()]
-        if "words" in encoder.inputs:
+        if encoder.reads_word_vectors:
             parameters.append(self.word_vectors)  # type: ignore[arg-type]
         return any(parameter.requires_grad for parameter in parameters)
 

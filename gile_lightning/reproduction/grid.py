@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -282,7 +282,7 @@ class Grid:
         flags = [part for key in sorted(settings) for part in (f"--{key}", as_text(settings[key]))]
         content = json.dumps([*contents[name], flags])
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
-        languages = len(as_text(overrides.get("data.languages", "")).split(","))
+        languages = len(_languages(overrides, contents[name]))
         arguments = ("--config", str(config), *flags)
         key = f"{config.stem}-{digest}"
         return Fit(block, row, run, seed, languages, arguments, key, texts[name])
@@ -301,6 +301,16 @@ def filled(value: Any, block: str) -> Any:
     if isinstance(value, Mapping):
         return {filled(k, block): filled(v, block) for k, v in value.items()}
     return value
+
+
+def _languages(overrides: Overrides, contents: Sequence[Any]) -> list[str]:
+    """Return the languages that a fit names, by its overrides or its configurations; or one."""
+    named = overrides.get("data.languages")
+    for content in contents if named is None and "data" not in overrides else ():
+        data = (content or {}).get("data") or {}
+        own = {**data, **(data.get("init_args") or {})}
+        named = own.get("languages", named)
+    return as_text(named or "").split(",") if not isinstance(named, list) else named
 
 
 def as_text(value: Any) -> str:

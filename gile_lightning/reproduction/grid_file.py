@@ -36,6 +36,11 @@ def read_grid(table: str, folder: Path | None = None) -> Grid:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise InputError(f"{path}: not readable as YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: give its keys (title, config, columns, rows)")
+    for key in ("columns", "rows", "claims", "data", "blocks", "notes"):
+        if not isinstance(content.get(key, ()), list | tuple | dict):
+            raise InputError(f"{path}: {key}: give a list, not {content[key]!r}")
     content["claims"] = [each for claim in content.get("claims", ()) for each in _apart(claim)]
     parts: dict[str, Any] = {
         key: tuple(_make(kind, _with_tuples(part), path) for part in content.get(key, ()))

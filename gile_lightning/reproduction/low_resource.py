@@ -11,13 +11,15 @@ import numpy as np
 from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.launcher import FIT, LOG, Launcher, exit_reason, lock, tail
 from gile_lightning.commands.options import option, options
-from gile_lightning.commands.run_folder import METRICS, read_metrics
-from gile_lightning.commands.shipped import check_unchanged, texts_of
+from gile_lightning.commands.run_folder import read_metrics
+from gile_lightning.commands.shipped import check_unchanged, read_configuration, texts_of
 from gile_lightning.common import processes
 from gile_lightning.common.console import complain, say, show
 from gile_lightning.common.errors import InputError, nearest
+from gile_lightning.common.files import write
 from gile_lightning.data import Multilingual
 from gile_lightning.metrics import paper_threshold
+from gile_lightning.training.checkpoint import METRICS
 
 LEVELS = {
     "tiny": (0.001, 0.002, 0.003, 0.004, 0.005),
@@ -26,6 +28,7 @@ LEVELS = {
 }
 """Shares of the target language's training documents, by level (paper, section 4.2, Table 7)."""
 
+_OWN = ("--data.train_share", "--model.threshold", "--test")
 PROGRAM = FIT
 RESULT = "low_resource.json"
 
@@ -53,16 +56,19 @@ def run_levels(
         if level not in LEVELS:
             known = ", ".join(LEVELS)
             raise InputError(f"--levels: {level!r} is none of {known}{nearest(level, LEVELS)}")
+    for key in _OWN:
+        if option(args, key) is not None:
+            raise InputError(f"{key}: low_resource sets it itself; leave it out")
     _check_language(args, language)
     texts = texts_of(options(args, "--config", "-c"))
-    kept = {"language": language, "arguments": args, "configurations": [*texts.values()]}
-    _keep_arguments(output, kept)
+    contents = [*map(read_configuration, texts)]
+    _keep_arguments(output, {"language": language, "arguments": args, "configurations": contents})
     folders = {x: output / f"share-{x:g}" for level in levels for x in LEVELS[level]}
     launcher = Launcher(threads=processes.threads(1))
 
     def work(slot: int) -> None:
         for share, folder in folders.items():
-            check_unchanged(texts)
+            check_unchanged(texts, "undo the change, or choose another --output")
             _run(launcher, args, language, share, folder)
 
     launcher.run(work)
@@ -71,7 +77,7 @@ def run_levels(
     scores = {share: _score(folder, language) for share, folder in done.items()}
     means = average_per_level(scores)
     result = {"language": language, "f1": {f"{k:g}": v for k, v in scores.items()}, "mean": means}
-    (output / RESULT).write_text(json.dumps(result, indent=1))
+    write(output / RESULT, json.dumps(result, indent=1))
     show(_table(scores, means), output=output, **result)
     return result
 
@@ -105,12 +111,13 @@ def _keep_arguments(output: Path, arguments: dict[str, Any]) -> None:
     Folders of earlier versions do not tell the configurations.
     """
     file = output / "arguments.json"
+    arguments = json.loads(json.dumps(arguments, default=str))  # as the file has them
     if file.is_file() and arguments != arguments | json.loads(file.read_text()):
         raise InputError(
             f"{output}: holds runs with other arguments ({file}); choose another --output"
         )
-    output.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(arguments))
+    if not file.is_file():
+        write(file, json.dumps(arguments, default=str))
 
 
 def _run(launcher: Launcher, args: list[str], language: str, share: float, folder: Path) -> None:
@@ -119,7 +126,7 @@ def _run(launcher: Launcher, args: list[str], language: str, share: float, folde
         return
     say(f"{100 * share:g} % of {language}: {folder / LOG}")
     arguments = [*args, "--data.train_share", json.dumps({language: share})]
-    arguments += ["--model.threshold", str(paper_threshold(0, low_resource=True))]
+    arguments += ["--model.threshold", str(paper_threshold(0, low_resource=True)), "--test", "true"]
     held = lock(folder)
     if held is None:
         raise InputError(f"{folder}: another command runs this fit; choose another --output")

@@ -181,6 +181,8 @@ def read_overrides(args: list[str]) -> dict[str, str]:
         if not key.startswith("--") or not (equals or rest):
             raise InputError(f"{key}: expected --KEY VALUE pairs after --")
         key = key.removeprefix("--")
+        if key == "test":
+            raise InputError("--test: the figures of a table are of test documents; leave it out")
         if key in _OWN:
             raise InputError(
                 f"--{key} is not for single fits: give --data, --word_vectors, --output or "

@@ -19,6 +19,7 @@ from gile_lightning.common.formats import check_format
 from gile_lightning.common.machine import describe
 from gile_lightning.reproduction.claims import NOTE, claims_table
 from gile_lightning.reproduction.grid import Check, Fit, Grid
+from gile_lightning.reproduction.runner import FAILED
 from gile_lightning.reproduction.tables import Cell, Line
 from gile_lightning.reproduction.writers import BUILTIN, markdown
 
@@ -43,7 +44,8 @@ class Results:
         machine: processor and libraries, then and there.
         hours: of all fits together.
         lines: the rows: ``block``, ``row``, ``cells`` (a list of figures by seed, or the state of a
-            cell without any), ``done``, ``seeds``, ``parameters``, ``seconds``, ``speed``.
+            cell without any), ``failed`` (places of cells of which a seed failed), ``done``,
+            ``seeds``, ``parameters``, ``seconds``, ``speed``.
         repeat: names of the runs with further seeds than the first; None for all.
         jobs: fits at a time; None for one per GPU or core.
         claims: the intervals of statements over test documents, see `over_documents`.
@@ -109,11 +111,12 @@ class Results:
                 raise InputError(f"table {self.table} has changed: run it again")
             row = rows[line["row"]]
             printed = row.printed(line["block"], len(grid.columns))
+            failed = line.get("failed", ())
             cells = tuple(
                 Cell((), figure, paper)
                 if isinstance(figure, str)
-                else Cell(tuple(figure), "", paper)
-                for figure, paper in zip(line["cells"], printed, strict=True)
+                else Cell(tuple(figure), FAILED if i in failed else "", paper)
+                for i, (figure, paper) in enumerate(zip(line["cells"], printed, strict=True))
             )
             rest = {key: line[key] for key in ("done", "seeds", "parameters", "seconds", "speed")}
             found.append(Line(line["block"], row, cells, **rest))
@@ -146,6 +149,7 @@ def results_of(
             "block": line.block,
             "row": line.row.name,
             "cells": [_rounded(cell.values) or cell.state for cell in line.cells],
+            "failed": [i for i, x in enumerate(line.cells) if x.values and x.state == FAILED],
             "done": line.done,
             "seeds": line.seeds,
             "parameters": line.parameters,

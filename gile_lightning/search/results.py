@@ -20,7 +20,7 @@ from gile_lightning.search.storage import keep_artifact
 from gile_lightning.search.study import CONFIGURATION
 from gile_lightning.tracking import page
 from gile_lightning.tracking.history import write_csv
-from gile_lightning.tracking.wandb_logger import RunLogger, finish
+from gile_lightning.tracking.wandb_logger import RunLogger, finish, kept_beside
 
 BEST = "best"
 _WRITTEN = re.compile(rf"{BEST}(-\d{{4,}})?\.yaml")
@@ -198,7 +198,8 @@ def _log(
     cells: list[Any] = [[found.get(str(column)) for column in columns] for found in rows]
     logged: dict[str, Any] = {"trials": wandb.Table(columns, cells, allow_mixed_types=True)}
     logged |= {f"plots/{plot.name}": wandb.Plotly(figure) for plot, figure in drawn}
-    run.log(logged)
+    with kept_beside(run):
+        run.log(logged)
     for trial in studies.best(study)[:1]:
         run.summary.update({f"best/{k}": v for k, v in trial.params.items()})
         run.summary.update(dict(zip(objectives, trial.values, strict=True)))

@@ -49,6 +49,8 @@ class Setting:
     distribution: BaseDistribution = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.when, Mapping):
+            raise self.error(f"when: give {{KEY: CHOICE}}, not {self.when!r}")
         try:
             distribution = self._distribution()
         except (ValueError, TypeError) as error:  # Optuna refuses the bounds

@@ -13,6 +13,7 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.common.files import write
 from gile_lightning.common.formats import check_format
 from gile_lightning.search.settings import Direction, Search
 from gile_lightning.search.space import Space, values_of
@@ -165,7 +166,8 @@ def claim(study: optuna.Study, folder: Path) -> None:
             f"{folder}: holds trials of another study than {study.study_name}; choose another "
             "--output"
         )
-    file.write_text(study.user_attrs[ID])
+    if known != study.user_attrs[ID]:
+        write(file, study.user_attrs[ID])  # other workers read it meanwhile
 
 
 def differences(before: str, now: str) -> list[str]:

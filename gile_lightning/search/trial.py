@@ -33,7 +33,7 @@ FULL = os.EX_IOERR  # exit status: the disk is full, so that there is no room fo
 
 
 class Report(lightning.Callback):
-    """Reports a score to a study after every epoch; ends the trial where its pruner says so.
+    """Reports a score to a study after every epoch with a validation; ends what its pruner prunes.
 
     Only the first process reads and writes the storage; it broadcasts the decision.
 
@@ -45,10 +45,18 @@ class Report(lightning.Callback):
     def __init__(self, score: str, trial: Trial | None) -> None:
         self.score = score
         self.trial = trial
+        self.validated = -1  # the last epoch with a validation
         self.reported: set[int] = set()  # epochs that an earlier attempt has reported
         if trial is not None:
             frozen = trial.storage.get_trial(trial._trial_id)
             self.reported = set(frozen.intermediate_values)
+
+    def on_validation_end(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
+    ) -> None:
+        """Remember the epoch: the trainer keeps the scores of a validation in later epochs too."""
+        if not trainer.sanity_checking:
+            self.validated = trainer.current_epoch
 
     def on_train_epoch_end(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
@@ -59,8 +67,7 @@ class Report(lightning.Callback):
             optuna.TrialPruned: on every process, as the study's pruner has decided.
         """
         epoch, prune = trainer.current_epoch, False  # epochs count from 0, as pruners expect
-        known = self.score in trainer.callback_metrics  # not before the first validation
-        if self.trial is not None and known and epoch not in self.reported:
+        if self.trial is not None and self.validated == epoch and epoch not in self.reported:
             with suppress(optuna.exceptions.StorageInternalError):  # pruning can wait
                 self.trial.report(float(trainer.callback_metrics[self.score]), epoch)
                 prune = self.trial.should_prune()

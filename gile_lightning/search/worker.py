@@ -155,7 +155,10 @@ class Worker:
 
     def _check_failures(self) -> None:
         trials = self.study.get_trials(deepcopy=False)
-        over = [recovery.outcome(trial) for trial in trials if trial.state.is_finished()]
+        again = recovery.repeated(trials)
+        again |= {x.number for x in recovery.cut_off(trials, self.plan.search.retries)}
+        done = [x for x in trials if x.state.is_finished() and x.number not in again]
+        over = [*map(recovery.outcome, done)]
         failed = [text for text in over if text.startswith("failed")]
         if len(failed) == len(over) >= max(_HOPELESS, self.plan.launcher.jobs):
             raise InputError(

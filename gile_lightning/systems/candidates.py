@@ -41,6 +41,8 @@ def read_candidates(
         published = False
         if isinstance(labels, Mapping):
             labels = [{"name": name, "description": text} for name, text in labels.items()]
+        if not isinstance(labels, Iterable):
+            raise InputError(f"labels: {labels!r}; give names with descriptions, or a file")
         records = (_record(i, label) for i, label in enumerate(labels))
     found: dict[str, Described] = {}
     by_uri: dict[str, Described] = {}

@@ -17,6 +17,7 @@ from gile_lightning.systems.label_regrouping import change_labels
 from gile_lightning.systems.system import System
 from gile_lightning.training.checkpoint import (
     HPARAMS,
+    METRICS,
     STATE,
     read_checkpoint,
     tasks_of,
@@ -45,12 +46,22 @@ def read_model(path: Path | str) -> dict[str, Any]:
     Raises:
         InputError: there is no model, or it cannot be read.
     """
+    place = find_model(path)
+    return read_folder(place) if is_model_folder(place) else read_checkpoint(place)
+
+
+def find_model(path: Path | str) -> Path:
+    """Return where a model is, as `read_model` finds it; one at the hub is downloaded once.
+
+    Raises:
+        InputError: the hub has no such model, or cannot be reached.
+    """
     folder, name = Path(path).expanduser(), Path(path).as_posix()
     if not folder.exists() and hub.is_name(name):
-        folder = hub.download(name, FILES)
+        folder = hub.download(name, (*FILES, METRICS))
         if not is_model_folder(folder):
             raise InputError(f"{name}: at the hub, but no model that gile_lightning.export wrote")
-    return read_folder(folder) if is_model_folder(folder) else read_checkpoint(folder)
+    return folder
 
 
 def load_system(

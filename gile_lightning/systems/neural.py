@@ -8,6 +8,7 @@ from typing import Any, Literal
 import torch
 from lightning.fabric.utilities import move_data_to_device
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
 
 from gile_lightning.common.console import say
 from gile_lightning.common.errors import InputError
@@ -174,8 +175,11 @@ class NeuralSystem(GradientSystem):
         self._fingerprints = fingerprints(networks, tasks, self.cache_dir, self.device)
         check_fingerprints(tasks, self._fingerprints, extra.get("fingerprints", {}))
         # word vectors and label texts that never change need not go to every process at every step,
-        # and sparse gradients are exchanged by `GradientSystem`
-        ignored = [*dict(self.named_buffers()), *self.sparse_parameters()]
+        # as the statistics of batch norm do, and sparse gradients are exchanged by `GradientSystem`
+        norms = [(name, part) for name, part in self.named_modules() if isinstance(part, _NormBase)]
+        shared = {f"{name}.{key}" for name, norm in norms for key, _ in norm.named_buffers()}
+        ignored = [name for name, _ in self.named_buffers() if name not in shared]
+        ignored += self.sparse_parameters()
         self._ddp_params_and_buffers_to_ignore = ignored
 
     def check(

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from gile_lightning.common.errors import InputError, nearest, positive
+from gile_lightning.common.processes import found_device
 from gile_lightning.data.formats.descriptions import composed
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.language_name import code_of
@@ -46,7 +47,7 @@ def load(
         path: a checkpoint file; a run folder, for its best one; a folder that
             `gile_lightning.export` wrote; or the name of one at the Hugging Face hub, such as
             ``user/name``, which is downloaded once. A file or folder of that name comes first.
-        device: where to compute, such as ``cpu`` or ``cuda``.
+        device: where to compute: ``cpu``, ``cuda``, or ``auto`` for a GPU if there is one.
         language: the name or ISO 639-1 code of one of the model's languages; needed if it has
             several.
         pretrained_backend: runs the pretrained model, by default what ran it in training.
@@ -55,6 +56,7 @@ def load(
     Raises:
         InputError: there is no model at ``path``, or no second stage, or it cannot be loaded.
     """
+    device = found_device(device)
     system = load_system(read_model(path), pretrained_backend)
     predictor = Predictor(system, device, language)
     predictor.reranker = find_reranker(path, device) if rerank else None
@@ -287,7 +289,7 @@ class Predictor:
             InputError: there is no label of a name.
         """
         places = {name: i for i, name in enumerate(self.label_names)}
-        names = [*map(composed, labels)]
+        names = [composed(str(label)) for label in labels]
         for name in names:
             if name not in places:
                 known = f"the model can score no label {name!r}{nearest(name, self.label_names)}"
@@ -316,6 +318,8 @@ class Predictor:
         if threshold is not None and not threshold <= 1:
             raise InputError(f"threshold is {threshold:g}; no probability is above it")
         if top_k is not None:
+            if not isinstance(top_k, int):
+                raise InputError(f"top_k is {top_k!r}; give a whole number, or None for all labels")
             positive(top_k=top_k)
         positive(batch_size=batch_size)
         if not self.label_names:

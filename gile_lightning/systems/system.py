@@ -198,6 +198,21 @@ class System(TaskModule):
             self._prepared[name] = self.prepare_labels(name, task.labels)
             self._training_ids[name] = training_ids(task.labels)
 
+    def on_train_batch_end(
+        self, outputs: Any, batch: dict[str, RaggedBatch], batch_idx: int
+    ) -> None:
+        """Validate after the last of `trainer.max_steps`, also within an epoch.
+
+        Else the last steps would have no score, or their weights that of an earlier epoch.
+        """
+        if self.last_step:
+            self.trainer.should_stop = True
+
+    @property
+    def last_step(self) -> bool:
+        """Whether training has done as many steps as `trainer.max_steps` allows, if it is set."""
+        return 0 < self.trainer.max_steps <= self.trainer.global_step
+
     def validation_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
         """Score documents against the labels."""
         self._evaluate(batch)

@@ -38,6 +38,7 @@ CONFUSIONS = ("language", "gold label missed", "label in its place", "documents"
 # the names of the tables in W&B
 RESULTS, OVER_LABELS, F1, BY_FREQUENCY = "results", "over_labels", "f1", "by_frequency"
 RELIABILITY, EXAMPLE_TABLE, CONFUSION_TABLE = "reliability", "examples", "confusions"
+WITH_NAMES = (EXAMPLE_TABLE, CONFUSION_TABLE)  # of labels, which may look like numbers
 TABLES = (RESULTS, OVER_LABELS, F1, BY_FREQUENCY, RELIABILITY, EXAMPLE_TABLE, CONFUSION_TABLE)
 
 

@@ -15,7 +15,7 @@ from lightning.pytorch.loggers import WandbLogger
 from lightning.pytorch.utilities import rank_zero_warn
 
 from gile_lightning.tracking.repository import repository
-from gile_lightning.tracking.run_report import BY_FREQUENCY, RELIABILITY, RunReport
+from gile_lightning.tracking.run_report import BY_FREQUENCY, RELIABILITY, WITH_NAMES, RunReport
 
 FREQUENCY_BARS = "average_precision_by_frequency"
 RELIABILITY_DIAGRAM = "reliability_diagram"
@@ -150,16 +150,23 @@ class RunLogger(WandbLogger):
         import wandb
 
         run = self.experiment
-        with _kept_beside(run):
+        with kept_beside(run):
             run.log({"results": wandb.Table(columns=[*columns], data=rows)})
         run.summary.update(figures)
 
     def log_report(self, report: RunReport, figures: dict[str, Any]) -> None:
-        """Log the tables of a fit, a bar chart, and final figures to the summary."""
+        """Log the tables of a fit, a bar chart, and final figures to the summary.
+
+        There the validation scores of the kept checkpoint take the place of the last ones.
+        """
         import wandb
 
         logged: dict[str, Any] = {
-            name: wandb.Table(columns=[*columns], data=_numbers(rows), allow_mixed_types=True)
+            name: wandb.Table(
+                columns=[*columns],
+                data=rows if name in WITH_NAMES else _numbers(rows),
+                allow_mixed_types=True,
+            )
             for name, (columns, rows) in report.tables.items()
         }
         if BY_FREQUENCY in logged:
@@ -180,13 +187,14 @@ class RunLogger(WandbLogger):
                 title="Reliability of the ten best labels of test documents",
             )
         run = self.experiment
-        with _kept_beside(run):
+        with kept_beside(run):
             run.log(logged)  # at once: all belong to the last step
-        run.summary.update(figures)
+        kept = {k.replace(".", "/"): x for k, x in figures.items() if k.startswith("val.")}
+        run.summary.update({**figures, **kept})
 
 
 @contextmanager
-def _kept_beside(run: Any) -> Iterator[None]:
+def kept_beside(run: Any) -> Iterator[None]:
     """Keep the files of logged tables in the run's folder until they are uploaded.
 
     W&B copies them to the user's home, and an offline run only refers to the copies. They would be
@@ -220,7 +228,7 @@ def finish() -> None:
 def _numbers(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     """Turn columns of formatted numbers into numbers, which W&B can sort and draw.
 
-    A column with anything else stays text: names of labels may look like numbers.
+    A column with anything else stays text.
     """
     columns = []
     for column in zip(*rows, strict=True):

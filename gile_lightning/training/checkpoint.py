@@ -21,6 +21,7 @@ from gile_lightning.data.tokenizing.task import Task
 
 BEST = Path("checkpoints/best.ckpt")
 LAST = Path("checkpoints/last.ckpt")
+METRICS = "metrics.json"  # the figures of a model, in its run folder or beside its weights
 
 STATE = "gile_lightning"  # the key of what this package stores
 HPARAMS = lightning.LightningModule.CHECKPOINT_HYPER_PARAMS_KEY  # of the system's arguments

@@ -4,6 +4,7 @@ import inspect
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -208,8 +209,43 @@ def test_new_labels(given):
     assert_predicted(model.predict(texts), predictor, texts)
 
 
+def test_a_new_label_needs_a_text(given):
+    with pytest.raises(ValueError, match=r"labels without a text: \['A'\]"):
+        Model(given[0]).set_labels([{"name": "A"}])
+
+
+def test_frozen_labels_stay(tmp_path):
+    """Other names would get their scores."""
+    export_to_onnx(checkpoint(**CASES["WAN"]), tmp_path, "a model")
+    model = Model(tmp_path)
+    model.set_labels(model.labels)
+    for other in (model.labels[::-1], model.labels[1:], [{"name": "new", "text": "au bv"}]):
+        with pytest.raises(ValueError, match="labels of this model are frozen: export it with"):
+            model.set_labels(other)
+    file = tmp_path / "labels.jsonl"
+    file.write_text("".join(file.read_text().splitlines(True)[::-1]))
+    with pytest.raises(ValueError, match="frozen"):
+        Model(tmp_path)
+
+
 def test_the_script_is_short():
-    assert len(Path(inspect.getfile(Model)).read_text().splitlines()) <= 60
+    assert len(Path(inspect.getfile(Model)).read_text().splitlines()) <= 75
+
+
+def test_many_lines_are_read_a_few_at_a_time(given, tmp_path):
+    folder = shutil.copytree(given[0], tmp_path / "model")
+    script = folder / "predict.py"
+    counted = "len(texts), file=sys.stderr)\n        documents = [self"
+    script.write_text(script.read_text().replace("documents = [self", f"print({counted}"))
+    done = subprocess.run(
+        [sys.executable, script],
+        input="au bv\n" * 600,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.split() == ["256", "256", "88"]
+    assert len(done.stdout.splitlines()) == 600
 
 
 def test_without_torch(given, tmp_path):
@@ -314,6 +350,17 @@ def test_one_of_several_languages(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {*FILES} - {"labels.onnx", "*.onnx.data"}
 
 
+class OwnResidual(LabelResidual):
+    """A residual of one's own, which may compute anything."""
+
+
+class OwnSystem(NeuralSystem):
+    """A system with scores of its own."""
+
+    def score(self, *args):
+        return super().score(*args) * 2
+
+
 class Own(Mean):
     """An encoder of one's own, which may compute anything."""
 
@@ -324,6 +371,8 @@ class Own(Mean):
         ({"kind": TfidfCosine}, True, "TfidfCosine cannot be exported to ONNX"),
         ({"encoder": Own}, True, "the encoder Own cannot be exported to ONNX: Mean, IdfMean,"),
         ({"output": Linear}, False, "Linear knows its labels by number"),
+        ({"label_residual": OwnResidual}, True, "OwnResidual is not LabelResidual itself, whose"),
+        ({"kind": OwnSystem}, True, "OwnSystem has a score of its own, which ONNX would leave out"),
     ],
 )
 def test_refused(parts, frozen, error, tmp_path):

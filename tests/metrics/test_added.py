@@ -8,6 +8,8 @@ import torch
 
 from gile_lightning import evaluate, fit
 from gile_lightning.common.errors import InputError
+from gile_lightning.metrics import DocumentMetric
+from gile_lightning.metrics.table import checked
 from gile_lightning.search.settings import Search
 from gile_lightning.training.checkpoint import STATE
 from gile_testing import runs
@@ -51,6 +53,20 @@ def test_another_metric_changes_none(run):
     """Two equal runs but for the metric that is added and watched."""
     plain = runs.reproducible(runs.trained().metrics)
     assert plain.items() <= runs.reproducible(run.metrics).items()
+
+
+class Listed(DocumentMetric):
+    """A metric that forgets to make a tensor."""
+
+    name, heading = "listed", "listed"
+
+    def __call__(self, ranks):
+        return [0.0, 1.0, 0.0]
+
+
+def test_what_is_no_tensor_is_refused():
+    with pytest.raises(InputError, match=r"Listed must return a number per document, .* not list"):
+        checked([Listed()])
 
 
 def test_unknown_monitor_is_refused_before_any_work(tmp_path):

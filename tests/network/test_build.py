@@ -10,8 +10,15 @@ from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import Tokenizer
 from gile_lightning.network import EncodedLabels, Factories, build_networks
-from gile_lightning.network.encoders import WAN, BiGRU, Mean, WordEmbedding
-from gile_lightning.network.outputs import GILE, Linear
+from gile_lightning.network.encoders import (
+    WAN,
+    BiGRU,
+    HashedWords,
+    IdfMean,
+    Mean,
+    WordEmbedding,
+)
+from gile_lightning.network.outputs import GILE, Linear, MatchersOnly
 from gile_testing.ragged import texts
 
 SEEN = {"english": 8, "german": 3, "spanish": 4}  # and one unseen label each
@@ -79,6 +86,19 @@ def test_linear_layers_are_never_shared():
     networks = built("both", output=Linear).values()
     assert [network.output.linear.out_features for network in networks] == [8, 3, 4]
     assert len({id(network.output.linear) for network in networks}) == 3
+
+
+@pytest.mark.parametrize("encoder", [Mean, HashedWords, partial(WAN, layer=partial(BiGRU, dim=6))])
+@pytest.mark.parametrize("label_encoder", [Mean, HashedWords, partial(IdfMean, learned=True), WAN])
+@pytest.mark.parametrize("output", [Linear, partial(GILE, joint_dim=5), MatchersOnly])
+def test_all_that_is_trained_has_a_gradient(encoder, label_encoder, output):
+    """Else several processes would wait for it."""
+    parts = {"encoder": encoder, "label_encoder": label_encoder, "output": output}
+    network = built(**parts)["english"]
+    labels = EncodedLabels(texts([[1], [0]])).select(torch.arange(2))
+    network(texts([[0, 1], [2]]), labels).square().sum().backward()
+    trained = {name: x for name, x in network.named_parameters() if x.requires_grad}
+    assert {name for name, x in trained.items() if x.grad is None} == set()
 
 
 def test_gradients_of_all_languages_reach_what_they_share():

@@ -77,6 +77,15 @@ def test_the_key_depends_on_what_the_configuration_says(folder):
     assert read_grid("1", folder).fits(1, {})[0].key != key
 
 
+def test_languages_that_only_the_configuration_names(folder):
+    base = folder.parent / "base.yaml"
+    base.write_text("data: {class_path: DW, init_args: {languages: [english, german, french]}}\n")
+    grid = replace(read_grid("1", folder), runs={"mono": {"": {}}})
+    assert {fit.languages for fit in grid.fits(1, {})} == {3}
+    assert {fit.languages for fit in grid.fits(1, {"data.languages": "english,german"})} == {2}
+    assert {fit.languages for fit in grid.fits(1, {"data": "BioASQ"})} == {1}
+
+
 def test_paper_figures_of_a_block(folder):
     han, popularity, _ = read_grid("1", folder).rows
     assert han.printed("general", 2) == [1, 2]

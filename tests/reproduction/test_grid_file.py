@@ -25,6 +25,7 @@ CLAIM = "{says: it is best, row: HAN, over: same}"
             "two claims say 'it is best'",
         ),
         ("title: Table", "title: [", "not readable as YAML"),
+        ("title: Table", "notes: My own.\ntitle: Table", "notes: give a list, not 'My own.'"),
         ("title: Table\n", "", "missing 1 required positional argument: 'title'"),
     ],
 )
@@ -35,6 +36,12 @@ def test_mistakes_in_a_grid_name_the_file(folder, old, new, message):
         read_grid("1", folder)
     assert str(error.value).startswith(f"{path}: ")
     assert message in str(error.value)
+
+
+def test_an_empty_grid(folder):
+    (folder / "table1.yaml").write_text("# nothing yet\n")
+    with pytest.raises(InputError, match=r"table1.yaml: give its keys \(title, config, columns"):
+        read_grid("1", folder)
 
 
 def test_unknown_names(folder):

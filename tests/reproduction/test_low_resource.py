@@ -61,19 +61,24 @@ def test_another_configuration_of_the_same_name(arguments, tmp_path, monkeypatch
     config = tmp_path / "mine.yaml"
     config.write_text(f"base: {dw_runs.CONFIG}\n")
     given = ("--config", config, *arguments[2:])
-    script = f"open({str(config)!r}, 'a').write('# changed')\n{STAND_IN}"
+    script = f"open({str(config)!r}, 'a').write('seed_everything: 5')\n{STAND_IN}"
     monkeypatch.setattr(protocol, "PROGRAM", ("-c", script))
     done = runs.call(low_resource.main, *given)
     assert done.status == 2
-    assert f"{config}: changed since this command has begun; start it again" in done.errors
+    remedy = "undo the change, or choose another --output"
+    assert f"{config}: changed since this command has begun; {remedy}" in done.errors
     assert len(list(tmp_path.glob("low/share-*/metrics.json"))) == 1
     refused = runs.call(low_resource.main, *given)
     assert "holds runs with other arguments" in refused.errors
+    monkeypatch.setattr(protocol, "PROGRAM", ("-c", STAND_IN))
+    changed = config.read_text()
+    config.write_text(f"base: {dw_runs.CONFIG}  # a comment changes nothing\n")
+    assert runs.call(low_resource.main, *given).status is None
+    config.write_text(changed)
     kept = tmp_path / "low/arguments.json"
     earlier = json.loads(kept.read_text())
     del earlier["configurations"]  # as earlier versions wrote it
     kept.write_text(json.dumps(earlier))
-    monkeypatch.setattr(protocol, "PROGRAM", ("-c", STAND_IN))
     assert runs.call(low_resource.main, *given).status is None
 
 
@@ -83,6 +88,9 @@ def test_another_configuration_of_the_same_name(arguments, tmp_path, monkeypatch
         (("--levels", "smal"), "--levels: 'smal' is none of tiny, small; did you mean 'small'?"),
         (("--language", "germn"), "--language: 'germn' is none of english, german"),
         (("--data", "BioASQ"), "BioASQ is a corpus of one language"),
+        (("--test", "false"), "--test: low_resource sets it itself; leave it out"),
+        (("--data.train_share=0.1",), "--data.train_share: low_resource sets it itself"),
+        (("--model.threshold", "0.5"), "--model.threshold: low_resource sets it itself"),
     ],
 )
 def test_mistakes(arguments, more, error):

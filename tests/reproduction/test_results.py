@@ -21,6 +21,7 @@ from gile_lightning.reproduction.results import (
     shown,
     write_results,
 )
+from gile_lightning.reproduction.tables import build
 from gile_testing.claimed import claimed_grid, claimed_lines
 
 ROOT = Path(__file__).parents[2]
@@ -65,6 +66,20 @@ def test_the_page_has_figures_command_and_what_was_written_by_hand(grid, tmp_pat
     again = page.read_text()
     assert "--rows joint,linear --seeds 1" in again
     assert again.endswith(f"{MARK}\n\nWhat holds: little.\n")
+
+
+def test_a_page_says_which_figures_lack_a_seed(grid, tmp_path):
+    fits, _ = claimed_lines(grid)
+    failed = next(fit.key for fit in fits if fit.row.name == "joint" and fit.seed == 1235)
+    done = ("done", {"f1": 0.5, "parameters": 7})
+    lines = build(grid, fits, lambda key: ("failed", None) if key == failed else done)
+    chosen = {"rows": None, "blocks": None, "seeds": 2, "overrides": {}}
+    made = results_of("5", chosen, "built-in", fits, {}, lines)
+    write_results(tmp_path / "page.md", made, grid)
+    text = (tmp_path / "page.md").read_text()
+    # of English, which that fit is of; the mean needs it
+    assert text.count("50.00 (a seed failed)") == 2
+    assert read_results(tmp_path / "page.md") == made
 
 
 def test_a_page_says_that_some_figures_have_one_seed(grid, tmp_path):

@@ -1,10 +1,13 @@
 """What studies leave: of two objectives, with class paths as choices, with nothing to draw."""
 
 import csv
+import os
+from types import SimpleNamespace
 
 import optuna
 import pytest
 
+from gile_lightning.search import results
 from gile_lightning.search.plots import shortened
 from gile_lightning.search.recovery import OUTCOME
 from gile_lightning.search.results import write_results
@@ -65,6 +68,22 @@ def test_the_files_of_two_objectives(study, tmp_path):
     assert [row["state"] for row in rows] == ["complete"] * 4 + ["fail"]
     assert [row["x given"] for row in rows] == ["0.1", "0.5", "0.9", "0.3", "0.7"]
     assert [row["val/f1"] for row in rows] == ["0.1", "0.5", "0.9", "0.3", ""]
+
+
+def test_what_is_logged_is_kept_beside_the_run(study, tmp_path, monkeypatch):
+    """W&B would keep the table in the home."""
+    kept = []
+    run = SimpleNamespace(
+        dir=str(tmp_path / "wandb/run/files"),
+        log=lambda logged: kept.append(os.environ["WANDB_DATA_DIR"]),
+        summary={},
+        config=SimpleNamespace(update=lambda *args, **kwargs: None),
+    )
+    monkeypatch.delenv("WANDB_DATA_DIR", raising=False)
+    monkeypatch.setattr(results, "RunLogger", lambda *a, **k: SimpleNamespace(experiment=run))
+    write_results(study, tmp_path, GOALS, configuration, {})
+    assert kept == [str(tmp_path / "wandb/run")]
+    assert "WANDB_DATA_DIR" not in os.environ
 
 
 def test_nothing_to_draw(tmp_path):

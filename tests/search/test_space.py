@@ -114,6 +114,8 @@ def test_the_configurations_own_values():
         ({"choises": [1, 2]}, "unknown 'choises'; did you mean 'choices'?"),
         ({"choices": [1, 2], "when": {"other": 1}}, "other is no key of the space before"),
         ({"choices": [1, 2], "when": {"first": 3}}, "3 is none of the choices of first"),
+        ({"choices": [1, 2], "when": "first"}, "when: give {KEY: CHOICE}, not 'first'"),
+        ({"choices": [1, 2], "when": None}, "when: give {KEY: CHOICE}, not None"),
     ],
 )
 def test_mistakes_name_the_key(entry, problem):

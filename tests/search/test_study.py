@@ -125,7 +125,11 @@ def test_a_folder_belongs_to_one_study(joined, tmp_path):
     (folder / "trials").mkdir(parents=True)
     claim(joined(), folder)
     (folder / "trials/0000").mkdir()
-    claim(joined(), folder)
+    (file,) = folder.glob("study.*")
+    file.chmod(0o444)
+    written = file.stat()
+    claim(joined(), folder)  # which writes nothing, as other workers may read it now
+    assert file.stat() == written
     storage = open_storage(f"journal://{tmp_path}/other.log")
     other = join(storage, "study", Search(), SPACE, studies.GOALS, CONFIGURATION, CORPUS)
     with pytest.raises(InputError, match="holds trials of another study than study"):

@@ -210,6 +210,16 @@ def test_a_sweep_whose_trials_all_fail_ends(url, tmp_path):
     assert len(starts(tmp_path)) == 3
 
 
+def test_it_ends_where_one_of_them_was_interrupted_before(url, tmp_path):
+    known = study(url, configuration="{}")
+    for _ in range(9):
+        known.enqueue_trial({"x": 0.98})
+    told = {OUTCOME: "interrupted"}
+    known.add_trial(optuna.create_trial(state=TrialState.FAIL, user_attrs=told))
+    with pytest.raises(InputError, match="first 3 trials have all failed"):
+        Worker(known, plan(url, tmp_path, trials=9), lambda trial: None).run()
+
+
 def test_hours_end_it(url, tmp_path):
     Worker(study(url), plan(url, tmp_path, trials=None, hours=3 / 3600), lambda trial: None).run()
     assert 1 <= len(study(url).trials) <= 30

@@ -328,6 +328,7 @@ def test_stream_takes_texts_one_batch_at_a_time(predictor):
         ([{"name": "a", "description": "x", "synonyms": 5}], "label 0: 'synonyms' is not a list"),
         ([{"name": "a", "description": "x"}] * 2, "label 1: the label 'a' is there .* label 0"),
         ("/no/where.jsonl", "/no/where.jsonl: no such file"),
+        (5, "labels: 5; give names with descriptions, or a file"),
         ({"a": "..."}, "top_k is 0"),
     ],
 )
@@ -347,6 +348,11 @@ def test_what_cannot_be_predicted(predictor):
     for text in (7, ["Liver", None], [["Liver"]]):
         with pytest.raises(InputError, match="a text is a string or a list of strings, not"):
             predictor.predict([text])
+    for top_k in ("5", 1.5):
+        with pytest.raises(InputError, match=f"top_k is {top_k!r}; give a whole number, or None"):
+            predictor.predict(TEXTS, top_k=top_k)
+    with pytest.raises(InputError, match="the model can score no label '5'"):
+        predictor.explain(TEXTS[0], labels=[5])
     for threshold in (1.5, 2):
         with pytest.raises(InputError, match="no probability is above it"):
             predictor.predict(TEXTS, threshold=threshold)

@@ -3,6 +3,7 @@ import csv
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import wandb
@@ -44,6 +45,19 @@ def test_columns_of_numbers_are_numbers_and_names_stay_names():
     assert found == [["101", 1234.0, None, 3], ["110; 104", 5.5, 2.0, None]]
     wandb.Table(columns=[*"abcd"], data=found, allow_mixed_types=True)
     assert wandb_logger._numbers([]) == []
+
+
+def test_names_of_labels_in_logged_tables_stay_names(tracked, tmp_path):
+    """Those of a taxonomy of numbers too."""
+    tracked.setenv("WANDB_MODE", "offline")
+    rows = {"confusions": (["gold", "share"], [["0012", "5"]]), "f1": (["tuned"], [["0.5"]])}
+    logged = {}
+    logger = RunLogger(tmp_path)
+    tracked.setattr(logger.experiment, "log", logged.update)
+    logger.log_report(SimpleNamespace(tables=rows), {"val.f1": 0.25, "test.f1": 0.5})
+    assert logged["confusions"].data == [["0012", "5"]]
+    assert logged["f1"].data == [[0.5]]
+    assert dict(logger.experiment.summary) == {"val.f1": 0.25, "val/f1": 0.25, "test.f1": 0.5}
 
 
 # --- which mode ---
@@ -146,6 +160,8 @@ def test_tables_and_summary(done):
     found = {row[0]: dict(zip(columns, row, strict=True)) for row in rows}
     precision = 100 * metrics["test.unseen.average_precision"]
     assert found["unseen"]["average precision"] == pytest.approx(precision, abs=0.005001)
+    # of the checkpoint that is kept, not of the last epoch
+    assert run.summary["val/average_precision"] == metrics["val.average_precision"]
     assert columns[-1] == "hit@1"  # an added metric
     assert len(run.figures("val/hit_at_1")) == 2
     columns, rows = run.table("by_frequency")

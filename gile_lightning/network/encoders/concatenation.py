@@ -32,6 +32,11 @@ class Concatenation(Encoder):
     def _encoders(self) -> list[Encoder]:
         return list(self.encoders)  # type: ignore[arg-type]
 
+    @property
+    def reads_word_vectors(self) -> bool:
+        """Whether any of the encoders does."""
+        return any(encoder.reads_word_vectors for encoder in self._encoders)
+
     def set_tokenizer(self, tokenizer: Tokenizer) -> None:
         """Pass the tokenizer on to every encoder."""
         for encoder in self._encoders:

@@ -58,6 +58,11 @@ class Encoder(Part, nn.Module, ABC):
     lr: float | None = None
 
     @property
+    def reads_word_vectors(self) -> bool:
+        """Whether `forward` reads the table of word vectors; others need the ids of words alone."""
+        return "words" in self.inputs
+
+    @property
     def hidden_dim(self) -> int:
         """The paper's d_h: `output_dim`, or the size in one direction of a bidirectional layer."""
         last = getattr(self, self.layers[-1]) if self.layers else None

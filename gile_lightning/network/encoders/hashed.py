@@ -35,6 +35,11 @@ class HashedWords(Encoder):
         self.output_dim = dim
         self.idf = Idf()
 
+    @property
+    def reads_word_vectors(self) -> bool:
+        """No: it needs the ids of words alone."""
+        return False
+
     def forward(self, word_vectors: Tensor, texts: Texts) -> Tensor:
         """Encode texts of B documents as [B, d]."""
         lengths = document_words(texts.sentence_lengths, texts.document_lengths)

@@ -41,7 +41,8 @@ class OnePass(System):
     def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
         """Fit at the last batch of the epoch; the others are for the count of documents."""
         self.optimizers().step()  # type: ignore[union-attr]
-        if self.current_epoch or batch_idx + 1 < self.trainer.num_training_batches:
+        last = batch_idx + 1 >= self.trainer.num_training_batches or self.last_step
+        if self.current_epoch or not last:
             return
         data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]
         for name in self.tasks:
