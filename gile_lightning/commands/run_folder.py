@@ -20,7 +20,8 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.common.files import write
 from gile_lightning.common.formats import check_format
 from gile_lightning.metrics.document_scores import GOLD
-from gile_lightning.training.checkpoint import BEST, LAST, METRICS
+from gile_lightning.training.checkpoint import BEST, LAST
+from gile_lightning.training.checkpoint import METRICS as METRICS
 
 REPORT, SKIPPED = "report.html", "skipped.json"
 ORIGIN = "ckpt_path.txt"  # the checkpoint elsewhere that a run goes on from

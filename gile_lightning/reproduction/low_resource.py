@@ -11,7 +11,7 @@ import numpy as np
 from gile_lightning.commands.cli import GileCLI
 from gile_lightning.commands.launcher import FIT, LOG, Launcher, exit_reason, lock, tail
 from gile_lightning.commands.options import option, options
-from gile_lightning.commands.run_folder import read_metrics
+from gile_lightning.commands.run_folder import METRICS, read_metrics
 from gile_lightning.commands.shipped import check_unchanged, read_configuration, texts_of
 from gile_lightning.common import processes
 from gile_lightning.common.console import complain, say, show
@@ -19,7 +19,6 @@ from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.common.files import write
 from gile_lightning.data import Multilingual
 from gile_lightning.metrics import paper_threshold
-from gile_lightning.training.checkpoint import METRICS
 
 LEVELS = {
     "tiny": (0.001, 0.002, 0.003, 0.004, 0.005),
