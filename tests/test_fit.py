@@ -205,6 +205,22 @@ def test_the_last_step_is_validated_also_within_an_epoch(steps, epochs):
     assert done.metrics["val.average_precision"] == pytest.approx(score)
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--trainer.min_epochs", 3),
+        ("--trainer.min_steps", 20),
+        ("--trainer.check_val_every_n_epoch", 2),
+    ],
+)
+def test_the_last_step_is_validated_whatever_else_would_go_on(more):
+    given = ("--trainer.max_steps", 2, "--trainer.max_epochs", -1, *more)
+    done = runs.finished(lambda output: runs.arguments(output, *given))
+    best = torch.load(done.best, weights_only=True)
+    assert (best["global_step"], best["epoch"], done.metrics["best_epoch"]) == (2, 0, 0)
+    assert "val.average_precision" in done.metrics
+
+
 def test_a_system_of_one_pass_is_fitted_at_the_last_step():
     config, keys = Path(__file__).parents[1] / "sweeps/tfidf.yaml", {"data.builtin_documents": 400}
     figures = [

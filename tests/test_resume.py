@@ -93,6 +93,39 @@ def test_figures_of_before_are_gone_where_a_run_that_was_done_goes_on(
     assert read_metrics(output)["epochs"] == 4
 
 
+def test_figures_stay_where_a_run_that_was_done_cannot_go_on(tmp_path, cache, unbroken):
+    output = tmp_path / "run"
+    fit.main(arguments(output, cache))
+    before = {x.name for x in output.iterdir()}
+    more = ("--ckpt_path", "last", "--trainer.max_epochs", "4", "--model.output.joint_dim", "31")
+    done = runs.call(fit.main, *arguments(output, cache), *more)
+    assert done.status == 2, done.errors
+    assert {x.name for x in output.iterdir()} == before
+
+
+def test_a_run_that_is_stopped_in_its_last_validation_does_the_last_steps_again(
+    tmp_path, cache, unbroken, monkeypatch
+):
+    """From a checkpoint of the last step nothing would be validated."""
+    output = tmp_path / "run"
+    steps = ("--trainer.max_epochs", "-1", "--trainer.max_steps", "6")
+    begin = NeuralSystem.on_validation_epoch_start
+    with monkeypatch.context() as stopped:
+
+        def stop(self):
+            if not self.trainer.sanity_checking:
+                raise KeyboardInterrupt
+            begin(self)
+
+        stopped.setattr(NeuralSystem, "on_validation_epoch_start", stop)
+        assert runs.call(fit.main, *arguments(output, cache), *steps).status == 130
+    last = torch.load(output / "checkpoints/last.ckpt", weights_only=True)
+    assert last["global_step"] == 3
+    fit.main([*arguments(output, cache), *steps, "--ckpt_path", "last"])
+    assert read_metrics(output)["epochs"] == 1
+    assert (output / "checkpoints/best.ckpt").is_file()
+
+
 def test_killed_between_two_checkpoints(tmp_path, cache, unbroken):
     output = tmp_path / "run"
     steps = int(unbroken[2][0]["step"])

@@ -71,7 +71,7 @@ def _fit(cli: GileCLI, held: ExitStack) -> dict[str, Any]:
     course = {
         **history.best(stopping.monitor, stopping.mode, kept.first or 0),
         "documents_per_second": round(history.documents_per_second, 1),
-        "epochs": len(rows),
+        "epochs": len({row["epoch"] for row in rows}),
     }
     sample = observed(cli)
     tested = cli.config.test and data.has_test
@@ -153,18 +153,18 @@ def _prepare(cli: GileCLI, held: ExitStack) -> None:
     trainer.precision_plugin.convert_module(model)
     if trainer.is_global_zero:
         held.enter_context(_lock(cli))
-        for name in (METRICS, DOCUMENTS, REPORT):  # of before, where a run that was done goes on
-            (cli.output / name).unlink(missing_ok=True)
         # a resumed run keeps the configuration that it was started with
         if cli.resume is None:
             write(cli.output / CONFIG, model.config)
-        elif not (cli.output / CONFIG).is_file():
+        else:
             trainer.callbacks.append(_Begin(cli.output, model.config, cli.resume))  # type: ignore[attr-defined]
         write(cli.output / SKIPPED, json.dumps(data.meta["skipped"], indent=1))
 
 
 class _Begin(lightning.Callback):
-    """Makes a run of a folder that goes on from a checkpoint elsewhere, once that is restored.
+    """Makes the folder that of a run which goes on, once its checkpoint is restored.
+
+    Figures of before, where the run was done, are removed: they would be those of other weights.
 
     Args:
         output: the folder.
@@ -178,9 +178,15 @@ class _Begin(lightning.Callback):
     def on_train_start(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
     ) -> None:
-        """Write the configuration, and where the run goes on from if it is killed soon."""
-        write(self.output / ORIGIN, f"{self.origin.absolute()}\n")
-        write(self.output / CONFIG, self.config)
+        """Write the configuration, and where the run goes on from if it is killed soon.
+
+        Neither is needed in the folder of the checkpoint.
+        """
+        for name in (METRICS, DOCUMENTS, REPORT):
+            (self.output / name).unlink(missing_ok=True)
+        if not (self.output / CONFIG).is_file():
+            write(self.output / ORIGIN, f"{self.origin.absolute()}\n")
+            write(self.output / CONFIG, self.config)
 
 
 def _set_length(cli: GileCLI) -> None:

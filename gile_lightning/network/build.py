@@ -101,6 +101,9 @@ def _build(
         make.label_dropout,
         prior_log_odds(task.labels),
     )
+    inputs = encoder.inputs | (label_encoder.inputs if output.scores_unseen else set())
+    if "words" not in inputs:
+        embedding.requires_grad_(False)  # no weights that need be trained, or kept on disk
     for module in _untrained(network):
         if isinstance(module, Idf):
             module.build(len(task.tokenizer.vocabulary))
@@ -108,13 +111,6 @@ def _build(
             nn.init.xavier_uniform_(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
-    # of what the logits do not depend on, DDP would wait for a gradient
-    if not output.scores_unseen:
-        label_encoder.requires_grad_(False)
-        label_norm.requires_grad_(False)
-    encoders = (encoder, label_encoder) if output.scores_unseen else (encoder,)
-    if not any(each.reads_word_vectors for each in encoders):
-        embedding.requires_grad_(False)
     return network
 
 

@@ -147,6 +147,17 @@ class Network(nn.Module):
         return any(parameter.requires_grad for parameter in parameters)
 
     @property
+    def unused(self) -> list[nn.Parameter]:
+        """The parameters that no logit depends on: those of labels under an output layer by ids."""
+        reads = self.encoder.reads_word_vectors
+        found: list[nn.Parameter] = []
+        if self.output.scores_unseen:
+            reads |= self.label_encoder.reads_word_vectors
+        else:
+            found += [*self.label_encoder.parameters(), *self.label_norm.parameters()]
+        return found if reads else [*found, *self.embedding.parameters()]
+
+    @property
     def sparse(self) -> bool:
         """Whether training gives the word vectors a sparse gradient."""
         return getattr(self.embedding, "sparse", False) and self.word_vectors.requires_grad

@@ -307,10 +307,11 @@ def _languages(overrides: Overrides, contents: Sequence[Any]) -> list[str]:
     """Return the languages that a fit names, by its overrides or its configurations; or one."""
     named = overrides.get("data.languages")
     for content in contents if named is None and "data" not in overrides else ():
-        data = (content or {}).get("data") or {}
-        own = {**data, **(data.get("init_args") or {})}
-        named = own.get("languages", named)
-    return as_text(named or "").split(",") if not isinstance(named, list) else named
+        data = content.get("data") if isinstance(content, dict) else None
+        if isinstance(data, dict):
+            own = {**data, **(data.get("init_args") or {})}
+            named = own.get("languages", list(own.get("modules") or ()) or named)
+    return named if isinstance(named, list) else as_text(named or "").split(",")
 
 
 def as_text(value: Any) -> str:

@@ -60,6 +60,7 @@ from gile_lightning.systems.weights import (
     word_dim,
 )
 from gile_lightning.training.checkpoint import STATE
+from gile_lightning.training.exchange import broadcast_parameters
 from gile_lightning.training.losses import BinaryCrossEntropy, Loss
 from gile_lightning.training.samplers import LabelSampler, UniformLabels
 from gile_lightning.training.scores import LOSS
@@ -152,6 +153,7 @@ class NeuralSystem(GradientSystem):
         self._unfitted = False  # whether the regressions are still to be solved
         self._fingerprints: Fingerprints = {}
         self._documents: dict[str, dict[str, Tensor]] = {}  # their hashes, by split
+        self._statistics: list[Tensor] = []  # of batch norm
         self._corpora: dict[str, str] = {}
         self._known_to_ridge: dict[str, KnownToRidge | None] = {}
         self._encoded_tasks: dict[str, Task] = {}
@@ -174,12 +176,16 @@ class NeuralSystem(GradientSystem):
         self.set_tasks(tasks)
         self._fingerprints = fingerprints(networks, tasks, self.cache_dir, self.device)
         check_fingerprints(tasks, self._fingerprints, extra.get("fingerprints", {}))
-        # word vectors and label texts that never change need not go to every process at every step,
-        # as the statistics of batch norm do, and sparse gradients are exchanged by `GradientSystem`
+        # word vectors and label texts that never change need not go to every process at every step
+        # (the statistics of batch norm must); sparse gradients are exchanged by `GradientSystem`;
+        # and DDP would wait for a gradient of what no logit depends on
         norms = [(name, part) for name, part in self.named_modules() if isinstance(part, _NormBase)]
         shared = {f"{name}.{key}" for name, norm in norms for key, _ in norm.named_buffers()}
+        self._statistics = [buffer for _, norm in norms for buffer in norm.buffers()]
         ignored = [name for name, _ in self.named_buffers() if name not in shared]
         ignored += self.sparse_parameters()
+        unused = {id(x) for name in tasks for x in self.network(name).unused}
+        ignored += [name for name, x in self.named_parameters() if id(x) in unused]
         self._ddp_params_and_buffers_to_ignore = ignored
 
     def check(
@@ -351,6 +357,8 @@ class NeuralSystem(GradientSystem):
 
     def on_validation_epoch_start(self) -> None:
         """Prepare the labels once, and choose how much regressions count on new documents."""
+        if self.trainer.world_size > 1:  # those of the last step are each process's own
+            broadcast_parameters(self._statistics)
         super().on_validation_epoch_start()
         if not self.trainer.sanity_checking:
             for name in self.tasks:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -318,7 +319,7 @@ class Predictor:
         if threshold is not None and not threshold <= 1:
             raise InputError(f"threshold is {threshold:g}; no probability is above it")
         if top_k is not None:
-            if not isinstance(top_k, int):
+            if not isinstance(top_k, Integral):
                 raise InputError(f"top_k is {top_k!r}; give a whole number, or None for all labels")
             positive(top_k=top_k)
         positive(batch_size=batch_size)

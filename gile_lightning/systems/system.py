@@ -34,6 +34,7 @@ from gile_lightning.metrics.table import (
 from gile_lightning.metrics.thresholded import THRESHOLDS
 from gile_lightning.systems.calibrated import Calibrations, training_ids
 from gile_lightning.systems.task_module import TaskModule, smallest_task
+from gile_lightning.training.length import all_steps_done
 
 SCORES = 2**26  # of documents and labels at a time: 256 MB in float32, whatever the label set
 RANKED = 2**22  # of these, ranked at a time; copies of them are sorted
@@ -205,13 +206,12 @@ class System(TaskModule):
 
         Else the last steps would have no score, or their weights that of an earlier epoch.
         """
-        if self.last_step:
+        if all_steps_done(self.trainer):
             self.trainer.should_stop = True
-
-    @property
-    def last_step(self) -> bool:
-        """Whether training has done as many steps as `trainer.max_steps` allows, if it is set."""
-        return 0 < self.trainer.max_steps <= self.trainer.global_step
+            # whatever else would go on, or leave the validation out
+            self.trainer.fit_loop.min_epochs = 0
+            self.trainer.fit_loop.epoch_loop.min_steps = None
+            self.trainer.check_val_every_n_epoch = 1
 
     def validation_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
         """Score documents against the labels."""

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, distributed, nn
 
 
-def broadcast_parameters(parameters: Iterable[nn.Parameter]) -> None:
-    """Give parameters the values that they have in the first process."""
+def broadcast_parameters(parameters: Iterable[Tensor]) -> None:
+    """Give parameters, or buffers, the values that they have in the first process."""
     for parameter in parameters:
         distributed.broadcast(parameter.detach(), 0)
 

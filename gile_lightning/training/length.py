@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+import lightning
+
 from gile_lightning.common.errors import InputError, positive
 
 _DOUBLED = 3  # times that batches double at most: sixteen times their size was worse than four
@@ -67,3 +69,8 @@ class TrainingLength:
         times = documents // self.documents
         doubled = min(_DOUBLED, max(0, times.bit_length() - 1) // 2)
         return 1 << doubled if self.larger_batches else 1
+
+
+def all_steps_done(trainer: lightning.Trainer) -> bool:
+    """Return whether training has done as many steps as ``max_steps`` allows, if it is set."""
+    return 0 < trainer.max_steps <= trainer.global_step

@@ -84,6 +84,12 @@ def test_languages_that_only_the_configuration_names(folder):
     assert {fit.languages for fit in grid.fits(1, {})} == {3}
     assert {fit.languages for fit in grid.fits(1, {"data.languages": "english,german"})} == {2}
     assert {fit.languages for fit in grid.fits(1, {"data": "BioASQ"})} == {1}
+    base.write_text(
+        "data: {class_path: Multilingual, init_args: {modules: {english: 1, german: 2}}}\n"
+    )
+    assert {fit.languages for fit in grid.fits(1, {})} == {2}
+    base.write_text("data: DW\n")
+    assert {fit.languages for fit in grid.fits(1, {})} == {1}
 
 
 def test_paper_figures_of_a_block(folder):

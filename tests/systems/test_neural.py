@@ -15,10 +15,10 @@ from torch import nn
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import BioASQ
 from gile_lightning.data.loading.prefetch import PrefetchLoader
-from gile_lightning.network.encoders import Mean, WordEmbedding
+from gile_lightning.network.encoders import IdfMean, Mean, WordEmbedding
 from gile_lightning.network.label_residual import LabelResidual
 from gile_lightning.network.matchers import LexicalMatch, NameMention
-from gile_lightning.network.outputs import GILE, MatchersOnly
+from gile_lightning.network.outputs import GILE, Linear, MatchersOnly
 from gile_lightning.systems import NeuralSystem
 from gile_lightning.systems.predictor import Predictor
 from gile_lightning.training.losses import SoftmaxCrossEntropy
@@ -214,3 +214,19 @@ def test_training_batches_are_prepared_where_a_system_wants_it(tmp_path):
     loader = data.train_dataloader()
     assert isinstance(loader, PrefetchLoader)
     assert list(loader) == [(i, batch["english"].rows.tolist()) for i, batch in enumerate(plain)]
+
+
+def test_what_processes_exchange():
+    """Not what never changes, or what no logit depends on; but statistics of batch norm."""
+    parts = {"output": Linear, "label_encoder": partial(IdfMean, learned=True)}
+    model = NeuralSystem(embedding=partial(WordEmbedding, dim=4), norm=nn.BatchNorm1d, **parts)
+    model.build(TwoLanguages().tasks)
+    ignored = {*model._ddp_params_and_buffers_to_ignore}
+    names = {name for name, _ in model.named_parameters()} | {x for x, _ in model.named_buffers()}
+    assert ignored <= names
+    assert not any("running_mean" in name for name in ignored)
+    assert any("running_mean" in name for name in names)
+    kept = {name for name, _ in model.named_parameters()} - ignored
+    assert not any("label_encoder" in name or "label_norm" in name for name in kept)
+    assert any("document_norm" in name for name in kept)
+    assert any("embedding" in name for name in kept)

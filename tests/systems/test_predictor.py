@@ -3,6 +3,7 @@ import shutil
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
@@ -348,6 +349,7 @@ def test_what_cannot_be_predicted(predictor):
     for text in (7, ["Liver", None], [["Liver"]]):
         with pytest.raises(InputError, match="a text is a string or a list of strings, not"):
             predictor.predict([text])
+    assert predictor.predict(TEXTS, top_k=np.int64(1)) == predictor.predict(TEXTS, top_k=1)
     for top_k in ("5", 1.5):
         with pytest.raises(InputError, match=f"top_k is {top_k!r}; give a whole number, or None"):
             predictor.predict(TEXTS, top_k=top_k)

@@ -10,6 +10,7 @@ from torch import nn
 from gile_lightning.data.loading.ragged import RaggedBatch
 from gile_lightning.data.text_data_module import TextDataModule
 from gile_lightning.systems.system import System
+from gile_lightning.training.length import all_steps_done
 
 
 class OnePass(System):
@@ -41,7 +42,8 @@ class OnePass(System):
     def training_step(self, batch: dict[str, RaggedBatch], batch_idx: int) -> None:
         """Fit at the last batch of the epoch; the others are for the count of documents."""
         self.optimizers().step()  # type: ignore[union-attr]
-        last = batch_idx + 1 >= self.trainer.num_training_batches or self.last_step
+        last = batch_idx + 1 >= self.trainer.num_training_batches
+        last = last or all_steps_done(self.trainer)
         if self.current_epoch or not last:
             return
         data: TextDataModule = self.trainer.datamodule  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ from torch import nn
 
 from gile_lightning.common.disk import tell_space
 from gile_lightning.training.checkpoint import LAST
+from gile_lightning.training.length import all_steps_done
 
 _REMEDY = "free as much, or set --output to another disk"
 
@@ -64,6 +65,7 @@ class LastCheckpoint(Checkpoint):
         # gradients accumulated since the last step are not part of a checkpoint
         stepped = (batch_idx + 1) % trainer.accumulate_grad_batches == 0
         due = stepped and trainer.global_step % self.every_n_train_steps == 0
+        due = due and not all_steps_done(trainer)  # from there nothing would be validated
         if due and not trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
             trainer.save_checkpoint(self.path)
 

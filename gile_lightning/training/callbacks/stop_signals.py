@@ -11,6 +11,7 @@ from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from gile_lightning.training.checkpoint import LAST
+from gile_lightning.training.length import all_steps_done
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGUSR1") if hasattr(signal, name)]
 
@@ -64,7 +65,8 @@ class StopSignals(Checkpoint):
         if (batch_idx + 1) % trainer.accumulate_grad_batches:
             return  # gradients accumulated since the last step are not part of a checkpoint
         if self._stopped(trainer):
-            if not trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
+            last = trainer.fit_loop.epoch_loop.batch_progress.is_last_batch
+            if not (last or all_steps_done(trainer)):  # from these nothing would be validated
                 trainer.save_checkpoint(self.path)
             self._leave()
 

@@ -12,15 +12,20 @@ from gile_lightning.training.callbacks import (
 
 
 @pytest.mark.parametrize(
-    ("batches", "accumulated", "steps"),
-    [(5, 1, [3, 5, 6, 9, 10]), (18, 3, [3, 6, 9, 12])],
+    ("batches", "accumulated", "most", "steps"),
+    [
+        (5, 1, -1, [3, 5, 6, 9, 10]),
+        (5, 1, 9, [3, 5, 6, 10]),  # the last step is not validated yet
+        (18, 3, -1, [3, 6, 9, 12]),
+    ],
 )
-def test_every_so_many_steps_and_after_each_epoch(tmp_path, batches, accumulated, steps):
+def test_every_so_many_steps_and_after_each_epoch(tmp_path, batches, accumulated, most, steps):
     saved = []
     callback = LastCheckpoint(tmp_path, every_n_train_steps=3)
     progress = SimpleNamespace(is_last_batch=False)
     trainer = SimpleNamespace(
         global_step=0,
+        max_steps=most,
         accumulate_grad_batches=accumulated,
         fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress)),
         save_checkpoint=lambda path: saved.append((trainer.global_step, path)),

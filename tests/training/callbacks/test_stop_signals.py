@@ -15,6 +15,8 @@ class Trainer(SimpleNamespace):
         self.callback, self.batches, self.saved = callback, batches, []
         self.progress = SimpleNamespace(is_last_batch=False)
         super().__init__(
+            max_steps=-1,
+            global_step=1,
             accumulate_grad_batches=accumulated,
             fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=self.progress)),
             strategy=SimpleNamespace(
@@ -35,6 +37,15 @@ class Trainer(SimpleNamespace):
                 self.callback._receive(signal.SIGUSR1, None)
             self.progress.is_last_batch = batch == self.batches - 1
             self.callback.on_train_batch_end(self, None, None, None, batch)
+
+
+def test_it_saves_nothing_after_the_last_step(tmp_path):
+    """The run does the steps since the checkpoint before it again, and is validated."""
+    trainer = Trainer(StopSignals(tmp_path), batches=9, accumulated=3)
+    trainer.max_steps = 1
+    with pytest.raises(SIGTERMException):
+        trainer.epoch(0)
+    assert trainer.saved == []
 
 
 @pytest.mark.parametrize(
