@@ -16,6 +16,7 @@ BEGIN, END = "<!-- made of docs/results/systems.json -->\n", "\n<!-- end -->"
 ROWS = {
     "as shipped": "`best.yaml`",
     "without pretrained weights": "`best_scratch.yaml`",
+    "without a transformer at prediction": "`best_fast.yaml`",
     "GILE-WAN": "GILE-WAN (`bioasq.yaml`)",
     "GILE-WAN of the paper": "GILE-WAN of the paper (`paper_bioasq.yaml`)",
     "TF-IDF one-versus-rest": "TF-IDF one-versus-rest (ridge)",
