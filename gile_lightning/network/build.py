@@ -103,7 +103,7 @@ def _build(
     )
     inputs = encoder.inputs | (label_encoder.inputs if output.scores_unseen else set())
     if "words" not in inputs:
-        embedding.requires_grad_(False)  # no weights that need be trained, or kept on disk
+        embedding.requires_grad_(False)  # nothing reads it
     for module in _untrained(network):
         if isinstance(module, Idf):
             module.build(len(task.tokenizer.vocabulary))

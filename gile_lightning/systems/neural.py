@@ -153,7 +153,6 @@ class NeuralSystem(GradientSystem):
         self._unfitted = False  # whether the regressions are still to be solved
         self._fingerprints: Fingerprints = {}
         self._documents: dict[str, dict[str, Tensor]] = {}  # their hashes, by split
-        self._statistics: list[Tensor] = []  # of batch norm
         self._corpora: dict[str, str] = {}
         self._known_to_ridge: dict[str, KnownToRidge | None] = {}
         self._encoded_tasks: dict[str, Task] = {}
@@ -181,7 +180,6 @@ class NeuralSystem(GradientSystem):
         # and DDP would wait for a gradient of what no logit depends on
         norms = [(name, part) for name, part in self.named_modules() if isinstance(part, _NormBase)]
         shared = {f"{name}.{key}" for name, norm in norms for key, _ in norm.named_buffers()}
-        self._statistics = [buffer for _, norm in norms for buffer in norm.buffers()]
         ignored = [name for name, _ in self.named_buffers() if name not in shared]
         ignored += self.sparse_parameters()
         unused = {id(x) for name in tasks for x in self.network(name).unused}
@@ -357,8 +355,9 @@ class NeuralSystem(GradientSystem):
 
     def on_validation_epoch_start(self) -> None:
         """Prepare the labels once, and choose how much regressions count on new documents."""
-        if self.trainer.world_size > 1:  # those of the last step are each process's own
-            broadcast_parameters(self._statistics)
+        if self.trainer.world_size > 1:  # statistics of the last step are each process's own
+            norms = [part for part in self.modules() if isinstance(part, _NormBase)]
+            broadcast_parameters(buffer for norm in norms for buffer in norm.buffers())
         super().on_validation_epoch_start()
         if not self.trainer.sanity_checking:
             for name in self.tasks:
