@@ -116,7 +116,7 @@ def _keep_arguments(output: Path, arguments: dict[str, Any]) -> None:
             f"{output}: holds runs with other arguments ({file}); choose another --output"
         )
     if not file.is_file():
-        write(file, json.dumps(arguments, default=str))
+        write(file, json.dumps(arguments))
 
 
 def _run(launcher: Launcher, args: list[str], language: str, share: float, folder: Path) -> None:
