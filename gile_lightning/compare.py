@@ -30,6 +30,7 @@ def compare(first: str, second: str, resamples: int = 10_000, output: Path | Non
     from gile_lightning.common.console import show
     from gile_lightning.common.files import write
 
+    output = output and output.expanduser()
     if output is not None and output.is_dir():
         raise InputError(f"{output}: a folder; give a file (--output figures.json)")
     if resamples < 100:

@@ -40,7 +40,7 @@ def import_weights(
     from gile_lightning.released.importing import released_checkpoint
     from gile_lightning.training.checkpoint import BEST, STATE, AtomicCheckpointIO
 
-    folder = output or Path("runs/import_weights") / file.stem
+    folder = (output or Path("runs/import_weights") / file.stem).expanduser()
     if (folder / CONFIG).is_file():
         raise InputError(f"{folder}: holds a run already; choose another --output")
     checkpoint = released_checkpoint(file, args, word_vectors, labels, languages)

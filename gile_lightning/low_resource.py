@@ -19,6 +19,7 @@ Trains the model of a configuration on 0.1 to 0.5 (tiny), 1 to 5 (small) and 10 
 the target language's training documents, all documents of the other languages beside them, and
 prints its micro-F1 at the threshold 0.3, averaged per level (paper, Table 7). Smaller parts are
 subsets of larger ones. A run that is done is not repeated; one that was cut off is continued.
+It sets data.train_share and model.threshold itself, whatever a configuration says of them.
 What a run prints is in the log.txt of its folder.
 
 """
@@ -38,7 +39,7 @@ def main(args: list[str] | None = None) -> dict[str, Any]:
     levels = (pop_option(args, "--levels") or ",".join(LEVELS)).split(",")
     if language is None or output is None:
         raise InputError("--language TARGET and --output DIR are needed")
-    return run_levels(args, language, levels, Path(output))
+    return run_levels(args, language, levels, Path(output).expanduser())
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ def check(data: TextDataModule, output: Path | None) -> dict[str, Any]:
     found = {"corpus": corpus, "recommended": advice}
     show(**found)
     if output is not None:
+        output = output.expanduser()
         output.mkdir(parents=True, exist_ok=True)
         (output / CHECK).write_text(json.dumps(found, indent=1, ensure_ascii=False), "utf-8")
         page = render("check.html", title="What is in the corpus", advice=advice, corpus=by_part)
@@ -120,9 +121,7 @@ def recommendations(
     if hasattr(data, "language"):  # languages of a corpus of several have names of their own
         for language in likely:
             yield f"--data.language {language}", "what the most frequent words tell"
-    if data.builtin:
-        yield "--config best_scratch", "single words tell the labels of invented texts"
-    elif foreign:
+    if foreign:
         yield "--config best_scratch", "learns all from the corpus"
         why = "the other one to compare; all-MiniLM-L6-v2 knows English alone"
         yield f"--config best --data.pretrained {MULTILINGUAL}", why
@@ -130,7 +129,8 @@ def recommendations(
         yield "--config best", "the best on real texts; best_scratch without pretrained weights"
     largest = max(figures["documents"].get("train", 0) for figures in corpus.values())
     if largest >= _LARGE:
-        yield "--config large", "laid over that one, trains word vectors too; compare both"
+        why = "trains word vectors too; compare it with the above"
+        yield "--config best_scratch --config large", why
     known, undescribed = (
         sum(figures["labels"][key] for figures in corpus.values())
         for key in ("known", "undescribed")

@@ -195,7 +195,7 @@ class _Lines:
         self.stream = sys.stdout
         if output != "-":
             try:
-                self.stream = stack.enter_context(new_text(Path(output)))
+                self.stream = stack.enter_context(new_text(Path(output).expanduser()))
             except OSError as error:
                 raise InputError(f"{output}: {error.strerror} (--output)") from error
         elif console.as_json():

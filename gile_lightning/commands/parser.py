@@ -141,6 +141,8 @@ class ErrorFirst(ArgumentParser):
             value = problem.partition("value: ")[2].partition("\n")[0].partition(". Got value")[0]
             kinds = " or ".join(expected).replace("', '", "' or '")
             reason = f"expected {kinds}, not {value!r}"
+            if "str" in expected and value in ("True", "False"):
+                reason += "; put it in quotes, since YAML reads yes and no as true and false"
         elif match := _UNKNOWN_NAME.search(problem):
             known = _classes(problem)
             path = known.get(match[1])

@@ -94,7 +94,8 @@ def run_folder(config: Any) -> tuple[Path, Path | None]:
         InputError: the folder holds another run, or there is no run or checkpoint to resume.
     """
     stem = config_name(config, "fit")
-    output, path = config.output, config.ckpt_path
+    output = config.output and Path(config.output).expanduser()
+    path = config.ckpt_path and str(Path(config.ckpt_path).expanduser())
     if output is not None and Path(output).is_file():
         raise InputError(f"{output}: a file; give the name of a folder (--output)")
     if path == "last":

@@ -176,7 +176,10 @@ def _print(text: str, stream: str = "stdout") -> None:
     if live is not None:
         live.pause()
     try:
-        print(text, file=getattr(sys, stream), flush=True)
+        file: TextIO = getattr(sys, stream)
+        encoding = file.encoding or "utf-8"  # of a pipe it may lack signs that names have
+        text = text.encode(encoding, "backslashreplace").decode(encoding)
+        print(text, file=file, flush=True)
     finally:  # also if nobody reads any more
         if live is not None:
             live.resume()

@@ -335,13 +335,15 @@ class DocumentDataModule(Reader, ShardDataModule):
         Raises:
             InputError: the corpus has changed.
         """
-        task = self.corpus.task
-        self.fixed_tokenizer = task.tokenizer
         ids = self.split(split).select(rows)["id"]
-        return find_texts(self.changed_documents(), list(ids), task.labels.ids)
+        return find_texts(self.changed_documents(), list(ids), self.corpus.task.labels.ids)
 
     def changed_documents(self) -> Iterable[Document]:
-        """Stream the raw documents with the labels that `data.label_changes` gives them."""
+        """Stream the raw documents with the labels that encoding has given them.
+
+        These are the names in force after `data.label_changes`; called after `setup`.
+        """
+        self.fixed_tokenizer = self.corpus.task.tokenizer  # by whose words labels are merged
         skipped = Skipped()
         return self._changed_documents(skipped, self._changed_labels(skipped))
 
@@ -362,7 +364,7 @@ class DocumentDataModule(Reader, ShardDataModule):
 
     def _encode(self, directory: Path) -> None:
         """Encode the corpus into an empty folder."""
-        skipped = Skipped()
+        skipped, sources = Skipped(), self.sources()
         trained, tokenizer = self.trained_task, self.predecessor.tokenizer
         if self.word_vectors is not None and trained is None and tokenizer is None:
             words, vectors = self.read_vectors()
@@ -387,7 +389,12 @@ class DocumentDataModule(Reader, ShardDataModule):
             counts |= self._replay(self.predecessor.known, directory, counts, skipped)
         keys = ("unspaced", "likely_language", HELD_OUT)
         seen: dict[str, Any] = {key: counts.pop(key) for key in keys if key in counts}
-        meta = {"counts": counts, "skipped": skipped.state(), "sources": self.sources(), **seen}
+        if self.sources() != sources:  # whose key is that of other documents
+            raise InputError(
+                f"the files of the corpus ({self.language}) changed while they were read; start "
+                "again"
+            )
+        meta = {"counts": counts, "skipped": skipped.state(), "sources": sources, **seen}
         write_meta(directory, meta)
 
     def _changed_labels(self, skipped: Skipped) -> ChangedLabels:

@@ -96,13 +96,13 @@ def read_options(args: list[str]) -> Options:
         seeds=read.seeds,
         data=read.data,
         word_vectors=read.word_vectors,
-        output=Path(read.output),
+        output=Path(read.output).expanduser(),
         jobs=read.jobs,
         formats=_formats(read.format),
         dry_run=read.dry_run,
         overrides=read_overrides(args[end + 1 :]),
-        page=None if read.page is None else Path(read.page),
-        check=None if read.check is None else Path(read.check),
+        page=None if read.page is None else Path(read.page).expanduser(),
+        check=None if read.check is None else Path(read.check).expanduser(),
         repeat=_names(read.repeat),
     )
 

@@ -50,7 +50,7 @@ def _sweep(cli: SweepCLI) -> Path:
     data, metrics = made.data, made.model.metrics
     objectives = search.directions(monitored.monitor, monitored.mode, data.names, metrics)
     named = Path(abspath(config.output)).name if config.output else config_name(config, "sweep")
-    folder = Path(config.output or Path("runs", "sweeps", search.study or named))
+    folder = Path(config.output or Path("runs", "sweeps", search.study or named)).expanduser()
     best = (folder / f"{BEST}.yaml").absolute()
     if best in [Path(str(file)).absolute() for file in config.get("config") or []]:
         raise InputError(

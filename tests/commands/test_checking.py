@@ -127,4 +127,5 @@ def test_many_documents_train_word_vectors(files, tmp_path, documents, large):
     data = ready(Corpus(str(files[0]), files[1], columns=columns, min_count=1, cache_dir=tmp_path))
     corpus = check(data, None)["corpus"]
     corpus["english"]["documents"]["train"] = documents
-    assert ("--config large" in dict(recommendations(data, corpus))) is large
+    over_scratch = "--config best_scratch --config large"
+    assert (over_scratch in dict(recommendations(data, corpus))) is large

@@ -101,6 +101,10 @@ def test_unknown_keys_in_a_file(config, old, new, error):
             ("--model.output.joint_dim", "9", "--model.output", f"{OUTPUTS}.Bilinear"),
             f"unknown key 'joint_dim' of {OUTPUTS}.Bilinear",
         ),
+        (
+            ("--data.language", "no"),
+            "data.language: expected str, not 'False'; put it in quotes, since YAML reads yes and",
+        ),
         (("--model.loss", "nosuch"), "model.loss: there is no 'nosuch'; give an import path"),
         (("--data", "BioASK"), "data: there is no 'BioASK'; did you mean 'BioASQ'?"),
         (("--model.output", "gile_lightning.network.outputs.Gile"), "did you mean 'GILE'?"),

@@ -68,6 +68,14 @@ def test_a_file_is_no_run_folder(tmp_path):
         folder(output="notes.txt")
 
 
+def test_the_home_of_a_user(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert folder(output="~/run") == (tmp_path / "run", None)
+    (tmp_path / "one.ckpt").touch()
+    assert folder("~/run", "~/one.ckpt") == (tmp_path / "run", tmp_path / "one.ckpt")
+
+
 def test_a_file_that_is_laid_over_another_gives_the_name(tmp_path):
     (tmp_path / "first.yaml").write_text("data: {}")
     (tmp_path / "mine.yaml").write_text("base: first.yaml")

@@ -35,6 +35,14 @@ def test_only_the_first_process_speaks(monkeypatch, capsys):
     assert capsys.readouterr().out == "one\nresult\n"
 
 
+def test_signs_that_the_output_lacks_are_escaped(monkeypatch):
+    content = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(content, encoding="latin-1"))
+    say("café, наука")
+    expected = b"caf\xe9, \\u043d\\u0430\\u0443\\u043a\\u0430\n"
+    assert content.getvalue() == expected
+
+
 def test_names_are_shown_as_text(capsys):
     say(f"{ESCAPE}\n\tb")
     show(ESCAPE)

@@ -14,6 +14,11 @@ REFUSED = {
 }
 
 
+def test_a_name_that_yaml_does_not_read_as_text():
+    with pytest.raises(InputError, match="False cannot be the name of a language: put it in quo"):
+        check_language(False)
+
+
 @pytest.mark.parametrize(("name", "why"), REFUSED.items(), ids=lambda x: repr(x)[:20])
 def test_a_name_that_is_no_file_or_module_is_refused(name, why, tmp_path):
     with pytest.raises(InputError, match=f"cannot be the name of a language: .*{why}"):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gile_lightning.common.errors import InputError
+from gile_lightning.data.formats.lines import check_encoding, reason
 from gile_lightning.data.formats.tables import read_rows
 
 TEXT = ".txt"
@@ -55,9 +56,10 @@ def read_short_texts(path: Path, encoding: str = "utf-8") -> Iterator[tuple[str,
 
 def subject_file(document: Path) -> Path | None:
     """Return the file with the labels of a document ``.txt``: its ``.tsv`` or else its ``.key``."""
-    if document.suffix != TEXT:
+    if document.suffix.lower() != TEXT:
         return None
-    candidates = (document.with_suffix(ending) for ending in (".tsv", ".key"))
+    endings = [end for end in (".tsv", ".key") for end in (end, end.upper())]
+    candidates = map(document.with_suffix, endings)
     return next((file for file in candidates if file.is_file()), None)
 
 
@@ -72,7 +74,7 @@ def read_full_text(path: Path, encoding: str = "utf-8") -> tuple[str, list[str]]
     """
     labels: list[str] = []
     file = subject_file(path)
-    if file is not None and file.suffix == ".key":
+    if file is not None and file.suffix.lower() == ".key":
         labels = [name for name in map(str.strip, _read(file, encoding).splitlines()) if name]
     elif file is not None:
         for number, line in enumerate(_read(file, encoding).splitlines(), 1):
@@ -88,9 +90,8 @@ def read_full_text(path: Path, encoding: str = "utf-8") -> tuple[str, list[str]]
 
 
 def _read(path: Path, encoding: str) -> str:
+    check_encoding(encoding)
     try:
         return path.read_text(encoding=encoding).removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not {encoding} text ({error.reason})") from error
-    except LookupError as error:
-        raise InputError(f"{encoding!r} is no text encoding that Python knows") from error
+    except UnicodeError as error:
+        raise InputError(f"{path}: not {encoding} text ({reason(error)})") from error

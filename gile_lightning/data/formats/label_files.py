@@ -10,7 +10,7 @@ from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.data.formats.attack import Techniques
 from gile_lightning.data.formats.binary_file import BinaryFile
 from gile_lightning.data.formats.descriptions import Described, described
-from gile_lightning.data.formats.lines import Record, read_records
+from gile_lightning.data.formats.lines import Record, plain_name, read_records
 from gile_lightning.data.formats.mesh import read_headings, with_parents
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.formats.skos import SERIALIZATIONS, read_concepts
@@ -84,7 +84,7 @@ def _format(path: Path | str) -> Literal["skos", "mesh", "attack", "table", "jso
         return "mesh"
     if ending in SERIALIZATIONS:
         return "skos"
-    if ending in (".csv", ".tsv"):
+    if plain_name(path).endswith((".csv", ".tsv")):
         return "table"
     return "attack" if ending == ".json" and _is_bundle(_beginning(path)) else "json"
 

@@ -1,6 +1,5 @@
 """Streams of lines and JSON records, with the place of each."""
 
-import codecs
 import glob
 import gzip
 import json
@@ -18,6 +17,8 @@ from gile_lightning.data.formats.skipped import Skipped
 
 BROKEN = "broken JSON line"
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
+_PARQUET = (".parquet", ".arrow", ".feather")
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 JSON_LIST = "{}: a JSON list; expected one object per line, as jq -c '.[]' writes them"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -49,10 +50,12 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
         if "::" in str(Path(path).absolute()):
             raise InputError(f"{path}: '::' stands for a chain of file systems; rename the path")
         source = glob.escape(source)  # `datasets` reads every name as a pattern
-    try:
-        codecs.lookup(encoding)
-    except LookupError as error:
-        raise InputError(f"{encoding!r} is no text encoding that Python knows") from error
+    if source.lower().endswith(_PARQUET):
+        raise InputError(
+            f"{path}: a Parquet file; save it as a dataset, which data.path takes "
+            "(datasets.Dataset.from_parquet(FILE).save_to_disk(FOLDER)), or as JSON lines"
+        )
+    check_encoding(encoding)
     # which takes a second
     from gile_lightning.data.formats.line_builder import LineBuilder, TooMuchError
 
@@ -78,11 +81,39 @@ def read_lines(path: Path | str, encoding: str = "utf-8") -> Iterator[tuple[int,
         raise InputError(f"{path}: damaged after about line {number:,}; get it again") from error
     except TooMuchError as error:
         raise InputError(f"{path}: after line {number:,}: {error}") from error
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         line = _undecodable(path, encoding, number + 1)
         raise InputError(
-            f"{path}: not {encoding} text near line {line:,} ({error.reason}); save it as UTF-8"
+            f"{path}: not {encoding} text near line {line:,} ({reason(error)}); save it as UTF-8"
         ) from error
+
+
+def plain_name(path: Path | str) -> str:
+    """Return the name of a file in lower case, without the ending of what compresses it.
+
+    >>> plain_name("DIR/Topics.CSV.bz2"), plain_name("a.b")
+    ('topics.csv', 'a.b')
+    """
+    name = Path(path).name.lower()
+    packed = next((ending for ending in _COMPRESSED if name.endswith(ending)), "")
+    return name.removesuffix(packed)
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuse an encoding that Python does not know, or that is not one of text.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        "".encode(encoding)
+    except LookupError as error:  # of rot13 too, which makes text of text
+        raise InputError(f"{encoding!r} is no text encoding that Python knows") from error
+
+
+def reason(error: UnicodeError) -> str:
+    """Return why a text cannot be decoded; UTF-16 without its first mark has no reason."""
+    return error.reason if isinstance(error, UnicodeDecodeError) else str(error)
 
 
 def _undecodable(path: Path | str, encoding: str, first: int) -> int:
@@ -96,7 +127,7 @@ def _undecodable(path: Path | str, encoding: str, first: int) -> int:
         for number, line in enumerate(file.read().split(b"\n"), 1):
             try:
                 line.decode(encoding)
-            except UnicodeDecodeError:
+            except UnicodeError:
                 if number >= first:
                     return number
     return first

@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 
 from gile_lightning.common.errors import InputError
-from gile_lightning.data.formats.lines import Record, read_lines
+from gile_lightning.data.formats.lines import Record, plain_name, read_lines
 
 SEPARATOR = "|"  # between the names in a cell
 _LONGEST = 2**31 - 1  # characters of a cell; Python's own limit is shorter than many texts
@@ -14,7 +14,7 @@ _LONGEST = 2**31 - 1  # characters of a cell; Python's own limit is shorter than
 
 def is_tsv(path: Path | str) -> bool:
     """Return whether a file is named as one of tab-separated values."""
-    return str(path).lower().removesuffix(".gz").endswith(".tsv")
+    return plain_name(path).endswith(".tsv")
 
 
 def read_rows(
@@ -22,9 +22,9 @@ def read_rows(
 ) -> Iterator[tuple[str, list[str]]]:
     """Stream ``(file:line, cells)`` of the rows that are not empty, without spaces around cells.
 
-    Cells of ``.csv[.gz]`` may be quoted, and then have line breaks. Between them stand commas, or
-    semicolons or tabs if the first line has more of these. Cells of ``.tsv[.gz]`` are as they stand
-    between tabs. ``tabs`` says which of these a file is, whatever its name.
+    Cells of ``.csv`` may be quoted, and then have line breaks. Between them stand commas, or
+    semicolons or tabs if the first line has more of these. Cells of ``.tsv`` are as they stand
+    between tabs. Both may be compressed. ``tabs`` says which of these a file is, whatever its name.
 
     Raises:
         InputError: the file cannot be read, or a quote is left open.

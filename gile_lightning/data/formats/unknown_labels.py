@@ -1,5 +1,6 @@
 """Why labels of documents are unknown."""
 
+import re
 from collections.abc import Iterable
 
 UNKNOWN = "assignments of labels without a description or unknown"
@@ -14,6 +15,7 @@ REMEDIES = {
 """What a warning says of these."""
 
 _SIGNS = "|;,/\n\t"
+_URIS = re.compile(r"\S[|;,]\s*<?(https?://|urn:)")  # one behind another
 
 
 class UnknownLabels:
@@ -29,6 +31,8 @@ class UnknownLabels:
             self._known = {_plain(known) for known in self._names}
         if _plain(name) in self._known:
             return OTHER_FORM
+        if _URIS.search(name):
+            return JOINED
         for sign in _SIGNS:
             parts = [part for part in map(_plain, name.split(sign)) if part]
             if sign in name and parts and all(part in self._known for part in parts):

@@ -164,7 +164,7 @@ def _is_number(field: str) -> bool:
 def _read_text(path: Path | str, wanted: Callable[[str], bool]) -> Iterator[Row]:
     size = _text_size(path)
     for number, line in read_lines(path):
-        word, _, rest = line.rstrip().partition(" ")
+        word, _, rest = line.rstrip().replace("\t", " ").partition(" ")
         if not wanted(word):
             continue
         values = rest.split()

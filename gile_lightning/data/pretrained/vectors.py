@@ -138,11 +138,14 @@ class VectorStore:
         with ExitStack() as locks:
             for store in stores:
                 locks.enter_context(store.locked())
-            if mark is not None and all(file.exists() for file in marks):
-                known = [np.fromfile(file, "S16") for file in marks]
-                pairs = list(zip(stores, known, strict=True))
-                if all(store.has(keys[keys != b""]).all() for store, keys in pairs):
-                    return [store.rows(keys) for store, keys in pairs]
+            known = [] if mark is None else [_marked(file) for file in marks]
+            found = [
+                (store, keys)
+                for store, keys in zip(stores, known, strict=False)
+                if keys is not None and store.has(keys[keys != b""]).all()
+            ]
+            if len(found) == len(stores):
+                return [store.rows(keys) for store, keys in found]
             of_groups = [[NO_KEYS] * len(stores)]
             before, left = len(self.texts), total or 0
             with Progress("encoding texts", total, "texts") as shown:
@@ -154,7 +157,8 @@ class VectorStore:
             all_keys = [np.concatenate(keys) for keys in zip(*of_groups, strict=True)]
             if mark is not None:
                 for file, keys in zip(marks, all_keys, strict=True):
-                    write(file, keys.tobytes())
+                    content = keys.tobytes()
+                    write(file, content + blake2b(content, digest_size=16).digest())
         return [store.rows(keys) for store, keys in zip(stores, all_keys, strict=True)]
 
     def _fill(
@@ -233,6 +237,15 @@ class VectorStore:
         if not self.texts.has(keys[keys != b""]).all():
             raise InputError(f"{self.texts.folder}: vectors are missing; start again")
         return self.texts.take(self.texts.rows(keys))
+
+
+def _marked(file: Path) -> Keys | None:
+    """Return the hashes that a mark names; None if there is no whole one."""
+    content = file.read_bytes() if file.is_file() else b""
+    keys, end = content[:-16], content[-16:]
+    if len(keys) % 16 or blake2b(keys, digest_size=16).digest() != end:
+        return None
+    return np.frombuffer(keys, "S16")
 
 
 def _key(row: Ids) -> bytes:

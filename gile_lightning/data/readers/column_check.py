@@ -1,9 +1,15 @@
 """A check that a corpus has the columns that its reader names."""
 
+import re
+from collections.abc import Sequence
+
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.data.formats.lines import Record
+from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.readers.columns import Columns
 
+_YEAR = re.compile(r"\s*((?:1\d|2[01])\d\d)\d*")
+_UNIX_TIMES = (10, 13)  # digits
 CHECK_AFTER = 1_000  # records read before a column that most of them lack is an error
 
 
@@ -16,17 +22,22 @@ class ColumnCheck:
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
+        self._texts = (*columns.lead, *columns.text)
         self._first: list[Record] = []
+        self._present: set[str] = set()  # of the columns of text
         self._read = 0
         self._missing: dict[str, tuple[int, Record]] = {}
 
     def add(self, record: Record, missing: str | None) -> None:
         """Note a record, and the column that it lacks, if it lacks one.
 
+        A column of text that the first records lack, and that is named nearly as one that they
+        have, is an error at once.
+
         An empty list of labels is none: a corpus may have more documents without labels than with.
 
         Raises:
-            InputError: see `finish`.
+            InputError: as in `finish`.
         """
         self._read += 1
         if missing is not None and not (
@@ -34,19 +45,32 @@ class ColumnCheck:
         ):
             count, first = self._missing.get(missing, (0, record))
             self._missing[missing] = count + 1, first
+        self._present.update(name for name in self._texts if name in record.fields)
         if self._read <= CHECK_AFTER:
             self._first.append(record)
-        if self._read == CHECK_AFTER:
-            self.finish()
+        if self._read == CHECK_AFTER:  # an optional column of another name may come later
+            self._check([name for name in self._absent() if self._near(name)])
 
-    def finish(self) -> None:
-        """Check the records so far.
+    def finish(self, skipped: Skipped) -> None:
+        """Check all records, and count the columns before the text that none has.
 
         Raises:
             InputError: most records lack a column, or all lack one of the columns of text.
         """
-        present = {name for record in self._first for name in record.fields}
-        absent = [name for name in self.columns.text if name not in present]
+        absent = self._absent()
+        self._check([name for name in absent if name in self.columns.text])
+        for name in absent if self._first else ():
+            reason = f"column before the text, {name!r}, that no document has{self._near(name)}"
+            skipped.add(reason, self._first[0].where)
+
+    def _absent(self) -> list[str]:
+        return [name for name in self._texts if name not in self._present]
+
+    def _near(self, column: str) -> str:
+        """Return the column that may be meant, as a remark; nothing if there is none."""
+        return nearest(column, self._first[0].fields.keys() - {column, *self._texts})
+
+    def _check(self, absent: Sequence[str]) -> None:
         lacking = {name: (self._read, self._first[0]) for name in absent} | self._missing
         for column, (count, first) in lacking.items():
             if count > self._read / 2:
@@ -58,12 +82,17 @@ class ColumnCheck:
                 raise InputError(
                     f"{first.where}: no {kind}{column!r} in this document and in {count:,} of the "
                     f"first {self._read:,}; the columns are {', '.join(first.fields)}"
-                    f"{nearest(column, first.fields.keys() - {column, *self.columns.text})} (set "
+                    f"{nearest(column, first.fields.keys() - {column, *self._texts})} (set "
                     f"{key})"
                 )
 
 
 def year_of(value: object) -> int | None:
-    """Return the year that a value begins with, if it does: ``2005-12-31``, ``" 2005 Dec"``."""
-    digits = str(value).lstrip()[:4] if value is not None else ""
-    return int(digits) if len(digits) == 4 and digits.isdecimal() else None
+    """Return the year, from 1000 to 2199, that a value begins with; None if it begins otherwise.
+
+    ``2005-12-31``, ``" 2005 Dec"`` and ``20051231`` begin with one. ``31122005`` does not, nor does
+    a time in seconds or milliseconds since 1970, of 10 or 13 digits.
+    """
+    if value is None or (found := _YEAR.match(str(value))) is None:
+        return None
+    return None if len(found[0].strip()) in _UNIX_TIMES else int(found[1])

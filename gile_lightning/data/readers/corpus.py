@@ -14,7 +14,7 @@ from gile_lightning.data.formats.descriptions import Described, Kind, TextRecipe
 from gile_lightning.data.formats.hub_datasets import read_dataset
 from gile_lightning.data.formats.label_files import read_labels
 from gile_lightning.data.formats.line_count import Total, estimate_lines
-from gile_lightning.data.formats.lines import Record
+from gile_lightning.data.formats.lines import Record, plain_name
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.language_name import code_of
 from gile_lightning.data.readers.column_check import ColumnCheck
@@ -104,6 +104,7 @@ class Corpus(DocumentDataModule):
         return {
             **self.files(),
             "encoding": self.encoding,
+            "max_broken_lines": self.max_broken_lines,
             "columns": asdict(self.columns),
             "language": self.columns.language and self.language,
             "split_year": self.split_year,
@@ -128,7 +129,7 @@ class Corpus(DocumentDataModule):
             else:
                 skipped.add(f"documents without {document}", record.where)
                 check.add(record, missing=document)
-        check.finish()
+        check.finish(skipped)
         if parser.by_year:
             self._check_years(splits, parser.years)
 
@@ -329,7 +330,7 @@ class Corpus(DocumentDataModule):
         if type(self).records is not Corpus.records:
             return None
         files = self.document_files()
-        if any(Path(file).name.removesuffix(".gz").endswith((TEXT, ".csv")) for file in files):
+        if any(plain_name(file).endswith((TEXT, ".csv")) for file in files):
             return None
         lines = estimate_lines(files) if files else None
         return None if lines is None else Total(lines)

@@ -15,7 +15,7 @@ from gile_lightning.data.formats.annif import (
     uris_in,
 )
 from gile_lightning.data.formats.hub_datasets import is_saved_dataset
-from gile_lightning.data.formats.lines import Record, find_files, read_records
+from gile_lightning.data.formats.lines import Record, find_files, plain_name, read_records
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.formats.tables import names_in, read_table
 from gile_lightning.data.readers.columns import Columns
@@ -31,7 +31,7 @@ def find_document_files(path: str) -> Sequence[Path]:
     """
     folder = Path(path)
     if folder.is_dir() and not is_saved_dataset(folder):
-        return sorted(folder.glob(f"*{TEXT}"))
+        return sorted(file for file in folder.iterdir() if file.name.lower().endswith(TEXT))
     return find_files(path)
 
 
@@ -72,13 +72,13 @@ def read_document_files(
                     yield Record(where, _fields(columns, identity, text, uris_of, split))
             else:
                 text, labels = read_full_text(file, encoding)
-                identity = name.removesuffix(TEXT)
+                identity = name[: -len(TEXT)]
                 split = file.absolute().parent.name
                 yield Record(str(file), _fields(columns, identity, text, labels, split))
 
 
 def _ending(file: Path) -> str:
-    return Path(file.name.lower().removesuffix(".gz")).suffix
+    return Path(plain_name(file)).suffix
 
 
 def _fields(

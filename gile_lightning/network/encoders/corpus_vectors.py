@@ -16,7 +16,7 @@ from torch import Tensor
 
 from gile_lightning.common.errors import InputError, positive
 from gile_lightning.common.factories import Configured
-from gile_lightning.common.files import save_array
+from gile_lightning.common.files import checksum, save_array, write
 from gile_lightning.data.loading.ragged import Texts, gather_texts, join
 from gile_lightning.network.encoders.singular_vectors import left_singular_vectors
 
@@ -79,7 +79,8 @@ class CorpusVectors(Configured, ABC):
             words: V, the size of the vocabulary.
             dim: size of the vectors.
             cache: the folder of the cache, which keeps the vectors by a hash of the texts and the
-                settings. Of several processes one learns them, while the others wait.
+                settings, and learns anew what was damaged there. Of several processes one learns
+                them, while the others wait.
 
         Returns:
             The vectors [V, dim]; zeros for words that no text has, and in the last dimensions if M
@@ -91,9 +92,11 @@ class CorpusVectors(Configured, ABC):
         file = cache / "word_vectors" / f"{self._identity(texts, words, dim)}.npy"
         file.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(file.with_suffix(".lock")):
-            if not file.is_file():
+            sums = file.with_suffix(".crc")
+            if not (file.is_file() and sums.is_file() and sums.read_text() == _sums(file)):
                 save_array(file, self._learn(texts, words, dim).numpy())
-        return torch.from_numpy(np.load(file))
+                write(sums, _sums(file))
+            return torch.from_numpy(np.load(file))
 
     def _identity(self, texts: Texts, words: int, dim: int) -> str:
         digest = hashlib.sha256(f"{FORMAT} {type(self).__module__} {self} {words} {dim}".encode())
@@ -110,6 +113,10 @@ class CorpusVectors(Configured, ABC):
         # an empty row gives a rounding error, not zeros
         empty = torch.from_numpy(np.diff(matrix.indptr) == 0)
         return self.norm * F.normalize(vectors.masked_fill(empty.unsqueeze(1), 0))
+
+
+def _sums(file: Path) -> str:
+    return "{} {}".format(*checksum(file))
 
 
 def draw(batches: Iterable[Texts], size: int, seed: int) -> list[Texts]:

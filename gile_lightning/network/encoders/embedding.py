@@ -54,7 +54,7 @@ class WordEmbedding(Part, nn.Embedding):
                 "set model.embedding.vectors or model.embedding.start to null"
             )
         super().__init__(len(words), dim, sparse=sparse)
-        self.vectors = vectors
+        self.vectors = vectors and Path(vectors).expanduser()
         self.start = start
         self.found: int | None = None
         if not trainable:

@@ -166,6 +166,11 @@ def test_a_spreadsheet(write):
         fields(path)
 
 
+def test_a_parquet_file(write):
+    with pytest.raises(InputError, match=r"a\.parquet: a Parquet file; save it as a dataset"):
+        fields(write("a.parquet", b"PAR1"))
+
+
 def test_not_gzip_though_named_so(write):
     path = write("a.jsonl", ROWS[:2]).rename(write("b.jsonl.gz", ""))
     with pytest.raises(InputError, match=f"{path}: not a gzip file; rename it without .gz"):
@@ -182,6 +187,10 @@ def test_encodings(write):
     assert fields(path, encoding="latin-1") == [{"a": "café"}]
     with pytest.raises(InputError, match="'utf-99' is no text encoding"):
         fields(path, encoding="utf-99")
+    with pytest.raises(InputError, match="'rot13' is no text encoding"):
+        fields(path, encoding="rot13")
+    with pytest.raises(InputError, match=r"not utf-16 text near line 1 .*BOM.*; save it as UTF-8"):
+        fields(write("b.jsonl", b'{"a": "b"}\n'), encoding="utf-16")
 
 
 def test_find_files(write, tmp_path):

@@ -43,6 +43,7 @@ def found(path, words=WORDS):
     [
         ("glove.txt", text(header=False)),
         ("fasttext.vec", text()),
+        ("tabs.txt", text(header=False).replace(b" ", b"\t")),
         ("google.bin", binary()),
         ("word2vec.bin", binary(b"\n")),
     ],

@@ -142,6 +142,18 @@ def test_a_marked_corpus_is_not_looked_at_again(encode, tmp_path):
     assert sums(again.texts.take(found[[5, 3, 5]])) == [34, 0, 34]
 
 
+@pytest.mark.parametrize("cut", [3, 16, 48])
+def test_a_mark_that_was_cut_off_is_written_anew(encode, tmp_path, cut):
+    encode()
+    rows = VectorStore(NAME, tmp_path).fill([texts(*ROWS)], mark="corpus")
+    (mark,) = tmp_path.rglob("corpus.texts")
+    whole = mark.read_bytes()
+    mark.write_bytes(whole[:-cut])
+    found = VectorStore(NAME, tmp_path).fill([texts(*ROWS)], mark="corpus")
+    assert found.tolist() == rows.tolist()
+    assert mark.read_bytes() == whole
+
+
 # of those of `ROWS`, with passages of two subwords at most, and -1 behind those of a text
 PASSAGES = [600, 601, 0, 400, 0, 1100, 0, 0, 400, 0, 3400, 3401, 0, 2300, 0]
 

@@ -1,9 +1,12 @@
+from contextlib import nullcontext
+
 import pytest
 from jsonargparse import ArgumentParser
 
 from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns, Corpus, DocumentDataModule
 from gile_lightning.data.formats.lines import Record
+from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.readers.column_check import ColumnCheck, year_of
 
 
@@ -30,7 +33,7 @@ def check(missing, total=6, **columns):
         lacks = i < missing
         fields = {"id": i, "texts" if lacks else "text": "a text", "year": "2000 Jan"}
         check.add(Record(f"f:{i + 1}", fields), "text" if lacks else None)
-    check.finish()
+    check.finish(Skipped())
 
 
 def test_most_records_lack_a_column():
@@ -48,11 +51,11 @@ def test_empty_labels_are_no_wrong_column():
     watched = ColumnCheck(Columns(text="text"))
     for i in range(6):
         watched.add(Record(f"f:{i + 1}", {"id": i, "text": "a", "labels": []}), "labels")
-    watched.finish()
+    watched.finish(Skipped())
     for i in range(7):
         watched.add(Record(f"f:{i + 7}", {"id": i + 7, "text": "a", "label": []}), "labels")
     with pytest.raises(InputError, match="f:7: no 'labels' in this document and in 7 of the first"):
-        watched.finish()
+        watched.finish(Skipped())
 
 
 def test_all_records_lack_one_of_the_text_columns():
@@ -60,11 +63,42 @@ def test_all_records_lack_one_of_the_text_columns():
         check(missing=0, text=("text", "body"))
 
 
+def test_an_optional_column_of_text_may_come_late(monkeypatch):
+    """One of nearly that name among the first records is an error at once."""
+    monkeypatch.setattr("gile_lightning.data.readers.column_check.CHECK_AFTER", 10)
+    for name, error in (("abstract", None), ("abstrakt", "no 'abstract' .* in 10 of the first 10")):
+        watched = ColumnCheck(Columns(text=("title", "abstract")))
+        late = [{}] * 20 + [{"abstract": "b"}] * 3
+        rows = late if name == "abstract" else [{name: "b"}] * 20
+        with pytest.raises(InputError, match=error) if error else nullcontext():
+            for i, row in enumerate(rows):
+                watched.add(Record(f"f:{i + 1}", {"id": i, "title": "a", **row}), None)
+            watched.finish(Skipped())
+
+
+@pytest.mark.parametrize(
+    ("lead", "left_out"),
+    [
+        (("title", "teaser"), []),
+        ("titel", ["column before the text, 'titel', that no document has; did you mean 'title'?"]),
+        ("title,teaser", ["column before the text, 'title,teaser', that no document has"]),
+    ],
+)
+def test_columns_before_the_text_that_no_record_has_are_told(lead, left_out):
+    watched, skipped = ColumnCheck(Columns(lead=lead)), Skipped()
+    for i, name in enumerate(["title", "title", "teaser"]):
+        watched.add(Record(f"f:{i + 1}", {"id": i, "text": "a", name: "b"}), None)
+    watched.finish(skipped)
+    found = skipped.state()
+    assert [*found] == [next((x for x in found if x.startswith(part)), part) for part in left_out]
+    assert all(case == {"count": 1, "first": "f:1"} for case in found.values())
+
+
 def test_values_without_a_year():
     watched = ColumnCheck(Columns(year="date", text="text"))
     watched.add(Record("f:1", {"id": 1, "text": "a", "date": "15/03/2018"}), "date")
     with pytest.raises(InputError, match="f:1: no year in 'date' in this document and in 1 of"):
-        watched.finish()
+        watched.finish(Skipped())
 
 
 def test_wrong_column_is_found_early(monkeypatch):
@@ -85,6 +119,15 @@ def test_wrong_column_is_found_early(monkeypatch):
         (None, None),
         ("unknown", None),
         ("99", None),
+        ("20051231", 2005),
+        ("20051231235959", 2005),
+        (20051231, 2005),
+        ("1066", 1066),
+        ("31122014", None),
+        ("01052019", None),
+        ("9999-12-31", None),
+        (1600000000, None),  # of Unix
+        ("1600000000000", None),
     ],
 )
 def test_year(value, year):

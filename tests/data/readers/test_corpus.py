@@ -5,6 +5,7 @@ from gile_lightning.common.errors import InputError
 from gile_lightning.data import Columns, Corpus
 from gile_lightning.data.document import SPLITS
 from gile_lightning.data.formats.skipped import Skipped
+from gile_lightning.data.inspection import inspect
 from gile_lightning.data.readers import corpus as module
 from gile_lightning.data.tokenizing.label_set import LabelSet
 from gile_lightning.data.tokenizing.task import Task
@@ -226,6 +227,9 @@ def test_labels_of_the_same_known_words_are_one(named, write):
         first: 4, other: 1, third: 2, fourth: 1
     }  # fmt: skip
     assert label_sets(data) == [[first, third], [first], [other, first], [first], [third], [fourth]]
+    cached = ready(Corpus(data.path, columns=SPLIT, word_vectors=vectors))
+    pairs = sum(len(labels) for split in SPLITS for labels in label_sets(data, split))
+    assert inspect(cached, None)["mentions"]["all"]["pairs"] == pairs == 3 * 8
     assert data.meta["skipped"] == {
         "labels without a known word": {"count": 2, "first": ""},
         "assignments of labels without a description or unknown": {
@@ -233,6 +237,30 @@ def test_labels_of_the_same_known_words_are_one(named, write):
             "first": f"{data.path}:5: unknown",
         },
     }
+
+
+def test_a_corpus_that_changes_while_it_is_read(named, monkeypatch):
+    rows = in_splits({"labels": ["x"]}, {"labels": ["y"]})
+    documents = Corpus.documents
+
+    def growing(self, skipped):
+        for document in documents(self, skipped):
+            yield document
+            with open(self.path, "a") as file:
+                file.write("\n")
+
+    monkeypatch.setattr(Corpus, "documents", growing)
+    with pytest.raises(InputError, match=r"the corpus \(english\) changed while they were read"):
+        named(rows, columns=SPLIT, min_count=1)
+
+
+def test_fewer_broken_lines_may_be_allowed_later(write, tmp_path):
+    path = write("d.jsonl", in_splits({"labels": ["x"]}))
+    path.write_text(path.read_text() + "broken\n")
+    settings = {"columns": SPLIT, "min_count": 1, "cache_dir": tmp_path}
+    ready(Corpus(str(path), **settings))
+    with pytest.raises(InputError, match="more than max_broken_lines = 0 allows"):
+        ready(Corpus(str(path), **settings, max_broken_lines=0))
 
 
 def test_labels_are_merged_with_those_of_a_trained_model(named, write):

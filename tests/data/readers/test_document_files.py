@@ -1,6 +1,8 @@
 """Corpora in the formats that Annif documents, and tables; JSON lines are the reference."""
 
+import bz2
 import json
+import lzma
 
 import pytest
 
@@ -124,6 +126,26 @@ def test_a_subject_file_without_uris(read, write):
     write("d.tsv", "networking\n")
     with pytest.raises(InputError, match=r"d.tsv:1: expected <uri>, a tab and the label's name"):
         read(write("d.txt", "a text"))
+
+
+def test_endings_in_capitals(read, write):
+    write("texts/a.txt", TEXTS[0])
+    write("texts/a.KEY", LABELS[0][0])
+    write("texts/b.TXT", TEXTS[1])
+    folder = write("texts/b.key", LABELS[1][0]).parent
+    pairs, ids, _ = read(folder)
+    assert pairs == [(TEXTS[0], LABELS[0][:1]), (TEXTS[1], LABELS[1])]
+    assert ids == ["a", "b"]
+
+
+@pytest.mark.parametrize(("ending", "pack"), [(".bz2", bz2.compress), (".xz", lzma.compress)])
+def test_compressed_tables(read, write, ending, pack):
+    table = pack(f"id,text,labels\n7,{TEXTS[2]},{LABELS[1][0]}\n".encode())
+    names = pack(b"name,description\n" + f"{LABELS[1][0]},what it is\n".encode())
+    labels = write(f"names.csv{ending}", names)
+    data = Corpus(str(write(f"d.CSV{ending}", table)), labels)
+    assert data.label_texts(Skipped()) == {LABELS[1][0]: "what it is"}
+    assert [document.labels for document in data.documents(Skipped())] == [LABELS[1]]
 
 
 def test_a_folder_without_texts(read, tmp_path):

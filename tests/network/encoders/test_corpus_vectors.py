@@ -95,6 +95,23 @@ def test_the_same_is_learned_once(tmp_path, monkeypatch):
     assert torch.equal(first, LSA().learn(list(numbered(90, 30)), NOTHING, 90, 4, tmp_path))
 
 
+@pytest.mark.parametrize("damage", ["a bit", "cut off", "of an earlier version"])
+def test_what_was_damaged_in_the_cache_is_learned_anew(tmp_path, damage):
+    documents = list(numbered(90, 7))
+    first = LSA().learn(documents, NOTHING, 90, 4, tmp_path)
+    (file,) = (tmp_path / "word_vectors").glob("*.npy")
+    content = bytearray(file.read_bytes())
+    if damage == "a bit":
+        content[-2] ^= 64
+    elif damage == "cut off":
+        del content[-9:]
+    else:  # without a checksum
+        file.with_suffix(".crc").unlink()
+    file.write_bytes(content)
+    assert torch.equal(first, LSA().learn(documents, NOTHING, 90, 4, tmp_path))
+    assert torch.equal(first, torch.from_numpy(np.load(file)))
+
+
 @pytest.mark.parametrize(
     ("kind", "wrong", "message"),
     [
