@@ -3,6 +3,7 @@
 import fnmatch
 import io
 import json
+import math
 import os
 from collections.abc import Mapping
 from datetime import datetime
@@ -34,12 +35,20 @@ _RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK", "GROUP_RANK", "SLURM_PROCID")  # 0 
 
 
 def write_metrics(folder: Path, metrics: Mapping[str, Any]) -> None:
-    """Write the figures of a run, with the number of the folder's format."""
-    write(folder / METRICS, json.dumps({"format": RUN_FORMAT, **metrics}, indent=1))
+    """Write the figures of a run, with the number of the folder's format.
+
+    JSON has no NaN, as scores are without a document that counts: such a figure is null.
+    """
+    plain = {key: _or_null(value) for key, value in metrics.items()}
+    write(folder / METRICS, json.dumps({"format": RUN_FORMAT, **plain}, indent=1, allow_nan=False))
+
+
+def _or_null(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_metrics(folder: Path) -> dict[str, Any]:
-    """Read what `write_metrics` wrote; a folder without a number is one of format 1.
+    """Read what `write_metrics` wrote, with NaN for null; one without a number is of format 1.
 
     Raises:
         InputError: a newer version wrote it.
@@ -50,7 +59,7 @@ def read_metrics(folder: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ValueError(f"{folder / METRICS}: not a JSON object")
     check_format(folder / METRICS, found.pop("format", 1), RUN_FORMAT, "repeat the run")
-    return found
+    return {key: math.nan if value is None else value for key, value in found.items()}
 
 
 def write_documents(folder: Path, arrays: Mapping[str, Tensor]) -> None:

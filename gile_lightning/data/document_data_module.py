@@ -30,11 +30,11 @@ from gile_lightning.data.shards.fingerprint import code_of, foreign_arguments, h
 from gile_lightning.data.shards.original_texts import find_texts
 from gile_lightning.data.shards.replay import new_places, replay
 from gile_lightning.data.shards.text_splitting import side_by_side
-from gile_lightning.data.tokenizing.label_set import LabelFacts
+from gile_lightning.data.tokenizing.label_set import LabelFacts, LabelSet
 from gile_lightning.data.tokenizing.task import Task
 from gile_lightning.data.tokenizing.tokenizer import UNKNOWN, Tokenizer, unambiguous
 
-FORMAT = 14  # of the encoded shards; raised when the same input would be encoded differently
+FORMAT = 15  # of the encoded shards; raised when the same input would be encoded differently
 
 
 class DocumentDataModule(Reader, ShardDataModule):
@@ -244,9 +244,15 @@ class DocumentDataModule(Reader, ShardDataModule):
             known=(known or {}).get(self.language),
             documents=(known_documents or {}).get(self.language),
             new_words=new_words,
+            labels=self._labels_before(tasks, (known or {}).get(self.language)),
         )
         if self.predecessor.known is not None:  # it has learned its labels
             self.label_documents = 0
+
+    def _labels_before(self, tasks: dict[str, Task], known: Known | None) -> LabelSet:
+        """Return the labels of a model as its words know them, before any of them changed."""
+        before = None if known is None else known.before or known.labels
+        return before or self._own(tasks).labels
 
     @property
     def trained_task(self) -> Task | None:
@@ -263,7 +269,7 @@ class DocumentDataModule(Reader, ShardDataModule):
         if self.language not in tasks:
             raise InputError(
                 f"the model knows {', '.join(tasks)}, not {self.language}: set "
-                "--data.languages (--data.language where there is one)"
+                "--data.languages (or --data.language, or data.modules, whichever there is)"
             )
         return tasks[self.language]
 

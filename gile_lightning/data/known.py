@@ -127,6 +127,7 @@ class Predecessor:
         documents: those that it knows.
         new_words: whether words of labels that are new to it get ids of their own
             (`Task.with_labels`).
+        labels: its labels, whose words have ids already, if it is to be trained further.
     """
 
     trained: Task | None = None
@@ -134,13 +135,15 @@ class Predecessor:
     known: Known | None = None
     documents: KnownDocuments | None = None
     new_words: bool = False
+    labels: LabelSet | None = None
 
     def state(self) -> dict[str, Any]:
         """Return plain values, for the cache key."""
         tokenizer, documents = self.tokenizer, self.documents
         return {
             "trained_task": self.trained and self.trained.state(),
-            "new_words": self.new_words and (self.trained or self.known) is not None,
+            "new_words": self.new_words and (self.trained or self.labels) is not None,
+            **({"labels": self.labels.state()} if self.new_words and self.labels else {}),
             "tokenizer": tokenizer
             and [tokenizer.vocabulary, tokenizer.further, tokenizer.settings()],
             "known": self.known and self.known.state(),

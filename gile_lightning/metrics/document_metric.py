@@ -27,6 +27,7 @@ class DocumentMetric(Configured, ABC):
         heading: title of its column, and of its drawing. No other metric's.
         column: whether it has a column in the tables, which show it as a percentage.
         validated: whether it is logged in validation, and may be monitored.
+        higher_is_better: false for errors and losses.
         without_positive: what a document without a positive counts where the option
             ``without_positive`` is ``"released"``. None leaves the document out there too.
     """
@@ -35,6 +36,7 @@ class DocumentMetric(Configured, ABC):
     heading: str
     column: bool = True
     validated: bool = True
+    higher_is_better: bool = True
     without_positive: float | None = 0.0
 
     @abstractmethod

@@ -46,6 +46,7 @@ class Nam16RankingLoss(Nam16Metric):
 
     name = "nam16_ranking_loss"
     heading = "ranking loss (Nam et al.)"
+    higher_is_better = False
 
     def __call__(self, ranks: Ranks) -> Tensor:
         """Return numbers from 0, [B] float64."""

@@ -106,6 +106,12 @@ def validated(added: Metrics = ()) -> tuple[str, ...]:
     return (*ours, F1, BOTH, *(metric.name for metric in added if metric.validated))
 
 
+def lower_is_better(added: Metrics = ()) -> tuple[str, ...]:
+    """Return the names of the scores that are errors or losses."""
+    every = (*DOCUMENT_METRICS, *added)
+    return tuple(metric.name for metric in every if not metric.higher_is_better)
+
+
 def check_score(key: str, name: str, known: Iterable[str]) -> None:
     """Refuse the name of a score that no fit reports.
 

@@ -11,6 +11,7 @@ class RankingLoss(DocumentMetric):
 
     name = "ranking_loss"
     heading = "ranking loss"
+    higher_is_better = False
 
     def __call__(self, ranks: Ranks) -> Tensor:
         """Return fractions, [B] float64."""
@@ -39,6 +40,7 @@ class OneError(DocumentMetric):
 
     name = "one_error"
     heading = "one-error"
+    higher_is_better = False
     without_positive = 1.0
 
     def __call__(self, ranks: Ranks) -> Tensor:

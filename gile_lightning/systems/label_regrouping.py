@@ -1,7 +1,7 @@
 """A checkpoint whose labels were renamed, merged, split or withdrawn."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import Tensor
@@ -94,7 +94,10 @@ def change_labels(
         if not new.seen:
             raise InputError("the label changes leave no label that training has seen")
         grouped = LabelGroups(groups, old.frequencies)
-        state["tasks"][name] = {**state["tasks"][name], "labels": new.state()}
+        named = replace(task, labels=new)
+        if checkpoint.get(HPARAMS, {}).get("matchers"):  # which know words of new names by ids
+            named = task.with_labels(new)
+        state["tasks"][name] = named.state()
         state.setdefault(CHANGED, {})[name] = _changed(old, new, targets, groups)
         parts = _PARTS if groups != [[i] for i in range(old.seen)] else {}
         for part, base in parts.items():

@@ -167,6 +167,6 @@ def start_from(
         data.encode_for_training(
             tasks,
             known if keep else None,
-            system.reads_new_words and keep,
+            system.reads_new_words,
             KnownDocuments.of(state["extra"]),
         )

@@ -71,6 +71,16 @@ class TrainingLength:
         return 1 << doubled if self.larger_batches else 1
 
 
+def validation_is_due(trainer: lightning.Trainer) -> bool:
+    """Return whether validation follows the step that is done.
+
+    A run that goes on from a checkpoint of that step would take it for validated.
+    """
+    fit = trainer.fit_loop
+    data = fit._data_fetcher
+    return data is not None and bool(fit.epoch_loop._should_check_val_fx(data))
+
+
 def all_steps_done(trainer: lightning.Trainer) -> bool:
     """Return whether training has done as many steps as ``max_steps`` allows, if it is set."""
     return 0 < trainer.max_steps <= trainer.global_step

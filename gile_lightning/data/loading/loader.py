@@ -190,13 +190,19 @@ class RaggedLoader:
         """Go to a stored position.
 
         Raises:
-            InputError: the rest of the epoch has fewer documents than there are processes.
+            InputError: the rest of the epoch has no document, or fewer than there are processes.
         """
         rest = self.documents - state["documents"]
+        if rest <= 0:
+            raise InputError(
+                f"the epoch has {self.documents:,} documents, and the run has done "
+                f"{state['documents']:,} of it already: go on with the data.train_share and "
+                "data.samples_per_epoch of the run"
+            )
         if rest < self.world_size:
             raise InputError(
                 f"{rest} documents are left of the epoch, too few for {self.world_size} processes: "
-                f"go on with {max(rest, 1)} at most (trainer.devices, trainer.num_nodes)"
+                f"go on with {rest} at most (trainer.devices, trainer.num_nodes)"
             )
         self._go_to(state["epoch"], state["cut"], state["documents"])
 

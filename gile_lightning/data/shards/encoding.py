@@ -141,8 +141,8 @@ def encode(
             seen = {"unspaced": unspaced(words), "likely_language": language}
             tokenizer = tokenizer_of(words, label_texts, facts.synonyms, settings, skipped)
         task = Task(tokenizer, labels, recipe)
-        if before is not None and predecessor.new_words:
-            task = replace(task, labels=before).with_labels(labels)
+        if predecessor.labels is not None and predecessor.new_words:
+            task = replace(task, labels=predecessor.labels).with_labels(labels)
     sizes = _rewrite(shards, names, task, directory, splits)
     task.save(directory / TASK)
     unused = len(names) - sum(name in task.labels.ids for name in names)

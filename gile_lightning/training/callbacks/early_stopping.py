@@ -15,6 +15,7 @@ from gile_lightning.metrics.table import (
     ONE_ERROR,
     Metrics,
     check_score,
+    lower_is_better,
     popularity,
     val,
     validated,
@@ -76,6 +77,11 @@ class PlateauEarlyStopping(EarlyStopping):
         if plateau < 0 or min_gain < 0:
             raise InputError("early_stopping: plateau and min_gain are 0 or more")
         check_score("early_stopping.monitor", monitor, map(val, validated(metrics)))
+        if mode == "max" and monitor in {val(name) for name in lower_is_better(metrics)}:
+            raise InputError(
+                f"early_stopping.monitor is {monitor!r}, which is the better the lower it is: set "
+                "--early_stopping.mode min"
+            )
         super().__init__(monitor, min_delta=min_delta, patience=patience, mode=mode)
         self.plateau = plateau
         self.min_gain = min_gain

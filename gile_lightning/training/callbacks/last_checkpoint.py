@@ -9,7 +9,7 @@ from torch import nn
 
 from gile_lightning.common.disk import tell_space
 from gile_lightning.training.checkpoint import LAST
-from gile_lightning.training.length import all_steps_done
+from gile_lightning.training.length import all_steps_done, validation_is_due
 
 _REMEDY = "free as much, or set --output to another disk"
 
@@ -25,6 +25,7 @@ class LastCheckpoint(Checkpoint):
     def __init__(self, directory: Path, every_n_train_steps: int) -> None:
         self.path = directory / LAST
         self.every_n_train_steps = every_n_train_steps
+        self._due = False
 
     def on_fit_start(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
@@ -61,18 +62,25 @@ class LastCheckpoint(Checkpoint):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Save within an epoch; `on_train_epoch_end` saves at its end."""
+        """Save within an epoch; `on_train_epoch_end` saves at its end.
+
+        Where validation comes next, the step after it is saved.
+        """
         # gradients accumulated since the last step are not part of a checkpoint
         stepped = (batch_idx + 1) % trainer.accumulate_grad_batches == 0
-        due = stepped and trainer.global_step % self.every_n_train_steps == 0
-        due = due and not all_steps_done(trainer)  # from there nothing would be validated
-        if due and not trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
-            trainer.save_checkpoint(self.path)
+        self._due |= stepped and trainer.global_step % self.every_n_train_steps == 0
+        # from there nothing would be validated
+        wait = all_steps_done(trainer) or validation_is_due(trainer)
+        if self._due and stepped and not wait:
+            self._due = False
+            if not trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
+                trainer.save_checkpoint(self.path)
 
     def on_train_epoch_end(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule
     ) -> None:
         """Save at the end of an epoch, after validation."""
+        self._due = False
         trainer.save_checkpoint(self.path)
 
 

@@ -11,7 +11,7 @@ from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from gile_lightning.training.checkpoint import LAST
-from gile_lightning.training.length import all_steps_done
+from gile_lightning.training.length import all_steps_done, validation_is_due
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGUSR1") if hasattr(signal, name)]
 
@@ -21,8 +21,8 @@ class StopSignals(Checkpoint):
 
     In training the checkpoint ``last.ckpt`` is written first, after the next optimizer step; one of
     several processes that gets the signal is enough, and all leave with the same status. After the
-    last step of an epoch, in validation and in testing the run ends at once: the checkpoint before
-    is the one to go on from.
+    last step before validation or of an epoch, in validation and in testing the run ends at once:
+    the checkpoint before is the one to go on from.
 
     Lightning's own handlers are replaced. For SIGTERM it leaves with status 0, and under SLURM it
     answers SIGUSR1 by a checkpoint in the middle of a step, from which no run goes on exactly.
@@ -66,7 +66,8 @@ class StopSignals(Checkpoint):
             return  # gradients accumulated since the last step are not part of a checkpoint
         if self._stopped(trainer):
             last = trainer.fit_loop.epoch_loop.batch_progress.is_last_batch
-            if not (last or all_steps_done(trainer)):  # from these nothing would be validated
+            # from these nothing would be validated
+            if not (last or all_steps_done(trainer) or validation_is_due(trainer)):
                 trainer.save_checkpoint(self.path)
             self._leave()
 
