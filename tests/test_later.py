@@ -243,6 +243,34 @@ def test_labels_change_in_the_model_and_in_the_corpus(folder, first):
     assert "changes.csv:2: there is no label 'Cat'; did you mean 'Cats'?" in done.errors
 
 
+@pytest.mark.parametrize("how", ["predict", "changes", "uri", "not kept"])
+def test_words_of_new_names_are_told_apart(folder, first, how):
+    """No document of the first run has the word: matchers compare it with the label's name."""
+    changes, text = folder / "moggies.csv", folder / "moggies.txt"
+    changes.write_text("old,new\nCats,Moggies\n")
+    text.write_text("animal moggies\nanimal qwertz\n")
+    run, more = first, ("--label_changes", changes)
+    if how != "predict":
+        run, more = folder / f"moggies {how}", ()
+        given = ("--data.label_changes", changes)
+        if how == "uri":
+            given = ("--data.labels", described(folder / "moggies.jsonl", {"Cats": "Moggies"}))
+        if how == "not kept":
+            changes.write_text("old,new\nAnts,Moggies\n")
+            given = (*given, "--keep", "false")
+        further(folder, first, run, *given)
+    output = folder / f"moggies {how}.jsonl"
+    given = ("--input", text, "--output", output, "--threshold", 0)
+    done = runs.call(predict.main, "--checkpoint", run, *given, *more)
+    assert done.status is None, done.errors
+    named, other = (
+        {x["name"]: x["score"] for x in json.loads(line)["labels"]}
+        for line in output.read_text().splitlines()
+    )
+    assert named["Moggies"] > other["Moggies"] + 0.01
+    assert max(named[x] - other[x] for x in named if x != "Moggies") < 0.01
+
+
 def test_what_is_refused_or_left_behind(folder, first):
     keys = {"data.path": folder / "old.jsonl", "data.replay": 0.5}
     done = runs.call(fit.main, *runs.small(folder / "mine.yaml", folder / "none", keys, ()))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, distributed
 
 from gile_lightning.data.loading.flat import segment_ids, send
+from gile_lightning.metrics.best_columns import best_columns
 from gile_lightning.metrics.ranking import select
 
 DEPTH = 50  # labels kept of a document
@@ -69,7 +70,7 @@ class BestPairs:
         """
         start, stop = self.columns
         own, counts = select(label_ids, label_counts, start, stop)
-        best = scores[:, start:stop].topk(self.depth).indices
+        best = best_columns(scores[:, start:stop], self.depth)[1]
         rows = torch.arange(len(best), device=best.device).unsqueeze(1)
         positives = send(segment_ids(counts) * (stop - start) + own, best.device)
         correct = torch.isin(rows * (stop - start) + best, positives)

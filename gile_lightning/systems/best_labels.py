@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gile_lightning.data.loading.flat import segment_ids
 from gile_lightning.data.loading.ragged import RaggedBatch
+from gile_lightning.metrics.best_columns import best_columns
 from gile_lightning.systems.calibrated import training_ids
 from gile_lightning.systems.system import SCORES, System
 
@@ -79,9 +80,9 @@ def best_on_host(system: System, logits: Tensor, depth: int, *more: Tensor) -> l
     Returns:
         Ids, logits and log-odds of the labels, best first, each [B, J]; then the other tensors.
     """
-    best = logits.topk(min(depth, logits.shape[1]))  # by logits: probabilities near 1 are equal
-    log_odds = system.log_odds(logits).gather(1, best.indices)
-    return _on_host(best.indices, best.values, log_odds, *more)
+    values, ids = best_columns(logits, depth)  # by logits: probabilities near 1 are equal
+    log_odds = system.log_odds(logits).gather(1, ids)
+    return _on_host(ids, values, log_odds, *more)
 
 
 def _on_host(*tensors: Tensor) -> list[Tensor]:

@@ -1,4 +1,5 @@
 import json
+import math
 import os
 import time
 from pathlib import Path
@@ -146,6 +147,13 @@ def test_figures_have_a_number_and_those_of_earlier_versions_are_read(tmp_path):
     assert read_metrics(tmp_path) == {"f1": 0.5}
     (tmp_path / METRICS).write_text('{"f1": 0.25}')
     assert read_metrics(tmp_path) == {"f1": 0.25}
+    write_metrics(tmp_path, {"f1": math.nan, "val.f1": -math.inf, "n": 3})
+    assert json.loads((tmp_path / METRICS).read_text(), parse_constant=pytest.fail) == {
+        "format": 1, "f1": None, "val.f1": None, "n": 3,
+    }  # fmt: skip
+    assert read_metrics(tmp_path) == pytest.approx(
+        {"f1": math.nan, "val.f1": math.nan, "n": 3}, nan_ok=True
+    )
     (tmp_path / METRICS).write_text('{"format": 2, "f1": 0.25}')
     with pytest.raises(InputError, match=rf"{tmp_path / METRICS}: of format 2, .* a newer one"):
         read_metrics(tmp_path)

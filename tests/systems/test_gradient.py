@@ -1,4 +1,5 @@
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -54,3 +55,19 @@ def test_an_encoder_has_a_learning_rate_of_its_own():
     assert {id(p) for p in own["params"]} == {id(p) for p in encoder.parameters()}
     trained = sum(p.requires_grad for p in model.parameters())
     assert len(rest["params"]) + len(own["params"]) == trained
+
+
+@pytest.mark.parametrize("scheduled", [False, True])
+def test_a_run_that_goes_on_without_a_schedule_has_the_rate_of_its_beginning(scheduled):
+    """A schedule sets the rate anew in each step; without one it would stay what it fell to."""
+    model = NeuralSystem(**PARTS | {"optimizer": partial(torch.optim.Adam, lr=1e-3)})
+    model.build(languages())
+    optimizer = model.configure_optimizers()
+    (group,) = optimizer.param_groups
+    group["lr"] = 1e-9  # of the checkpoint
+    configs = [object()] if scheduled else []
+    model._trainer = SimpleNamespace(
+        optimizers=[optimizer], lr_scheduler_configs=configs, world_size=1
+    )
+    model.on_train_start()
+    assert group["lr"] == (1e-9 if scheduled else 1e-3)

@@ -254,6 +254,14 @@ def test_epoch_is_set_without_losing_a_restored_position():
     assert epochs(other, 1)[0] == unbroken[2]
 
 
+def test_an_epoch_that_has_become_shorter_than_what_is_done():
+    (loader,) = loaders(13, 4, shuffle=True)
+    with pytest.raises(
+        InputError, match=r"has 13 documents, and the run has done 17 .*train_share"
+    ):
+        loader.load_state_dict(position(0, 17))
+
+
 def test_too_few_training_documents():
     with pytest.raises(InputError, match="2 training documents are too few for 3 processes"):
         RaggedLoader(DATASETS[2], "english", 4, shuffle=True, world_size=3)

@@ -201,3 +201,11 @@ def test_scores_that_no_validation_document_has(capsys):
 def test_without_validation_documents_nothing_is_known(capsys):
     unknown = {"precision": float("nan"), "popularity": float("nan")}
     assert warnings(capsys, [unknown] * 3, plateau=3) == [0] * 4
+
+
+@pytest.mark.parametrize("name", ["ranking_loss", "one_error"])
+def test_errors_are_the_better_the_lower(name):
+    with pytest.raises(InputError, match=f"'val/{name}'.* set --early_stopping.mode min"):
+        PlateauEarlyStopping(f"val/{name}")
+    assert PlateauEarlyStopping(f"val/{name}", mode="min").mode == "min"
+    assert PlateauEarlyStopping("val/f1").mode == "max"

@@ -12,14 +12,19 @@ from gile_lightning.training.callbacks import (
 
 
 @pytest.mark.parametrize(
-    ("batches", "accumulated", "most", "steps"),
+    ("batches", "accumulated", "most", "validated", "steps"),
     [
-        (5, 1, -1, [3, 5, 6, 9, 10]),
-        (5, 1, 9, [3, 5, 6, 10]),  # the last step is not validated yet
-        (18, 3, -1, [3, 6, 9, 12]),
+        (5, 1, -1, (), [3, 5, 6, 9, 10]),
+        (5, 1, 9, (), [3, 5, 6, 10]),  # the last step is not validated yet
+        (18, 3, -1, (), [3, 6, 9, 12]),
+        (5, 1, -1, (3, 6, 7), [4, 5, 8, 9, 10]),  # the step after validation
+        (18, 3, -1, (3,), [4, 6, 9, 12]),
+        (5, 1, -1, (3, 4), [5, 6, 9, 10]),
     ],
 )
-def test_every_so_many_steps_and_after_each_epoch(tmp_path, batches, accumulated, most, steps):
+def test_every_so_many_steps_and_after_each_epoch(
+    tmp_path, batches, accumulated, most, validated, steps
+):
     saved = []
     callback = LastCheckpoint(tmp_path, every_n_train_steps=3)
     progress = SimpleNamespace(is_last_batch=False)
@@ -27,7 +32,13 @@ def test_every_so_many_steps_and_after_each_epoch(tmp_path, batches, accumulated
         global_step=0,
         max_steps=most,
         accumulate_grad_batches=accumulated,
-        fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=progress)),
+        fit_loop=SimpleNamespace(
+            _data_fetcher="data",
+            epoch_loop=SimpleNamespace(
+                batch_progress=progress,
+                _should_check_val_fx=lambda data: trainer.global_step in validated,
+            ),
+        ),
         save_checkpoint=lambda path: saved.append((trainer.global_step, path)),
     )
     for _ in range(2):

@@ -18,7 +18,14 @@ class Trainer(SimpleNamespace):
             max_steps=-1,
             global_step=1,
             accumulate_grad_batches=accumulated,
-            fit_loop=SimpleNamespace(epoch_loop=SimpleNamespace(batch_progress=self.progress)),
+            validated=(),  # batches after which validation is due
+            fit_loop=SimpleNamespace(
+                _data_fetcher="data",
+                epoch_loop=SimpleNamespace(
+                    batch_progress=self.progress,
+                    _should_check_val_fx=lambda data: self.batch in self.validated,
+                ),
+            ),
             strategy=SimpleNamespace(
                 root_device="cpu",
                 reduce_boolean_decision=lambda decision, all: decision,
@@ -46,6 +53,10 @@ def test_it_saves_nothing_after_the_last_step(tmp_path):
     with pytest.raises(SIGTERMException):
         trainer.epoch(0)
     assert trainer.saved == []
+    trainer.max_steps, trainer.validated = -1, (2,)
+    with pytest.raises(SIGTERMException):
+        trainer.epoch()
+    assert (trainer.batch, trainer.saved) == (2, [])
 
 
 @pytest.mark.parametrize(
