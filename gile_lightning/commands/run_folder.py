@@ -39,12 +39,11 @@ def write_metrics(folder: Path, metrics: Mapping[str, Any]) -> None:
 
     JSON has no NaN, as scores are without a document that counts: such a figure is null.
     """
-    plain = {key: _or_null(value) for key, value in metrics.items()}
-    write(folder / METRICS, json.dumps({"format": RUN_FORMAT, **plain}, indent=1, allow_nan=False))
-
-
-def _or_null(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    plain = {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in metrics.items()
+    }
+    write(folder / METRICS, json.dumps({"format": RUN_FORMAT, **plain}, indent=1))
 
 
 def read_metrics(folder: Path) -> dict[str, Any]:

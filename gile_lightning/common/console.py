@@ -176,8 +176,9 @@ def _print(text: str, stream: str = "stdout") -> None:
     if live is not None:
         live.pause()
     try:
-        file: TextIO = getattr(sys, stream)
-        encoding = file.encoding or "utf-8"  # of a pipe it may lack signs that names have
+        file = getattr(sys, stream)
+        # of a pipe it may lack signs that names have
+        encoding = getattr(file, "encoding", None) or "utf-8"
         text = text.encode(encoding, "backslashreplace").decode(encoding)
         print(text, file=file, flush=True)
     finally:  # also if nobody reads any more

@@ -250,7 +250,11 @@ class DocumentDataModule(Reader, ShardDataModule):
             self.label_documents = 0
 
     def _labels_before(self, tasks: dict[str, Task], known: Known | None) -> LabelSet:
-        """Return the labels of a model as its words know them, before any of them changed."""
+        """Return the labels whose words have ids in a model's tokenizer.
+
+        They are those before any of them changed. Where the model does not keep its labels, they
+        are those after the changes, whose words have ids too.
+        """
         before = None if known is None else known.before or known.labels
         return before or self._own(tasks).labels
 
@@ -366,11 +370,12 @@ class DocumentDataModule(Reader, ShardDataModule):
             return
         if self.trained_task is not None:
             self._find_training(self.trained_task)
-        self.cache.fill(self.fingerprint(), self._encode)
+        sources = self.sources()
+        self.cache.fill(self.fingerprint(), lambda directory: self._encode(directory, sources))
 
-    def _encode(self, directory: Path) -> None:
-        """Encode the corpus into an empty folder."""
-        skipped, sources = Skipped(), self.sources()
+    def _encode(self, directory: Path, sources: dict[str, Any]) -> None:
+        """Encode the corpus into an empty folder; ``sources`` are those that the key is made of."""
+        skipped = Skipped()
         trained, tokenizer = self.trained_task, self.predecessor.tokenizer
         if self.word_vectors is not None and trained is None and tokenizer is None:
             words, vectors = self.read_vectors()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gile_lightning.common.errors import InputError, nearest
 from gile_lightning.data.formats.annif import is_uri
 from gile_lightning.data.formats.descriptions import composed
-from gile_lightning.data.formats.lines import read_records
+from gile_lightning.data.formats.lines import plain_name, read_records
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.formats.tables import names_in, read_table
 from gile_lightning.data.tokenizing.label_set import LabelFacts
@@ -96,13 +96,13 @@ def read_changes(path: Path | str, encoding: str = "utf-8") -> LabelChanges:
 
     ``.csv``, ``.tsv``: a table with the columns ``old`` and ``new``; names in one cell have |
     between them. Any other ending: JSON lines with ``old``, and with ``new``, a name, a list of
-    names or null. Both may be gzipped.
+    names or null. All may be compressed (``.gz``, ``.bz2``, ``.xz``, ``.zip``).
 
     Raises:
         InputError: the file cannot be read, or is no such file; see also `LabelChanges`.
     """
     path = Path(path).expanduser()
-    table = path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+    table = plain_name(path).endswith((".csv", ".tsv"))
     records = read_table(path, encoding) if table else read_records([path], Skipped(), 0, encoding)
     changes = []
     for where, fields in records:

@@ -24,7 +24,6 @@ _LONGEST = 50  # with four bytes for each character, a file system still takes i
 # what Windows opens as a device, in whatever folder
 _DEVICES = {"con", "prn", "aux", "nul"} | {f"{x}{i}" for x in ("com", "lpt") for i in range(10)}
 _MODULES = nn.ModuleDict()
-IN_QUOTES = "put it in quotes, since YAML reads no as false and 1 as a number"
 
 
 def check_language(name: str) -> None:
@@ -35,7 +34,7 @@ def check_language(name: str) -> None:
             longer than 50 characters, or has another meaning for Windows or PyTorch.
     """
     if not isinstance(name, str):
-        raise InputError(f"{name!r} cannot be the name of a language: {IN_QUOTES}")
+        raise InputError(f"{name!r} cannot be the name of a language: put it in quotes, as in YAML")
     if not _NAME.fullmatch(name) or len(name) > _LONGEST:
         why = (
             f"give a name of up to {_LONGEST} letters and digits, with spaces, '_', '-' and "

@@ -15,14 +15,24 @@ def best_columns(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
         count: J, or K if that is less.
     """
     count = min(count, scores.shape[1])
-    if scores.device.type != "cpu":
+    if scores.device.type != "cpu" or count == 0:
         best = scores.topk(count)
         return best.values, best.indices
     # one more tells whether the last one is tied with what is left out
-    values, columns = scores.topk(min(count + 1, scores.shape[1]))
-    tied = (values[:, 1:] == values[:, :-1]).any(1).nonzero().squeeze(1)
-    values, columns = values[:, :count], columns[:, :count]
-    if len(tied):
-        order = torch.sort(scores[tied], dim=1, descending=True, stable=True)
-        values[tied], columns[tied] = order.values[:, :count], order.indices[:, :count]
+    best = scores.topk(min(count + 1, scores.shape[1]))
+    values, columns = best.values[:, :count], best.indices[:, :count]
+    cut = (best.values[:, count:] == values[:, -1:]).any(1).nonzero().squeeze(1)
+    if len(cut):
+        last = values[cut, -1:]
+        above = (values[cut] > last).sum(1)
+        tied = scores[cut] == last
+        row, column = tied.nonzero(as_tuple=True)  # row after row, lower columns first
+        counts = tied.sum(1)
+        place = above[row] + torch.arange(len(row)) - (counts.cumsum(0) - counts)[row]
+        kept = place < count
+        columns[cut[row[kept]], place[kept]] = column[kept]
+    if (values[:, 1:] == values[:, :-1]).any():
+        columns, order = columns.sort(dim=1)
+        values, order = values.gather(1, order).sort(dim=1, descending=True, stable=True)
+        columns = columns.gather(1, order)
     return values, columns

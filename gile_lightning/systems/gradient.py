@@ -124,7 +124,12 @@ class GradientSystem(System):
                 if (before := group["initial_lr"]) != rate:
                     say(f"learning rate {rate:g} in place of the checkpoint's {before:g}")
                     group["initial_lr"] = group["lr"] = rate
-                if not self.trainer.lr_scheduler_configs:  # the checkpoint's run may have had one
+                # the run of the checkpoint may have had a schedule
+                if not self.trainer.lr_scheduler_configs and group["lr"] != rate:
+                    say(
+                        f"learning rate {rate:g}, where the checkpoint's schedule was at "
+                        f"{group['lr']:g}"
+                    )
                     group["lr"] = rate
         if self.trainer.world_size > 1:
             broadcast_parameters(self.sparse_parameters().values())

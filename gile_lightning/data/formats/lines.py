@@ -17,7 +17,7 @@ from gile_lightning.data.formats.skipped import Skipped
 
 BROKEN = "broken JSON line"
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
-_PARQUET = (".parquet", ".arrow", ".feather")
+_PARQUET = ".parquet"
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 JSON_LIST = "{}: a JSON list; expected one object per line, as jq -c '.[]' writes them"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

@@ -8,7 +8,7 @@ from gile_lightning.data.formats.lines import Record
 from gile_lightning.data.formats.skipped import Skipped
 from gile_lightning.data.readers.columns import Columns
 
-_YEAR = re.compile(r"\s*((?:1\d|2[01])\d\d)\d*")
+_YEAR = re.compile(r"\s*(\d{4})(\d*)", re.ASCII)
 _UNIX_TIMES = (10, 13)  # digits
 CHECK_AFTER = 1_000  # records read before a column that most of them lack is an error
 
@@ -31,8 +31,8 @@ class ColumnCheck:
     def add(self, record: Record, missing: str | None) -> None:
         """Note a record, and the column that it lacks, if it lacks one.
 
-        A column of text that the first records lack, and that is named nearly as one that they
-        have, is an error at once.
+        One of ``columns.text`` that the first records lack, and that is named nearly as a column
+        that they have, is an error at once.
 
         An empty list of labels is none: a corpus may have more documents without labels than with.
 
@@ -49,7 +49,8 @@ class ColumnCheck:
         if self._read <= CHECK_AFTER:
             self._first.append(record)
         if self._read == CHECK_AFTER:  # an optional column of another name may come later
-            self._check([name for name in self._absent() if self._near(name)])
+            texts = [name for name in self._absent() if name in self.columns.text]
+            self._check([name for name in texts if self._near(name)])
 
     def finish(self, skipped: Skipped) -> None:
         """Check all records, and count the columns before the text that none has.
@@ -88,11 +89,18 @@ class ColumnCheck:
 
 
 def year_of(value: object) -> int | None:
-    """Return the year, from 1000 to 2199, that a value begins with; None if it begins otherwise.
+    """Return the year that a value begins with, if it does: ``2005-12-31``, ``" 2005 Dec"``.
 
-    ``2005-12-31``, ``" 2005 Dec"`` and ``20051231`` begin with one. ``31122005`` does not, nor does
-    a time in seconds or milliseconds since 1970, of 10 or 13 digits.
+    If more digits follow, the year is one from 1000 to 2199, and eight digits are a date
+    (``20051231``, not ``31122005``). 10 or 13 digits from 1 on are a time since 1970, and no year.
     """
     if value is None or (found := _YEAR.match(str(value))) is None:
         return None
-    return None if len(found[0].strip()) in _UNIX_TIMES else int(found[1])
+    year, more = found.groups()
+    if more and not 1000 <= int(year) < 2200:
+        return None
+    if len(more) == 4 and not (1 <= int(more[:2]) <= 12 and 1 <= int(more[2:]) <= 31):
+        return None
+    if year[0] == "1" and len(year + more) in _UNIX_TIMES:
+        return None
+    return int(year)

@@ -93,7 +93,7 @@ class CorpusVectors(Configured, ABC):
         file.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(file.with_suffix(".lock")):
             sums = file.with_suffix(".crc")
-            if not (file.is_file() and sums.is_file() and sums.read_text() == _sums(file)):
+            if not (file.is_file() and sums.is_file() and sums.read_bytes() == _sums(file)):
                 save_array(file, self._learn(texts, words, dim).numpy())
                 write(sums, _sums(file))
             return torch.from_numpy(np.load(file))
@@ -115,8 +115,8 @@ class CorpusVectors(Configured, ABC):
         return self.norm * F.normalize(vectors.masked_fill(empty.unsqueeze(1), 0))
 
 
-def _sums(file: Path) -> str:
-    return "{} {}".format(*checksum(file))
+def _sums(file: Path) -> bytes:
+    return "{} {}".format(*checksum(file)).encode()
 
 
 def draw(batches: Iterable[Texts], size: int, seed: int) -> list[Texts]:

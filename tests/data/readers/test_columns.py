@@ -76,6 +76,16 @@ def test_an_optional_column_of_text_may_come_late(monkeypatch):
             watched.finish(Skipped())
 
 
+def test_a_column_before_the_text_may_come_late(monkeypatch):
+    monkeypatch.setattr("gile_lightning.data.readers.column_check.CHECK_AFTER", 10)
+    watched, skipped = ColumnCheck(Columns(lead="subtitle")), Skipped()
+    for i in range(30):
+        more = {"subtitle": "c"} if i > 20 else {}
+        watched.add(Record(f"f:{i + 1}", {"id": i, "text": "a", "title": "b", **more}), None)
+    watched.finish(skipped)
+    assert not skipped.counts
+
+
 @pytest.mark.parametrize(
     ("lead", "left_out"),
     [
@@ -125,7 +135,12 @@ def test_wrong_column_is_found_early(monkeypatch):
         ("1066", 1066),
         ("31122014", None),
         ("01052019", None),
-        ("9999-12-31", None),
+        ("12312014", None),
+        ("21122014", None),
+        ("20051331", None),
+        ("2562-03-01", 2562),  # of the Buddhist calendar
+        ("200512", 2005),
+        ("2014123123", 2014),
         (1600000000, None),  # of Unix
         ("1600000000000", None),
     ],
