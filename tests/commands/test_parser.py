@@ -101,10 +101,6 @@ def test_unknown_keys_in_a_file(config, old, new, error):
             ("--model.output.joint_dim", "9", "--model.output", f"{OUTPUTS}.Bilinear"),
             f"unknown key 'joint_dim' of {OUTPUTS}.Bilinear",
         ),
-        (
-            ("--data.language", "no"),
-            "data.language: expected str, not 'False'; put it in quotes, since YAML reads yes and",
-        ),
         (("--model.loss", "nosuch"), "model.loss: there is no 'nosuch'; give an import path"),
         (("--data", "BioASK"), "data: there is no 'BioASK'; did you mean 'BioASQ'?"),
         (("--model.output", "gile_lightning.network.outputs.Gile"), "did you mean 'GILE'?"),
@@ -122,6 +118,11 @@ def test_wrong_values(args, error):
     [
         ("batch_size: 64", "batch_size: many", "data.batch_size: expected int, not 'many'"),
         ("rate: 0.01", "rate: big", "model.sampler.rate: expected float, not 'big'"),
+        (
+            "batch_size: 64",
+            "batch_size: 64\n    language: no",
+            "data.language: expected str, not 'False'; put it in quotes, since YAML reads yes and",
+        ),
         ("data.BioASQ", "data.BioASK", "data: there is no 'BioASK'; did you mean 'BioASQ'?"),
     ],
 )
