@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from gile_lightning.metrics.best_columns import best_columns
+from gile_lightning.metrics.best_columns import _in_order, best_columns
 
 
 @pytest.mark.parametrize("count", [1, 3, 7, 40, 50])
@@ -19,6 +19,7 @@ def test_on_ties_the_lower_column_comes_first(count, different, dtype):
     values = values.double().numpy()
     expected = np.argsort(-scores, axis=1, kind="stable")[:, :count]
     np.testing.assert_array_equal(columns, expected)
+    np.testing.assert_array_equal(_in_order(given, len(expected[0])), expected)  # on a device
     np.testing.assert_array_equal(values, np.take_along_axis(scores, expected, 1))
 
 
